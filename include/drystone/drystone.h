@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * drystone.h - typed object caches and general allocation.
+ *
+ * A heap owns address space. A cache hands out objects of one size from slabs
+ * of that heap; a per-CPU array of free objects stands in front of it. General
+ * allocation (dry_alloc) is a set of caches in graded sizes plus page runs and
+ * extents for big blocks.
+ *
+ * Conventions, unless a function says otherwise:
+ *  - Sizes and alignments are in bytes; an alignment is a power of two.
+ *  - Every function may be called by any thread at any time, except that an
+ *    object, cache or heap must not be used while or after it is destroyed.
+ *    None is async-signal-safe.
+ *  - A `heap` argument of NULL means the default heap, the one that malloc()
+ *    uses when drystone replaces it.
+ *  - A function that returns a pointer fails with NULL and sets errno; one
+ *    that returns int fails with a negative errno value and leaves errno alone.
+ *  - A corrupt argument (double free, pointer never given out, ...) is one
+ *    line on standard error and abort(). DRYSTONE_CONF=abort:0 makes it a
+ *    warning where going on is safe.
+ */
+#ifndef DRYSTONE_DRYSTONE_H
+#define DRYSTONE_DRYSTONE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DRY_VERSION_MAJOR 0
+#define DRY_VERSION_MINOR 1
+#define DRY_VERSION_PATCH 0
+
+typedef struct dry_heap dry_heap;
+typedef struct dry_cache dry_cache;
+
+/* The library's version, "MAJOR.MINOR.PATCH". Never fails. */
+const char *dry_version(void);
+
+/* ---- heaps ------------------------------------------------------------ */
+
+/* Storage that a grace-period provider may use for one deferred call. */
+struct dry_grace_head {
+	void *opaque[2];
+	void (*func)(struct dry_grace_head *head);
+};
+
+/*
+ * Grace periods, for caches with DRY_CACHE_TYPESAFE_BY_RCU. `call` arranges
+ * for func(head) to run once every reader that was inside a read-side critical
+ * section at the time of the call has left it; it must not block and must not
+ * allocate from the same heap. `barrier` returns when all calls made so far
+ * have run. Both get `arg`. With liburcu: call_rcu() and rcu_barrier().
+ */
+struct dry_grace {
+	void (*call)(void *arg, struct dry_grace_head *head, void (*func)(struct dry_grace_head *head));
+	void (*barrier)(void *arg);
+	void *arg;
+};
+
+/* How a heap is made. Zero-initialise, then set what matters. */
+struct dry_heap_attr {
+	const char *name;              /* for reports; copied, at most 31 bytes kept; NULL: "heap" */
+	void *memory;                  /* use only this memory; NULL: take from the system */
+	size_t memory_size;            /* bytes at `memory`, at least 256 KiB */
+	size_t limit;                  /* most bytes of pages in use at once; 0: no limit */
+	size_t page_size;              /* 4096, 16384 or 65536, not below the system's; 0: the system's */
+	unsigned nodes;                /* memory nodes, 1 to 8; 0: as many as the system has */
+	const struct dry_grace *grace; /* must outlive the heap; NULL: no typesafe caches */
+};
+
+/*
+ * Make a heap. attr may be NULL (all defaults). NULL and errno: EINVAL (bad
+ * attribute), ENOMEM.
+ */
+dry_heap *dry_heap_create(const struct dry_heap_attr *attr);
+
+/*
+ * Destroy a heap and everything in it; its memory goes back at once, whether
+ * or not objects are still allocated. Waits for deferred frees. 0, or -EINVAL
+ * for the default heap.
+ */
+int dry_heap_destroy(dry_heap *heap);
+
+/* The heap that a NULL argument means. Never NULL. */
+dry_heap *dry_heap_default(void);
+
+/*
+ * One step of housekeeping: shrinks per-CPU arrays that were not used since
+ * the last call, frees slabs that stayed unused, returns pages that stayed free.
+ * The default heap does it by itself; for others call it every second or two.
+ */
+void dry_heap_reap(dry_heap *heap);
+
+/* Return to the system all that is free, at once. The number of bytes returned. */
+size_t dry_heap_trim(dry_heap *heap);
+
+/*
+ * Verify every equation of the heap's structures. 0, or -EFAULT after a line
+ * on standard error that names the first inconsistency. The heap's caches must
+ * be quiet meanwhile (no concurrent calls), else it may report a false one.
+ */
+int dry_heap_check(dry_heap *heap);
+
+/* Figures of a heap, in bytes unless named otherwise. A snapshot, not atomic. */
+struct dry_heap_stats {
+	size_t reserved;       /* address space */
+	size_t in_use;         /* pages handed out to slabs and runs */
+	size_t extents;        /* big blocks outside the arena */
+	size_t dirty;          /* free pages that still hold memory */
+	size_t caches;         /* number of caches, aliases not counted */
+	size_t slots;          /* number of per-CPU (or per-thread) slots */
+	uint64_t allocs;       /* allocations from caches since the start */
+	uint64_t slow_allocs;  /* those that could not be served from a per-CPU array */
+	uint64_t slow_frees;   /* frees that found the per-CPU array full */
+};
+int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats);
+
+/* ---- caches ----------------------------------------------------------- */
+
+/* Cache flags. */
+#define DRY_CACHE_HWALIGN          0x0001u /* align objects to the cache line (64 bytes) */
+#define DRY_CACHE_NO_MERGE         0x0002u /* never share slabs with a like cache */
+#define DRY_CACHE_TYPESAFE_BY_RCU  0x0004u /* memory stays of this type until a grace period has passed */
+#define DRY_CACHE_POISON           0x0008u /* fill free objects with a pattern and verify it; not with
+                                              a constructor or TYPESAFE_BY_RCU */
+/*
+ * Management type, at most one; default: the zero-waste choice. The first four
+ * are the published ones (see docs/design/slab-management.md); each fails with
+ * EINVAL where the cache cannot have it.
+ */
+#define DRY_CACHE_OBJFREELIST      0x0100u /* index array inside a free object */
+#define DRY_CACHE_NORMAL           0x0200u /* index array in the slab */
+#define DRY_CACHE_OFF_SLAB         0x0300u /* index array in an object of another cache */
+#define DRY_CACHE_BITMAP           0x0400u /* bitmap in the page descriptor, at most 256 objects a slab */
+#define DRY_CACHE_CHAIN            0x0500u /* links through free objects */
+#define DRY_CACHE_PUBLISHED        0x0600u /* whichever of the first three the published order gives */
+#define DRY_CACHE_TYPE_MASK        0x0f00u
+
+struct dry_cache_attr {
+	const char *name;          /* required, not empty; copied, at most 63 bytes kept */
+	size_t size;               /* object size, 1 to 4194304 */
+	size_t align;              /* 0: natural (8, or 16 from size 16); a power of two up to 65536 */
+	unsigned flags;            /* DRY_CACHE_* */
+	void (*ctor)(void *object); /* runs once per object when its slab is made; objects must be
+	                               freed in constructed state; must not call into this heap */
+	unsigned limit;            /* objects in each per-CPU array, 1 to 1024; 0: by size */
+};
+
+/*
+ * Make a cache. Unless NO_MERGE, a constructor, a management type or
+ * debugging is asked for, a like cache may lend its slabs; the new cache then is an alias with a
+ * name of its own. NULL and errno: EINVAL (attribute out of range, NULL name,
+ * TYPESAFE_BY_RCU in a heap without grace hook, POISON with a constructor or
+ * TYPESAFE_BY_RCU, a type that the cache cannot have), ENOMEM.
+ */
+dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr);
+
+/*
+ * Destroy a cache. 0; -EBUSY if objects are still allocated: then one line on
+ * standard error names the cache and the count, and the cache stays usable. An
+ * alias is only taken off the list. NULL is ignored.
+ */
+int dry_cache_destroy(dry_cache *cache);
+
+/* An object, its content undefined (or as constructed). NULL and errno ENOMEM. */
+void *dry_cache_alloc(dry_cache *cache);
+
+/* A zeroed object; on a cache with constructor NULL and errno EINVAL. */
+void *dry_cache_zalloc(dry_cache *cache);
+
+/* Give an object back. NULL is ignored. errno is kept. */
+void dry_cache_free(dry_cache *cache, void *object);
+
+/* n objects at once: all (returns n) or none (returns 0, errno ENOMEM). */
+size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **objects);
+
+/* Free n objects at once. */
+void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects);
+
+/*
+ * Reserve: make sure that the next n allocations from this cache, by whatever
+ * thread, succeed without memory from the system. 0 or -ENOMEM (then nothing
+ * is reserved).
+ */
+int dry_cache_prefill(dry_cache *cache, size_t n);
+
+/* Empty all per-CPU arrays and give free slabs back. The number of slabs freed. */
+size_t dry_cache_shrink(dry_cache *cache);
+
+/* As dry_heap_check(), for one cache. */
+int dry_cache_check(dry_cache *cache);
+
+/* How a cache keeps track of the free objects of a slab. */
+enum dry_mgmt { DRY_MGMT_OBJFREELIST, DRY_MGMT_NORMAL_LEFTOVER, DRY_MGMT_OFF_SLAB,
+		DRY_MGMT_NORMAL_DEDICATED, DRY_MGMT_BITMAP, DRY_MGMT_CHAIN };
+
+/* Figures of a cache. A snapshot, not atomic. */
+struct dry_cache_stats {
+	const char *name;       /* valid while the cache lives */
+	size_t object_size;     /* as asked for */
+	size_t slot_size;       /* distance between objects */
+	size_t align;
+	unsigned flags;
+	enum dry_mgmt mgmt;
+	unsigned objects_per_slab;
+	unsigned pages_per_slab;
+	unsigned colours;       /* distinct colour offsets */
+	size_t waste;           /* bytes per slab that management takes from objects or other caches */
+	unsigned limit, batchcount, shared; /* tunables */
+	unsigned aliases;       /* further names */
+	size_t active_objects;  /* handed out to the program */
+	size_t objects;         /* in all slabs */
+	size_t active_slabs;    /* slabs with at least one object out of the slab */
+	size_t slabs;
+	size_t shared_objects;  /* in the nodes' shared arrays */
+	size_t cached_objects;  /* in per-CPU arrays, shared and alien arrays */
+	uint64_t allocs, slow_allocs, slow_frees;
+};
+int dry_cache_stats(dry_cache *cache, struct dry_cache_stats *stats);
+
+/*
+ * Call fn for every cache of the heap, oldest first, until it returns non-zero;
+ * returns that. fn must not create or destroy caches.
+ */
+int dry_heap_for_each_cache(dry_heap *heap, int (*fn)(dry_cache *cache, void *arg), void *arg);
+
+/* ---- general allocation ---------------------------------------------- */
+
+/*
+ * size bytes, aligned to 16 (8 below size 16), and naturally for powers of two
+ * up to 4096. Size 0 gives a unique pointer. NULL and errno ENOMEM.
+ */
+void *dry_alloc(dry_heap *heap, size_t size);
+void *dry_zalloc(dry_heap *heap, size_t size);
+
+/* As dry_alloc with an alignment; EINVAL if it is not a power of two. */
+void *dry_alloc_aligned(dry_heap *heap, size_t align, size_t size);
+
+/*
+ * Change the size of a block, moving it if need be; the common part of the
+ * content is kept. On failure NULL, errno ENOMEM, and the old block is untouched.
+ * object NULL: as dry_alloc.
+ */
+void *dry_realloc(dry_heap *heap, void *object, size_t size);
+
+/* Free what one of the four above gave. NULL is ignored. errno is kept. */
+void dry_free(dry_heap *heap, void *object);
+
+/* Bytes usable at object; constant for its life. 0 for NULL. */
+size_t dry_usable_size(dry_heap *heap, const void *object);
+
+/* The cache-listing of /proc/slabinfo 2.1: write(arg, text, bytes) gets it in pieces. */
+void dry_heap_slabinfo(dry_heap *heap, void (*write)(void *arg, const char *text, size_t bytes), void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Names for what C11 has no word for. The only place above port/ where a
+ * compiler is spoken to.
+ */
+#ifndef DRY_BASE_COMPILER_H
+#define DRY_BASE_COMPILER_H
+
+#define DRY_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define DRY_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* A fast function: at most 30 lines, no loop, no lock, tail-calls its slow twin. */
+#define DRY_FAST static inline __attribute__((always_inline))
+/* The slow twin: kept out of line and out of the hot text. */
+#define DRY_SLOW __attribute__((noinline, cold))
+
+#define DRY_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define DRY_EXPORT            __attribute__((visibility("default")))
+#define DRY_ALIGNED(n)        __attribute__((aligned(n)))
+
+#define DRY_CONTAINER(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+
+#endif

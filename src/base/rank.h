@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Lock ranks. A thread that holds a lock may only acquire one of a higher
+ * rank. Debug builds enforce it (dry_lock_acquire of each port).
+ */
+#ifndef DRY_BASE_RANK_H
+#define DRY_BASE_RANK_H
+
+enum dry_rank {
+	DRY_RANK_HEAPS = 1, /* the list of heaps */
+	DRY_RANK_CACHES,    /* a heap's list of caches, its creation and destruction of caches, reaping */
+	DRY_RANK_ALIEN,     /* one alien array */
+	DRY_RANK_SHARED,    /* one shared array */
+	DRY_RANK_NODE,      /* slab lists of one cache on one node */
+	DRY_RANK_EXTENT,    /* the registry of extents */
+	DRY_RANK_PAGE,      /* the arena */
+	DRY_RANK_PORT,      /* inside a port: slots, registration */
+	DRY_RANK_COUNT
+};
+
+#endif

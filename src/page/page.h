@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Pages: the descriptor of a page, and the arena that hands out runs of pages.
+ *
+ * An arena is one range of address space, reserved whole and committed in
+ * chunks as it grows. Two arrays run beside it:
+ *
+ *   pages  |  0  |  1  |  2  |  3  | ...        page_size bytes each
+ *   desc   | d0  | d1  | d2  | d3  | ...        struct dry_page, 64 bytes
+ *   map    | m0  | m1  | m2  | m3  | ...        uint16_t per 4 KiB granule
+ *
+ * The map gives the free path the place of the right array cache in one load;
+ * 0 means "not the fast case". (One byte per page with a table behind it was
+ * measured slower: docs/design/fast-path.md.) A page of 16 or 64 KiB has 4 or
+ * 16 equal entries. The whole map can be read at any time.
+ *
+ * Free runs are kept by a buddy allocator in power-of-two blocks, naturally
+ * aligned within the arena (the arena's base is aligned to a chunk). A run may
+ * have any number of pages up to a chunk: the tail of its block goes back at
+ * once. A block that has been used since its memory was last given back is
+ * dirty. Dirty blocks are reused first, and purged after a delay. A chunk that
+ * is wholly free and clean is retired: its descriptors and map are purged too.
+ *
+ * kind != NONE only in the first descriptor of a run or free block; all
+ * others are NONE. That is what makes dry_arena_run_of() safe on any pointer.
+ *
+ * Concurrency: one lock (rank PAGE) guards the free lists and counts.
+ * Descriptors of a handed-out run belong to the caller.
+ *
+ * Must not know: objects, caches, sizes classes, errno.
+ */
+#ifndef DRY_PAGE_PAGE_H
+#define DRY_PAGE_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "port/contract.h"
+
+#define DRY_GRANULE_SHIFT   12
+#define DRY_CHUNK_SIZE      ((size_t)4 << 20)
+#define DRY_CHUNK_MAX_ORDER 10 /* 4 MiB of 4 KiB pages */
+#define DRY_PAGE_NIL        UINT32_MAX
+
+enum dry_page_kind {
+	DRY_PAGE_NONE = 0, /* inside a run or block, or not committed */
+	DRY_PAGE_FREE,     /* first of a free block */
+	DRY_PAGE_RUN,      /* first of a run with no slab in it */
+	DRY_PAGE_SLAB,     /* first of a slab */
+};
+
+#define DRY_PAGE_DIRTY 0x01 /* FREE: memory behind it since last purge; RUN: content undefined */
+
+struct dry_cache;
+
+/*
+ * 64 bytes. For a FREE block or a RUN: order, flags, age, count, next/prev.
+ * For a slab the core writes everything from `next` on; guarded by its node's lock.
+ */
+struct dry_page {
+	uint8_t kind;   /* enum dry_page_kind */
+	uint8_t order;  /* log2 pages of the block */
+	uint8_t node;   /* memory node of the run */
+	uint8_t flags;  /* DRY_PAGE_DIRTY */
+	uint32_t count; /* pages in the run or block */
+	uint32_t next;  /* list links: page index or DRY_PAGE_NIL */
+	uint32_t prev;
+	union {
+		struct {
+			uint64_t age; /* FREE and dirty: arena tick at which it was freed */
+		} block;
+		struct {
+			struct dry_cache *cache;
+			uint16_t active; /* objects out of the slab; 0 <= active <= num */
+			uint16_t first;  /* offset of the first object, bytes (colour) */
+			uint8_t list;    /* which list of its node it is on */
+			uint8_t state;   /* core's */
+			uint16_t host;   /* OBJFREELIST: index of the host object */
+			union {
+				uint64_t bits[4]; /* BITMAP: 1 = free */
+				void *freelist;   /* published types: index array; NULL in a full slab */
+				uint64_t grace[4]; /* while a deferred free is under way */
+			};
+		} slab;
+	};
+};
+_Static_assert(sizeof(struct dry_page) == 64, "a page descriptor is one cache line");
+
+struct dry_arena_attr {
+	void *memory; /* NULL: reserve from the port */
+	size_t memory_size;
+	size_t reserve;   /* bytes wanted; less is taken if there is no room. Ignored with memory */
+	size_t limit;     /* most bytes in use at once; 0: no limit */
+	size_t page_size; /* 0: the port's */
+};
+
+/*
+ * The equations:
+ *   used + free_dirty + free_clean = committed pages (retired chunks count as clean)
+ *   used * page_size <= limit, if limit != 0
+ */
+struct dry_arena {
+	/* immutable after init; the fast path reads the first three */
+	uintptr_t base;     /* first byte; aligned to DRY_CHUNK_SIZE where reserved from the port */
+	size_t granules;    /* reserved size >> DRY_GRANULE_SHIFT */
+	uint16_t *map;      /* map[(ptr - base) >> DRY_GRANULE_SHIFT] */
+	struct dry_page *desc;
+	uint32_t pages;     /* reserved pages */
+	uint8_t page_shift;
+	bool owns_memory;   /* false: over memory that a user handed in: never committed, purged, released */
+	size_t limit_pages; /* SIZE_MAX: none */
+
+	/* guarded by lock */
+	struct dry_lock lock;
+	size_t used, free_dirty, free_clean; /* pages */
+	size_t peak;                         /* highest `used` */
+	uint64_t tick;                       /* grows by one with each dry_arena_decay() */
+	uint32_t grown;                      /* chunks committed so far; they are the first ones */
+	uint32_t retired;                    /* chunks retired */
+	uint64_t *retired_bits;              /* one bit per chunk */
+	uint32_t free_list[2][DRY_CHUNK_MAX_ORDER + 1]; /* [dirty][order]: page index or NIL */
+	void *meta;                          /* reservation of desc, map, bits */
+	size_t meta_size;
+};
+
+/* 0; -EINVAL: bad page size, memory too small; -ENOMEM. */
+int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr);
+/* Everything back to the port. */
+void dry_arena_fini(struct dry_arena *arena);
+
+static inline bool dry_arena_contains(const struct dry_arena *arena, const void *ptr)
+{
+	return ((uintptr_t)ptr - arena->base) >> DRY_GRANULE_SHIFT < arena->granules;
+}
+static inline void *dry_arena_address(const struct dry_arena *arena, uint32_t index)
+{
+	return (void *)(arena->base + ((uintptr_t)index << arena->page_shift));
+}
+static inline uint32_t dry_arena_index(const struct dry_arena *arena, const void *ptr)
+{
+	return (uint32_t)(((uintptr_t)ptr - arena->base) >> arena->page_shift);
+}
+static inline uint32_t dry_arena_index_of(const struct dry_arena *arena, const struct dry_page *page)
+{
+	return (uint32_t)(page - arena->desc);
+}
+
+/*
+ * A run of `count` pages (1 to a chunk), its address aligned to
+ * `align_pages` pages (a power of two, at most a chunk; block alignment comes
+ * for free: a count that is a power of two is aligned to itself). Result: the
+ * first descriptor, kind RUN, count set, DIRTY unless the content is known to
+ * be zero, map entries 0. NULL: limit reached, or the port has no memory.
+ */
+struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages);
+
+/* Give a run back (first descriptor, any kind but FREE/NONE). Clears its map entries. */
+void dry_arena_free(struct dry_arena *arena, struct dry_page *page);
+
+/* Give the pages from `count` on back; the run keeps its first `count` (>= 1). */
+void dry_arena_trim_run(struct dry_arena *arena, struct dry_page *page, uint32_t count);
+
+/* Set the map entries of a run. */
+void dry_arena_set_map(struct dry_arena *arena, const struct dry_page *page, uint16_t value);
+
+/*
+ * The run (RUN or SLAB) that a pointer lies in; NULL if it lies in none. Safe on any
+ * address; the answer is stable only if the caller owns the run.
+ */
+struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr);
+
+/*
+ * One tick: purge blocks that were dirty for at least `age` ticks. Returns pages
+ * purged; *left: dirty pages still there. Purging happens outside of the lock.
+ */
+size_t dry_arena_decay(struct dry_arena *arena, unsigned age, size_t *left);
+
+/* Purge everything that is free, now. Pages purged. */
+size_t dry_arena_purge_all(struct dry_arena *arena);
+
+/* Verify the equations, the lists and the descriptors. NULL, or the name of what does not hold. */
+const char *dry_arena_check(struct dry_arena *arena);
+
+#endif

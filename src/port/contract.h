@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The port contract: everything that drystone asks of the world below it.
+ *
+ * A port is a set of files chosen by the build: port_impl.h (found through the
+ * include path; defines struct dry_lock with its inline calls) and sources
+ * that define every function below. An architecture adds percpu.h, likewise
+ * found through the include path (see arch/README). contract_check.c refers to
+ * each call with its exact type, so that a port that lacks one does not link
+ * and one that differs does not compile. Nothing here allocates from a drystone
+ * heap, and nothing changes errno except dry_port_set_errno().
+ */
+#ifndef DRY_PORT_CONTRACT_H
+#define DRY_PORT_CONTRACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "port_impl.h" /* struct dry_lock, DRY_LOCK_INIT, dry_lock_init/acquire/try/release */
+
+/* ---- memory ----------------------------------------------------------
+ * Addresses and sizes are multiples of dry_port_page_size().
+ */
+
+/* Smallest unit of commit and purge: 4096, 16384 or 65536. */
+size_t dry_port_page_size(void);
+
+/* Bytes of address space that the process may still take; SIZE_MAX: no limit known. */
+size_t dry_port_address_room(void);
+
+/*
+ * Address space without memory behind it, aligned to `align` (a power of two
+ * >= page size). readable: reads give zero before commit; else any access faults.
+ * NULL when there is no room.
+ */
+void *dry_port_reserve(size_t size, size_t align, bool readable);
+
+/* Make [addr, addr+size) of a reservation readable and writable. First contents are zero. 0 or -ENOMEM. */
+int dry_port_commit(void *addr, size_t size);
+
+/* Give the memory behind a committed range back; it stays committed and reads as zero. */
+void dry_port_purge(void *addr, size_t size);
+
+/* Give a range of a reservation back for good, committed or not. */
+void dry_port_release(void *addr, size_t size);
+
+/*
+ * Change the size of a whole committed reservation. may_move: the content may
+ * move to a new address. NULL if it cannot be done; then nothing changed.
+ */
+void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
+
+/* ---- CPUs, nodes, slots ----------------------------------------------
+ * A slot is what a per-CPU array is indexed by: a concurrency id, a CPU number,
+ * or (without restartable sequences) a number that a thread owns exclusively.
+ * Slot ids are below dry_port_slots(). The sequences of percpu.h run on the
+ * calling thread's current slot.
+ */
+
+/* Called once, before anything below; again is harmless. Decides the kind of slots. */
+void dry_port_init(void);
+
+/* Number of slots, 1 to 4096; constant after dry_port_init(). */
+unsigned dry_port_slots(void);
+
+/*
+ * Make sure that the calling thread has a slot. true: the sequences work on a
+ * slot. false: none is to be had; then the caller goes without array caches.
+ * Always true with restartable sequences. May call dry_slot_attached().
+ */
+bool dry_port_slot_attach(void);
+
+/*
+ * Wait until every sequence that was under way at the call has finished or
+ * will restart from its first instruction. false if that could not be had in
+ * reasonable time: then the caller must assume that some are still under way.
+ */
+bool dry_port_slot_fence(void);
+
+/* Memory nodes, 1 to 8, and the caller's (below that number; a hint, it may change at once). */
+unsigned dry_port_nodes(void);
+unsigned dry_port_node(void);
+
+/* ---- threads, time, text ---------------------------------------------- */
+
+/* Milliseconds of a clock that never goes back. */
+uint64_t dry_port_clock_ms(void);
+
+/* Sleep about ms milliseconds. */
+void dry_port_sleep_ms(unsigned ms);
+
+/* Start a detached helper thread with all signals blocked and a small stack. 0 or -errno. */
+int dry_port_thread_start(void (*fn)(void));
+
+/* Let another thread run. */
+void dry_port_yield(void);
+
+/* Handlers around fork: prepare, parent, child. Called once. */
+void dry_port_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+
+/* errno of the calling thread. */
+void dry_port_set_errno(int value);
+int dry_port_get_errno(void);
+
+/* The value of an environment variable; NULL if unset, or if the process runs with raised privileges. */
+const char *dry_port_getenv(const char *name);
+
+/* Write text to file descriptor 2, all of it if possible. */
+void dry_port_write(const char *text, size_t bytes);
+
+/* End the process abnormally, leaving a core where configured. Does not return. */
+_Noreturn void dry_port_abort(void);
+
+#endif
