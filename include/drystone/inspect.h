@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * inspect.h - how a reader outside of the process finds a heap's figures.
+ *
+ * The library holds one constant, `dry_inspect`. It says where the list of
+ * heaps starts and at which offset each field lies that a reader needs, so that a
+ * reader built with another version of the library still reads the right bytes,
+ * or sees from `version` that it cannot.
+ *
+ *   dry_inspect.heaps -> struct dry_heap * -> heap -> heap -> NULL      by heap_next
+ *                          heap -> cache -> cache -> NULL               by heap_caches, cache_next
+ *                          cache: node[0], node[1], ...                 inline at cache_nodes,
+ *                                                                       node_size bytes each
+ *   array of a cache in slot s:  heap_area + s * heap_stride + cache_alloc_array
+ *                                (and + cache_free_array, where it is another offset)
+ *
+ * The figures of a cache (sums over the heap's nodes; arrays over the heap's slots):
+ *   num_objs     = sum(slabs) * num
+ *   active_objs  = num_objs - sum(free_objects + shared_avail + alien_avail) - sum(avail of arrays)
+ *   num_slabs    = sum(slabs)
+ *   active_slabs = sum(slabs - free_slabs)
+ *   allocations  = sum(counter of alloc arrays) + sum(slow_allocs not counted there)
+ *
+ * Concurrency: the process goes on while it is read. Any value may be from another
+ * moment than its neighbour, and a cache may vanish between two reads. A reader bounds
+ * every loop, believes no value, and clamps results to 0.
+ *
+ * Finding it: look the symbol DRY_INSPECT_SYMBOL up in the ELF objects that /proc/PID/maps
+ * names; in a stripped static program, scan its data for the magic.
+ */
+#ifndef DRYSTONE_INSPECT_H
+#define DRYSTONE_INSPECT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DRY_INSPECT_SYMBOL  "dry_inspect"
+#define DRY_INSPECT_MAGIC   "DRYSTONE-LAYOUT" /* 15 characters and the NUL */
+#define DRY_INSPECT_VERSION 1u /* grows when a field changes its meaning or place in this struct */
+
+/* An integer, pointer, char array or inline struct array. size in bytes. */
+struct dry_inspect_field {
+	uint32_t offset;
+	uint32_t size; /* integers: 1, 2, 4 or 8. 0: the library has no such field */
+};
+#define DRY_INSPECT_FIELD(type, member) \
+	{ (uint32_t)offsetof(type, member), (uint32_t)sizeof(((type *)0)->member) }
+
+struct dry_inspect {
+	char magic[16];        /* DRY_INSPECT_MAGIC */
+	uint32_t version;      /* DRY_INSPECT_VERSION */
+	uint32_t size;         /* sizeof(struct dry_inspect) */
+	uint32_t pointer_size; /* sizeof(void *) */
+	uint32_t node_size;    /* distance between two nodes of a cache */
+	uint32_t avail_bits;   /* an array's word: this many low bits are avail, the rest is the counter */
+	uint32_t reserved;     /* 0 */
+
+	struct dry_inspect_field heap_next, heap_name, heap_caches;
+	struct dry_inspect_field heap_area;   /* char *, NULL: no arrays */
+	struct dry_inspect_field heap_stride; /* bytes per slot */
+	struct dry_inspect_field heap_slots, heap_nodes;
+
+	struct dry_inspect_field cache_next, cache_name;
+	struct dry_inspect_field cache_root;        /* the cache itself, unless it is an alias */
+	struct dry_inspect_field cache_object_size; /* as asked for */
+	struct dry_inspect_field cache_size;        /* distance between objects */
+	struct dry_inspect_field cache_num;         /* objects per slab */
+	struct dry_inspect_field cache_order;       /* a slab has 1 << order pages */
+	struct dry_inspect_field cache_limit, cache_batchcount, cache_shared, cache_flags;
+	struct dry_inspect_field cache_alloc_array; /* offset within a slot; 0: the cache has no arrays */
+	struct dry_inspect_field cache_free_array;
+	struct dry_inspect_field cache_nodes; /* offset of node[0]; size of the whole array */
+
+	struct dry_inspect_field array_word; /* in an array: see avail_bits */
+	struct dry_inspect_field array_limit;
+
+	struct dry_inspect_field node_slabs, node_free_objects, node_free_slabs;
+	struct dry_inspect_field node_shared_avail, node_alien_avail;
+	struct dry_inspect_field node_slow_allocs, node_slow_frees;
+
+	const void *heaps;        /* address of the variable that points to the first heap */
+	const void *default_heap; /* address of the default heap; NULL: the heap named "default" */
+};
+
+/* Defined by the library. Constant, with addresses that the loader has relocated. */
+extern const struct dry_inspect dry_inspect;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
