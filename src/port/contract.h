@@ -99,6 +99,9 @@ void dry_port_yield(void);
 /* Handlers around fork: prepare, parent, child. Called once. */
 void dry_port_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 
+/* First thing in the child of a fork: the port puts its own state in order. */
+void dry_port_forked(void);
+
 /* errno of the calling thread. */
 void dry_port_set_errno(int value);
 int dry_port_get_errno(void);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The structures of the core: heap, cache, node, array cache.
+ *
+ *   dry_heap ── caches ──> dry_cache ── node[0..nodes) ── list[] ──> slabs (struct dry_page)
+ *      │                       │                      └── shared array, alien arrays
+ *      │ slots[slot]           │ alloc_at, free_at
+ *      v                       v
+ *   slot area of one CPU:  [ stopped | dry_array | dry_array | ... ]
+ *
+ * A cache's array in a slot is found at slots[slot] + 8 * alloc_at. Typed
+ * caches have one array per slot: a stack that alloc pops and free pushes. The
+ * general caches have two, alloc pops one and free pushes the other, and the slow
+ * path moves objects over: this keeps a free's late-known store address away
+ * from the next allocation's load (docs/design/fast-path.md has the figures).
+ *
+ * slots[] of a stopped heap, and of slots without an area yet, point to
+ * dry_stopped_area: all arrays there have avail 0 and limit 0, so the emptiness and
+ * fullness tests that the fast path needs anyway lead to the slow path. Place 0 of
+ * every area is such an array, too: caches without array caches use it.
+ *
+ * Lock order: see base/rank.h. heap->lock (CACHES) guards what changes rarely;
+ * a node's lock guards the slabs of one cache on one node; counters written outside
+ * of it are atomic and say so.
+ */
+#ifndef DRY_CORE_HEAP_H
+#define DRY_CORE_HEAP_H
+
+#include <drystone/drystone.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "page/extent.h"
+#include "page/page.h"
+#include "percpu.h"
+
+#define DRY_MAX_NODES      8
+#define DRY_MAX_LIMIT      1024
+#define DRY_GENERAL_CACHES 72
+#define DRY_AREA_MAX       ((size_t)512 << 10) /* a slot's area: what a uint16_t of 8-byte units can reach */
+#define DRY_AREA_UNIT      64                 /* arrays start on a cache line */
+
+/* One array cache of one slot. Written by its slot's sequences only, but for a stopped heap. */
+struct dry_array {
+	uint64_t word;       /* low 16: avail; upper 48: pops so far. 0 <= avail <= limit */
+	uint16_t limit;      /* immutable after init */
+	uint16_t batchcount; /* likewise */
+	uint32_t seen;       /* reap only: low half of word at the last reap */
+	void *entry[];       /* [0, avail) oldest first */
+};
+_Static_assert(offsetof(struct dry_array, limit) == 8 && offsetof(struct dry_array, entry) == 16,
+	       "the layout that percpu.h works on");
+
+static inline unsigned dry_array_avail(const struct dry_array *array)
+{
+	return array->word & 0xffff;
+}
+
+/*
+ * Objects on their way between CPUs of one node (shared), or to another node (alien).
+ * 0 <= avail <= limit. Guarded by lock; avail may be read without, as a hint.
+ */
+struct dry_depot {
+	struct dry_lock lock;
+	_Atomic uint32_t avail;
+	uint32_t limit;   /* 0: none could be allocated yet */
+	uint32_t seen;    /* reap: value of moves at the last reap */
+	uint32_t moves;   /* batches moved in or out */
+	void **entry;
+};
+
+/*
+ * Lists of slabs. A partial slab is in the list of its fill, so that the
+ * fullest can be used first; a full slab is on no list.
+ */
+enum { DRY_LIST_PARTIAL = 0, DRY_PARTIAL_LISTS = 4, DRY_LIST_FREE = DRY_PARTIAL_LISTS, DRY_LISTS, DRY_LIST_NONE = 0xff };
+
+/*
+ * free_objects = sum over slabs on lists of (num - active)
+ * free_slabs   = length of list[DRY_LIST_FREE]
+ */
+struct dry_node {
+	struct dry_lock lock;
+	uint32_t list[DRY_LISTS];    /* guarded by lock: page index or DRY_PAGE_NIL */
+	_Atomic size_t free_objects; /* written under lock; read without, as a hint */
+	size_t free_slabs;           /* guarded by lock */
+	size_t free_limit;           /* most free slabs kept; guarded by lock */
+	size_t free_low;             /* fewest free slabs since the last reap; guarded by lock */
+	uint32_t colour_next;        /* guarded by lock */
+	_Atomic size_t slabs;        /* all of this cache on this node */
+	_Atomic size_t reserved;     /* prefill: free objects that may not be given back */
+	_Atomic uint64_t slow_allocs, slow_frees;
+	struct dry_depot shared;
+	struct dry_depot *alien; /* [nodes]: objects of node i freed on this one; NULL: none yet */
+};
+
+enum dry_cache_state { DRY_CACHE_DEAD = 0, DRY_CACHE_LIVE = 0x11fe };
+
+struct dry_debug_ops;
+
+/* Immutable after creation but where it says otherwise. */
+struct dry_cache {
+	/* what the fast path reads */
+	struct dry_heap *heap;
+	uint32_t alloc_at;  /* places of the arrays, in units of 8 bytes; 0: none */
+	uint32_t free_at;   /* = the map value of the cache's pages */
+	uint32_t state;     /* enum dry_cache_state; changes once, by destroy */
+	uint32_t flags;
+
+	struct dry_cache *root;  /* who owns the slabs: itself, or the cache that this is an alias of */
+	struct dry_cache *next;  /* heap's list, oldest first; guarded by heap->lock */
+	struct dry_cache *alias; /* root: list of its aliases through their `alias`; guarded by heap->lock */
+	char name[64];
+	void (*ctor)(void *);
+	const struct dry_debug_ops *debug; /* NULL: not debugged */
+
+	size_t object_size, size, align; /* asked for; slot; alignment */
+	uint64_t reciprocal;             /* ceil(2^44 / size): index = offset * reciprocal >> 44 */
+	uint32_t num;                    /* objects per slab */
+	uint8_t order;                   /* log2 pages per slab */
+	uint8_t mgmt;                    /* enum dry_mgmt */
+	uint8_t index_width;             /* 1 or 2 bytes, index types */
+	bool split;                      /* two arrays a slot */
+	uint32_t colours, colour_unit;   /* offsets 0, unit, ... (colours - 1) * unit */
+	uint32_t freelist_offset;        /* NORMAL: of the index array from the slab's start, at colour 0 */
+	uint32_t waste;                  /* bytes a slab, see dry_cache_stats */
+	uint32_t limit, batchcount;      /* of its arrays */
+	struct dry_cache *freelist_cache; /* OFF_SLAB: where the index arrays come from */
+	_Atomic uint32_t deferred;        /* slabs waiting for a grace period */
+
+	struct dry_node node[]; /* [heap->nodes] */
+};
+
+struct dry_heap {
+	/* what the fast path reads; slots is replaced while the heap is stopped */
+	char *const *slots;
+	struct dry_arena arena;
+
+	char **slot_table;   /* the real table; entries go from dry_stopped_area to an area once, under lock */
+	uint32_t slot_count; /* entries */
+	uint32_t nodes;
+	size_t area_size;    /* bytes of a slot's area */
+	struct dry_lock lock;
+	struct dry_lock reap_lock; /* one reap, drain or destroy at a time */
+	struct dry_cache *caches, **caches_end; /* guarded by lock, as all below */
+	size_t cache_count;
+	uint64_t area_map[DRY_AREA_MAX / DRY_AREA_UNIT / 64]; /* 1: unit in use */
+	struct dry_cache *_Atomic general[DRY_GENERAL_CACHES]; /* made at first use */
+	struct dry_extents extents;
+	const struct dry_grace *grace;
+	struct dry_heap *next; /* list of heaps */
+	bool ready;            /* written once, after all else */
+	bool is_default;
+	char name[32];
+	/* the cache that cache structs come from; room for its nodes follows it */
+	struct dry_cache cache_cache;
+	struct dry_node cache_cache_nodes[DRY_MAX_NODES];
+};
+
+extern struct dry_heap dry_main_heap;
+extern char dry_stopped_area[];
+
+/* All heaps; guarded by dry_heaps_lock. */
+extern struct dry_heap *dry_heaps;
+extern struct dry_lock dry_heaps_lock;
+
+static inline struct dry_array *dry_area_array(char *area, uint32_t at)
+{
+	return (struct dry_array *)(void *)(area + (size_t)at * 8);
+}
+
+/* heap.c */
+int dry_heap_init(struct dry_heap *heap, const struct dry_heap_attr *attr);
+/* The caller's memory node within the heap; a hint. */
+unsigned dry_heap_node(const struct dry_heap *heap);
+/* A heap argument of the public interface: NULL means the default heap, made at first use; NULL if that fails. */
+struct dry_heap *dry_heap_get(struct dry_heap *heap);
+/* Take and release every lock of the library, for fork. */
+void dry_heaps_lock_all(void);
+void dry_heaps_unlock_all(bool in_child);
+
+/* slots.c */
+bool dry_slot_prepare(struct dry_heap *heap);
+int dry_slots_init(struct dry_heap *heap);
+void dry_slots_fini(struct dry_heap *heap);
+/* A place for an array with `limit` entries in every slot; 0: none left. Caller holds heap->lock. */
+uint32_t dry_slot_place_locked(struct dry_heap *heap, uint32_t limit, uint32_t batchcount);
+void dry_slot_unplace_locked(struct dry_heap *heap, uint32_t at, uint32_t limit);
+/* Stop and start all array caches of the heap; caller holds reap_lock. false: not stopped. */
+bool dry_slots_stop(struct dry_heap *heap);
+void dry_slots_start(struct dry_heap *heap);
+
+#endif

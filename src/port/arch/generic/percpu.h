@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The sequences on per-CPU arrays in plain C, for threads that own their slot
+ * exclusively. See arch/x86_64/percpu.h for the layout and the operands.
+ *
+ * `inside` tells the fence that its owner is in a sequence. Owner: store inside,
+ * full fence, read slots. Fence (dry_port_slot_fence): replaced slots, full fence,
+ * read inside. One of the two sees the other (Dekker). The release store at the
+ * end pairs with the fence's acquire load: whoever sees 0 sees the array.
+ */
+#ifndef DRY_PORT_PERCPU_H
+#define DRY_PORT_PERCPU_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dry_slot_tls {
+	uint32_t id; /* 0: no slot */
+	_Atomic uint32_t inside;
+	uint32_t state; /* owned by the port's slots.c */
+};
+extern _Thread_local struct dry_slot_tls dry_slot_tls;
+
+struct dry_percpu_array {
+	uint64_t word;
+	uint16_t limit;
+	uint16_t pad[3];
+	void *entry[];
+};
+
+static inline struct dry_percpu_array *dry_percpu_enter(char *const *const *slots, size_t at)
+{
+	atomic_store_explicit(&dry_slot_tls.inside, 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+	char *const *table = *(char *const *volatile const *)slots;
+	return (struct dry_percpu_array *)(void *)(table[dry_slot_tls.id] + at * 8);
+}
+
+static inline void dry_percpu_leave(void)
+{
+	atomic_store_explicit(&dry_slot_tls.inside, 0, memory_order_release);
+}
+
+static inline void *dry_percpu_pop(char *const *const *slots, size_t at)
+{
+	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
+	size_t n = array->word & 0xffff;
+	void *object = NULL;
+
+	if (n != 0) {
+		object = array->entry[n - 1];
+		array->word += 0xffff;
+	}
+	dry_percpu_leave();
+	return object;
+}
+
+static inline bool dry_percpu_push(char *const *const *slots, size_t at, void *object)
+{
+	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
+	size_t n = array->word & 0xffff;
+	bool room = n < array->limit;
+
+	if (room) {
+		array->entry[n] = object;
+		array->word++;
+	}
+	dry_percpu_leave();
+	return room;
+}
+
+static inline size_t dry_percpu_pop_batch(char *const *const *slots, size_t at, void **objects, size_t max)
+{
+	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
+	size_t n = array->word & 0xffff, count = n < max ? n : max;
+
+	for (size_t i = 0; i < count; i++)
+		objects[i] = array->entry[n - count + i];
+	if (count != 0)
+		array->word -= count;
+	dry_percpu_leave();
+	return count;
+}
+
+static inline size_t dry_percpu_push_batch(char *const *const *slots, size_t at, void *const *objects, size_t max)
+{
+	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
+	size_t n = array->word & 0xffff, room = array->limit > n ? array->limit - n : 0;
+	size_t count = room < max ? room : max;
+
+	for (size_t i = 0; i < count; i++)
+		array->entry[n + i] = objects[i];
+	if (count != 0)
+		array->word += count;
+	dry_percpu_leave();
+	return count;
+}
+
+static inline unsigned dry_percpu_slot(void)
+{
+	return dry_slot_tls.id;
+}
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The restartable sequences on per-CPU arrays, x86-64.
+ *
+ * Layout of one array (struct dry_array of core; the asserts stand there):
+ *
+ *   +0  uint64  word: low 16 bits = avail, upper 48 = number of pops so far
+ *   +8  uint16  limit
+ *   +16 void*   entry[limit]
+ *
+ * A sequence stores the address of its descriptor in rseq_cs, finds the array
+ * of its slot, and ends in ONE instruction that commits (add or sub on word).
+ * Until then nothing is visible: pop has only read, push has only written an
+ * entry above avail. The kernel restarts a sequence that is preempted,
+ * migrated or interrupted by a signal, through the abort address, whose four
+ * bytes before it must be the registered signature.
+ *
+ * The same code serves threads that own a slot exclusively: then dry_slot_cs and
+ * dry_slot_id point into dry_slot_tls, a look-alike of the kernel's area. Nobody
+ * restarts it, and nobody needs to. rseq_cs is cleared at the end, so that
+ * there it says whether its owner is inside a sequence; dry_port_slot_fence()
+ * relies on it. The store was measured as free.
+ *
+ * Both offsets start out pointing to dry_slot_tls, whose id 0 is never given to
+ * a thread, and a heap's slots[0] then is the stopped area: an unprepared
+ * thread takes the slow path.
+ *
+ * Operands: `slots` is the heap's table of slot areas, read inside the sequence
+ * because replacing it, then fencing, is how a heap is stopped. `at` is the
+ * place of the array in its slot, in units of 8 bytes.
+ */
+#ifndef DRY_PORT_PERCPU_H
+#define DRY_PORT_PERCPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Field offsets of the kernel's rseq area that we use. */
+struct dry_slot_tls {
+	uint32_t id;       /* 0: no slot */
+	uint32_t pad;
+	uint64_t rseq_cs;  /* +8, as in the kernel's area */
+	uint32_t state;    /* owned by the port's slots.c */
+	uint32_t pad2[3];
+};
+extern _Thread_local struct dry_slot_tls dry_slot_tls __attribute__((visibility("hidden")));
+
+/* Offsets from the thread pointer: of the area that holds rseq_cs at +8, and of the slot id. */
+extern ptrdiff_t dry_slot_cs __attribute__((visibility("hidden")));
+extern ptrdiff_t dry_slot_id __attribute__((visibility("hidden")));
+
+#define DRY_RSEQ_SIGNATURE "0x53053053"
+
+/* clang-format off */
+#define DRY_SEQ_BEGIN                                                        \
+	".pushsection .data.rel.ro.dry_rseq, \"aw\"\n"                       \
+	".balign 32\n"                                                       \
+	"93: .long 0, 0\n .quad 91f, 92f - 91f, 94f\n"                       \
+	".popsection\n"                                                      \
+	".pushsection .text.dry_rseq_abort, \"ax\"\n"                        \
+	".byte 0x0f, 0xb9, 0x3d\n .long " DRY_RSEQ_SIGNATURE "\n"            \
+	"94: jmp 95f\n"                                                      \
+	".popsection\n"                                                      \
+	"95: lea 93b(%%rip), %[a]\n"                                         \
+	"mov dry_slot_cs(%%rip), %[t]\n"                                     \
+	"mov %[a], %%fs:8(%[t])\n"                                           \
+	"91: mov dry_slot_id(%%rip), %[a]\n"                                 \
+	"mov %%fs:(%[a]), %k[a]\n"                                           \
+	"mov %[slots], %[n]\n"                                               \
+	"mov (%[n],%[a],8), %[a]\n"                                          \
+	"lea (%[a],%[at],8), %[a]\n"                                         \
+	"movzwl (%[a]), %k[n]\n"
+
+#define DRY_SEQ_END                                                          \
+	"92: movq $0, %%fs:8(%[t])\n"
+/* clang-format on */
+
+/* Take the newest object; NULL if the array is empty or stopped. */
+static inline __attribute__((always_inline)) void *dry_percpu_pop(char *const *const *slots, size_t at)
+{
+	size_t a, n, t;
+	void *object;
+
+	__asm__ volatile goto(DRY_SEQ_BEGIN "test %k[n], %k[n]\n"
+					    "jz %l[empty]\n"
+					    "mov 8(%[a],%[n],8), %[object]\n"
+					    "addq $0xffff, (%[a])\n" DRY_SEQ_END
+			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&r"(object)
+			      : [slots] "m"(*slots), [at] "r"(at)
+			      : "memory", "cc"
+			      : empty);
+	return object;
+empty:
+	return NULL;
+}
+
+/* Add an object; false if the array is full or stopped. */
+static inline __attribute__((always_inline)) _Bool dry_percpu_push(char *const *const *slots, size_t at,
+								   void *object)
+{
+	size_t a, n, t;
+
+	__asm__ volatile goto(DRY_SEQ_BEGIN "cmp 8(%[a]), %w[n]\n"
+					    "jae %l[full]\n"
+					    "mov %[object], 16(%[a],%[n],8)\n"
+					    "incq (%[a])\n" DRY_SEQ_END
+			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t)
+			      : [slots] "m"(*slots), [at] "r"(at), [object] "r"(object)
+			      : "memory", "cc"
+			      : full);
+	return 1;
+full:
+	return 0;
+}
+
+/*
+ * Take the newest min(avail, max) objects, oldest first into objects[]. Their
+ * number. Not counted as pops.
+ */
+static inline size_t dry_percpu_pop_batch(char *const *const *slots, size_t at, void **objects, size_t max)
+{
+	size_t a, n, t, count;
+	void *from, *to;
+
+	__asm__ volatile(DRY_SEQ_BEGIN "cmp %[max], %[n]\n"
+				       "mov %[n], %%rcx\n"
+				       "cmova %[max], %%rcx\n"
+				       "mov %%rcx, %[count]\n"
+				       "sub %%rcx, %[n]\n"
+				       "lea 16(%[a],%[n],8), %%rsi\n"
+				       "mov %[objects], %%rdi\n"
+				       "rep movsq\n"
+				       "test %[count], %[count]\n"
+				       "jz 92f\n" /* the stopped area is never written */
+				       "sub %[count], (%[a])\n" DRY_SEQ_END
+			 : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [count] "=&r"(count), "=&S"(from), "=&D"(to)
+			 : [slots] "m"(*slots), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
+			 : "memory", "cc", "rcx");
+	return count;
+}
+
+/* Add objects[0 .. returned) on top; as many as there is room for. */
+static inline size_t dry_percpu_push_batch(char *const *const *slots, size_t at, void *const *objects, size_t max)
+{
+	size_t a, n, t, count;
+	const void *from;
+	void *to;
+
+	__asm__ volatile(DRY_SEQ_BEGIN "movzwl 8(%[a]), %%ecx\n"
+				       "sub %[n], %%rcx\n" /* room, 0 if the limit is below avail */
+				       "mov $0, %k[count]\n"
+				       "cmovb %[count], %%rcx\n"
+				       "cmp %[max], %%rcx\n"
+				       "cmova %[max], %%rcx\n"
+				       "mov %%rcx, %[count]\n"
+				       "mov %[objects], %%rsi\n"
+				       "lea 16(%[a],%[n],8), %%rdi\n"
+				       "rep movsq\n"
+				       "test %[count], %[count]\n"
+				       "jz 92f\n" /* the stopped area is never written */
+				       "add %[count], (%[a])\n" DRY_SEQ_END
+			 : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [count] "=&r"(count), "=&S"(from), "=&D"(to)
+			 : [slots] "m"(*slots), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
+			 : "memory", "cc", "rcx");
+	return count;
+}
+
+/* The slot that the caller runs on; a hint, it may change at once. */
+static inline unsigned dry_percpu_slot(void)
+{
+	uint32_t id;
+
+	__asm__ volatile("mov %%fs:(%1), %0" : "=r"(id) : "r"(dry_slot_id));
+	return id;
+}
+
+#endif

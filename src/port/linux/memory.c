@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Memory of the Linux port, where it differs from plain POSIX. Keeps errno. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* mremap */
+#endif
+#include "port/contract.h"
+#include "port/unix/map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Address space in use, in pages: the first number in statm. 0: unknown. No allocation, no stdio. */
+static size_t pages_in_use(void)
+{
+	char text[32];
+	size_t pages = 0;
+	long got, i;
+	int fd;
+
+	/* system calls by number: the wrappers are cancellation points */
+	fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	got = syscall(SYS_read, fd, text, sizeof(text));
+	syscall(SYS_close, fd);
+	for (i = 0; i < got && text[i] >= '0' && text[i] <= '9'; i++)
+		pages = pages * 10 + (size_t)(text[i] - '0');
+	return pages;
+}
+
+size_t dry_port_address_room(void)
+{
+	struct rlimit limit;
+	int saved = errno;
+	size_t room = SIZE_MAX, used;
+
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+		used = pages_in_use() * dry_port_page_size();
+		if (used == 0)
+			used = limit.rlim_cur / 2; /* no /proc: half is a careful guess */
+		room = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+	}
+	errno = saved;
+	return room;
+}
+
+void *dry_port_reserve(size_t size, size_t align, bool readable)
+{
+	return dry_unix_map(size, align, readable ? PROT_READ : PROT_NONE, MAP_NORESERVE);
+}
+
+void dry_port_purge(void *addr, size_t size)
+{
+	int saved = errno;
+
+	/* refused for locked memory (mlockall) */
+	if (madvise(addr, size, MADV_DONTNEED) != 0)
+		dry_unix_replace(addr, size, MAP_NORESERVE);
+	errno = saved;
+}
+
+void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)
+{
+	int saved = errno;
+	void *result = mremap(addr, old_size, new_size, may_move ? MREMAP_MAYMOVE : 0);
+
+	errno = saved;
+	return result == MAP_FAILED ? NULL : result;
+}

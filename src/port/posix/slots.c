@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Slots on POSIX: one per thread. One memory node. */
+#include <stdatomic.h>
+
+#include "percpu.h"
+#include "port/contract.h"
+#include "port/unix/thread_slots.h"
+
+_Thread_local struct dry_slot_tls dry_slot_tls;
+
+void dry_port_init(void)
+{
+}
+
+unsigned dry_port_slots(void)
+{
+	return DRY_THREAD_SLOTS;
+}
+
+bool dry_port_slot_attach(void)
+{
+	return dry_thread_slot_attach();
+}
+
+bool dry_port_slot_fence(void)
+{
+	/* The fence half of the Dekker pair in arch/generic/percpu.h. */
+	atomic_thread_fence(memory_order_seq_cst);
+	return dry_thread_slots_quiet();
+}
+
+void dry_port_forked(void)
+{
+	dry_thread_slots_forked();
+}
+
+bool dry_slot_inside(const struct dry_slot_tls *tls)
+{
+	return atomic_load_explicit(&tls->inside, memory_order_acquire) != 0;
+}
+
+unsigned dry_port_nodes(void)
+{
+	return 1;
+}
+
+unsigned dry_port_node(void)
+{
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "port/unix/map.h"
+
+#include "port/contract.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+size_t dry_port_page_size(void)
+{
+	static size_t size; /* every thread writes the same value */
+
+	if (__atomic_load_n(&size, __ATOMIC_RELAXED) == 0)
+		__atomic_store_n(&size, (size_t)sysconf(_SC_PAGESIZE), __ATOMIC_RELAXED);
+	return __atomic_load_n(&size, __ATOMIC_RELAXED);
+}
+
+static void *map(size_t size, int prot, int flags)
+{
+	void *addr = mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+
+	return addr == MAP_FAILED ? NULL : addr;
+}
+
+static void *map_aligned(size_t size, size_t align, int prot, int flags)
+{
+	size_t page = dry_port_page_size(), front, total;
+	char *addr = map(size, prot, flags);
+
+	if (addr == NULL || ((uintptr_t)addr & (align - 1)) == 0)
+		return addr;
+	munmap(addr, size);
+	/* No luck: take enough that an aligned range lies inside, and cut off the rest. */
+	if (__builtin_add_overflow(size, align - page, &total))
+		return NULL;
+	addr = map(total, prot, flags);
+	if (addr == NULL)
+		return NULL;
+	front = -(uintptr_t)addr & (align - 1);
+	if (front != 0)
+		munmap(addr, front);
+	if (total - front != size)
+		munmap(addr + front + size, total - front - size);
+	return addr + front;
+}
+
+void *dry_unix_map(size_t size, size_t align, int prot, int flags)
+{
+	int saved = errno;
+	void *addr = map_aligned(size, align, prot, flags);
+
+	errno = saved;
+	return addr;
+}
+
+void dry_unix_replace(void *addr, size_t size, int flags)
+{
+	int saved = errno;
+
+	if (mmap(addr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | flags, -1,
+		 0) == MAP_FAILED)
+		memset(addr, 0, size);
+	errno = saved;
+}
+
+int dry_port_commit(void *addr, size_t size)
+{
+	int saved = errno;
+	int result = mprotect(addr, size, PROT_READ | PROT_WRITE);
+
+	errno = saved;
+	return result == 0 ? 0 : -ENOMEM;
+}
+
+void dry_port_release(void *addr, size_t size)
+{
+	int saved = errno;
+
+	/* It fails only where it would have to split a mapping beyond the system's count of them. */
+	if (munmap(addr, size) != 0 && mprotect(addr, size, PROT_READ | PROT_WRITE) == 0)
+		dry_port_purge(addr, size);
+	errno = saved;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What the memory files of the linux and the posix port have in common. Keeps errno. */
+#ifndef DRY_PORT_UNIX_MAP_H
+#define DRY_PORT_UNIX_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A private anonymous mapping, aligned, with extra mmap flags. NULL: no room. */
+void *dry_unix_map(size_t size, size_t align, int prot, int flags);
+
+/*
+ * Put fresh zero memory, readable and writable, in place of a range. If the
+ * system refuses, the range is cleared by hand: slower, and the memory stays.
+ */
+void dry_unix_replace(void *addr, size_t size, int flags);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "port/unix/thread_slots.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "base/rank.h"
+#include "port/contract.h"
+
+enum { EXITED = 1 }; /* dry_slot_tls.state: the destructor has run its last round */
+
+static struct dry_lock lock = DRY_LOCK_INIT(DRY_RANK_PORT);
+static struct dry_slot_tls *owner[DRY_THREAD_SLOTS]; /* guarded by lock */
+static pthread_key_t key;                            /* immutable after the first attach */
+static enum { KEY_NONE, KEY_READY, KEY_FAILED } key_state; /* guarded by lock */
+
+/*
+ * At thread exit. Destructors that run later may allocate again; then the
+ * thread attaches anew and this runs once more, until the C library stops
+ * calling. Two rounds are enough for all but the odd; after that the thread
+ * goes without arrays, so that no slot is lost.
+ */
+static void detach(void *value)
+{
+	struct dry_slot_tls *tls = &dry_slot_tls;
+	uint32_t id = tls->id;
+
+	if (id == 0)
+		return;
+	tls->id = 0;
+	if ((uintptr_t)value >= 2)
+		tls->state = EXITED;
+	else
+		pthread_setspecific(key, (void *)((uintptr_t)value + 1));
+	dry_lock_acquire(&lock);
+	owner[id] = NULL;
+	dry_lock_release(&lock);
+}
+
+static uint32_t claim(void)
+{
+	uint32_t id = 0;
+
+	dry_lock_acquire(&lock);
+	if (key_state == KEY_NONE)
+		key_state = pthread_key_create(&key, detach) == 0 ? KEY_READY : KEY_FAILED;
+	if (key_state == KEY_READY) {
+		for (id = DRY_THREAD_SLOTS - 1; id > 0; id--) {
+			uint32_t low = DRY_THREAD_SLOTS - id;
+			if (owner[low] == NULL) {
+				owner[low] = &dry_slot_tls;
+				id = low;
+				break;
+			}
+		}
+	}
+	dry_lock_release(&lock);
+	return id;
+}
+
+bool dry_thread_slot_attach(void)
+{
+	struct dry_slot_tls *tls = &dry_slot_tls;
+
+	if (tls->id != 0)
+		return true;
+	if (tls->state == EXITED)
+		return false;
+	uint32_t id = claim();
+	if (id == 0)
+		return false;
+	tls->id = id;
+	/* May allocate (keys beyond the first block); the slot is already there for it. */
+	if (pthread_getspecific(key) == NULL)
+		pthread_setspecific(key, (void *)(uintptr_t)1);
+	return true;
+}
+
+/* Once an owner was seen outside, its next sequence sees what the fence's caller wrote. */
+bool dry_thread_slots_quiet(void)
+{
+	unsigned patience = 20;
+
+	for (unsigned id = 1; id < DRY_THREAD_SLOTS; id++) {
+		for (;;) {
+			dry_lock_acquire(&lock);
+			bool busy = owner[id] != NULL && owner[id] != &dry_slot_tls && dry_slot_inside(owner[id]);
+			dry_lock_release(&lock);
+			if (!busy)
+				break;
+			if (patience-- == 0)
+				return false;
+			dry_port_sleep_ms(1);
+		}
+	}
+	return true;
+}
+
+void dry_thread_slots_forked(void)
+{
+	dry_lock_reinit(&lock);
+	for (unsigned id = 1; id < DRY_THREAD_SLOTS; id++)
+		if (owner[id] != &dry_slot_tls)
+			owner[id] = NULL;
+}
