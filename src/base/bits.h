@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Bit arithmetic on unsigned words. Every function is pure and total on the
+ * domain that its comment names.
+ */
+#ifndef DRY_BASE_BITS_H
+#define DRY_BASE_BITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Index of the lowest set bit; x != 0. */
+static inline unsigned dry_ctz32(uint32_t x)
+{
+	return (unsigned)__builtin_ctz(x);
+}
+static inline unsigned dry_ctz64(uint64_t x)
+{
+	return (unsigned)__builtin_ctzll(x);
+}
+
+/* floor(log2(x)); x != 0. */
+static inline unsigned dry_log2_floor(uint64_t x)
+{
+	return 63u - (unsigned)__builtin_clzll(x);
+}
+
+/* Smallest n with 2^n >= x; x != 0. */
+static inline unsigned dry_log2_ceil(uint64_t x)
+{
+	return x == 1 ? 0 : dry_log2_floor(x - 1) + 1;
+}
+
+static inline bool dry_is_pow2(uint64_t x)
+{
+	return x != 0 && (x & (x - 1)) == 0;
+}
+
+/* To a multiple of `unit`, a power of two. The caller excludes overflow (else: checked.h). */
+static inline size_t dry_round_down(size_t x, size_t unit)
+{
+	return x & ~(unit - 1);
+}
+static inline size_t dry_round_up(size_t x, size_t unit)
+{
+	return (x + unit - 1) & ~(unit - 1);
+}
+
+#endif
