@@ -15,16 +15,30 @@
  * 16 equal entries. The whole map can be read at any time.
  *
  * Free runs are kept by a buddy allocator in power-of-two blocks, naturally
- * aligned within the arena (the arena's base is aligned to a chunk). A run may
- * have any number of pages up to a chunk: the tail of its block goes back at
- * once. A block that has been used since its memory was last given back is
- * dirty. Dirty blocks are reused first, and purged after a delay. A chunk that
- * is wholly free and clean is retired: its descriptors and map are purged too.
+ * aligned by address: also where the arena lies over memory of a user and does
+ * not begin at a chunk boundary (`skew`). A run may have any number of pages up
+ * to a chunk: the tail of its block goes back at once. A block that has been
+ * used since its memory was last given back is dirty; a merge with a dirty
+ * block is dirty. Dirty blocks are reused first, and purged after a delay. A
+ * chunk that is wholly free and clean is retired: its descriptors and map are
+ * purged too, and it is reused before the arena grows.
+ *
+ * States of a page:
+ *
+ *   not committed --grow--> free, clean --alloc--> run --free--> free, dirty
+ *                             |     ^ ^                              |
+ *                       retire|     | +----- purged <-- limbo <------+ collect
+ *                             v     | revive                       (lock dropped)
+ *                            retired
  *
  * kind != NONE only in the first descriptor of a run or free block; all
  * others are NONE. That is what makes dry_arena_run_of() safe on any pointer.
  *
- * Concurrency: one lock (rank PAGE) guards the free lists and counts.
+ * Over memory of a user nothing is ever committed, purged or retired, and every
+ * free block is dirty.
+ *
+ * Concurrency: one lock (rank PAGE) guards the free lists and counts. It is
+ * held for the commit of a chunk, and not while memory is purged.
  * Descriptors of a handed-out run belong to the caller.
  *
  * Must not know: objects, caches, sizes classes, errno.
@@ -95,10 +109,25 @@ struct dry_arena_attr {
 	size_t page_size; /* 0: the port's */
 };
 
+#define DRY_ARENA_LIMBO 32
+
+/* An array beside the pages, committed from its start as the arena grows. */
+struct dry_arena_array {
+	void *start;
+	size_t reserved, committed; /* bytes, multiples of the port's page size */
+};
+
+struct dry_arena_block {
+	uint32_t index;
+	uint32_t order;
+};
+
 /*
  * The equations:
- *   used + free_dirty + free_clean = committed pages (retired chunks count as clean)
- *   used * page_size <= limit, if limit != 0
+ *   used + free_dirty + free_clean + limbo_pages = committed (retired chunks count as clean)
+ *   used <= limit_pages
+ *   along each dirty list, from head to tail, age does not grow
+ *   no two free blocks are buddies of each other
  */
 struct dry_arena {
 	/* immutable after init; the fast path reads the first three */
@@ -107,27 +136,44 @@ struct dry_arena {
 	uint16_t *map;      /* map[(ptr - base) >> DRY_GRANULE_SHIFT] */
 	struct dry_page *desc;
 	uint32_t pages;     /* reserved pages */
+	uint32_t skew;      /* pages from the chunk boundary at or below base to base */
 	uint8_t page_shift;
+	uint8_t max_order;  /* of a chunk */
 	bool owns_memory;   /* false: over memory that a user handed in: never committed, purged, released */
 	size_t limit_pages; /* SIZE_MAX: none */
+
+	/* Written with the lock held (release, after desc is usable); read by dry_arena_run_of (acquire). */
+	_Atomic uint32_t committed; /* pages; they are the first ones; whole chunks if owns_memory */
 
 	/* guarded by lock */
 	struct dry_lock lock;
 	size_t used, free_dirty, free_clean; /* pages */
 	size_t peak;                         /* highest `used` */
 	uint64_t tick;                       /* grows by one with each dry_arena_decay() */
-	uint32_t grown;                      /* chunks committed so far; they are the first ones */
 	uint32_t retired;                    /* chunks retired */
-	uint64_t *retired_bits;              /* one bit per chunk */
-	uint32_t free_list[2][DRY_CHUNK_MAX_ORDER + 1]; /* [dirty][order]: page index or NIL */
-	void *meta;                          /* reservation of desc, map, bits */
-	size_t meta_size;
+	uint32_t retired_hint;               /* no retired chunk below this one */
+	uint32_t nonempty[2];                /* [dirty]: bit per order with a block */
+	uint32_t free_list[2][DRY_CHUNK_MAX_ORDER + 1]; /* [dirty][order]: head, page index or NIL */
+	uint32_t free_tail[2][DRY_CHUNK_MAX_ORDER + 1]; /* the oldest */
+	uint32_t limbo_count;                /* blocks being purged right now: on no list, kind NONE */
+	size_t limbo_pages;
+	struct dry_arena_block limbo[DRY_ARENA_LIMBO];
+	struct dry_arena_array desc_array, map_array, bits_array; /* reserved 0: user's memory */
 };
 
-/* 0; -EINVAL: bad page size, memory too small; -ENOMEM. */
+/*
+ * 0; -EINVAL: bad page size, memory too small; -ENOMEM. Where the address space
+ * is limited, at most half of what is left is reserved.
+ */
 int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr);
 /* Everything back to the port. */
 void dry_arena_fini(struct dry_arena *arena);
+
+/*
+ * In the child of a fork, whose forking thread holds the arena's lock: frees the lock, and
+ * takes back what another thread of the parent was purging at that moment.
+ */
+void dry_arena_after_fork(struct dry_arena *arena);
 
 static inline bool dry_arena_contains(const struct dry_arena *arena, const void *ptr)
 {
@@ -172,11 +218,12 @@ struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr
 
 /*
  * One tick: purge blocks that were dirty for at least `age` ticks. Returns pages
- * purged; *left: dirty pages still there. Purging happens outside of the lock.
+ * purged; *left: dirty pages still there (0 over a user's memory: none ever goes
+ * back). Purging happens outside of the lock.
  */
 size_t dry_arena_decay(struct dry_arena *arena, unsigned age, size_t *left);
 
-/* Purge everything that is free, now. Pages purged. */
+/* Purge everything that is free at the call. Pages purged. */
 size_t dry_arena_purge_all(struct dry_arena *arena);
 
 /* Verify the equations, the lists and the descriptors. NULL, or the name of what does not hold. */

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Making and unmaking arenas. */
+#include <errno.h>
+
+#include "base/rank.h"
+#include "page/internal.h"
+
+#define MIN_RESERVE DRY_CHUNK_SIZE
+#define MAX_RESERVE ((size_t)UINT32_MAX / 2 << DRY_GRANULE_SHIFT)
+
+static bool array_init(struct dry_arena_array *array, size_t bytes, bool readable)
+{
+	size_t unit = dry_port_page_size(), size = dry_round_up(bytes, unit);
+
+	array->start = dry_port_reserve(size, unit, readable);
+	array->reserved = array->start != NULL ? size : 0;
+	array->committed = 0;
+	return array->start != NULL;
+}
+
+static void array_fini(struct dry_arena_array *array)
+{
+	if (array->reserved != 0)
+		dry_port_release(array->start, array->reserved);
+	array->start = NULL;
+	array->reserved = array->committed = 0;
+}
+
+/* Pages and metadata for `size` bytes, a multiple of a chunk. All or nothing. */
+static bool reserve_all(struct dry_arena *arena, size_t size)
+{
+	size_t pages = size >> arena->page_shift, granules = size >> DRY_GRANULE_SHIFT;
+	void *base = dry_port_reserve(size, DRY_CHUNK_SIZE, false);
+
+	if (base == NULL)
+		return false;
+	if (!array_init(&arena->desc_array, pages * sizeof(struct dry_page), false) ||
+	    !array_init(&arena->map_array, granules * sizeof(uint16_t), true) ||
+	    !array_init(&arena->bits_array, (size / DRY_CHUNK_SIZE + 63) / 64 * 8, false)) {
+		array_fini(&arena->desc_array);
+		array_fini(&arena->map_array);
+		dry_port_release(base, size);
+		return false;
+	}
+	arena->base = (uintptr_t)base;
+	arena->pages = (uint32_t)pages;
+	arena->granules = granules;
+	arena->desc = arena->desc_array.start;
+	arena->map = arena->map_array.start;
+	return true;
+}
+
+/*
+ * A limit on address space (ulimit -v) is shared with extents, libraries and
+ * stacks, so an arena takes half of what is left. Without a known limit the
+ * system may still refuse: then less, by halves.
+ */
+static int init_reserved(struct dry_arena *arena, size_t want)
+{
+	size_t room = dry_port_address_room(), size;
+
+	if (want > MAX_RESERVE)
+		want = MAX_RESERVE;
+	if (room != SIZE_MAX && want > room / 2)
+		want = room / 2;
+	for (size = dry_round_down(want, DRY_CHUNK_SIZE); size >= MIN_RESERVE;
+	     size = dry_round_down(size / 2, DRY_CHUNK_SIZE))
+		if (reserve_all(arena, size))
+			return 0;
+	return -ENOMEM;
+}
+
+/*
+ * Over a user's memory: the descriptors and the map at its front, then the pages.
+ *
+ *   | gap | desc | map | gap | page 0 | page 1 | ... | gap |
+ */
+static int init_memory(struct dry_arena *arena, void *memory, size_t size)
+{
+	size_t page = (size_t)1 << arena->page_shift;
+	size_t granules = page >> DRY_GRANULE_SHIFT;
+	size_t per_page = sizeof(struct dry_page) + granules * sizeof(uint16_t), pages, i;
+	uintptr_t end, meta, base;
+
+	if (__builtin_add_overflow((uintptr_t)memory, size, &end))
+		return -EINVAL;
+	meta = dry_round_up((uintptr_t)memory, sizeof(struct dry_page));
+	if (meta < (uintptr_t)memory || meta >= end)
+		return -EINVAL;
+	pages = (end - meta) / (page + per_page);
+	base = dry_round_up(meta + pages * per_page, page);
+	if (base < meta || base >= end)
+		return -EINVAL;
+	if (pages > (end - base) >> arena->page_shift)
+		pages = (end - base) >> arena->page_shift;
+	if (pages == 0 || pages > UINT32_MAX / 2)
+		return -EINVAL;
+	arena->desc = (struct dry_page *)meta;
+	arena->map = (uint16_t *)(arena->desc + pages);
+	arena->base = base;
+	arena->pages = (uint32_t)pages;
+	arena->granules = pages * granules;
+	arena->skew = (uint32_t)((base & (DRY_CHUNK_SIZE - 1)) >> arena->page_shift);
+	for (i = 0; i < pages; i++)
+		arena->desc[i] = (struct dry_page){ .kind = DRY_PAGE_NONE };
+	for (i = 0; i < arena->granules; i++)
+		arena->map[i] = 0;
+	atomic_init(&arena->committed, arena->pages);
+	/* the content is the user's: not known to be zero */
+	dry_buddy_put_apart_locked(arena, 0, arena->pages, true);
+	return 0;
+}
+
+int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
+{
+	size_t page = attr->page_size != 0 ? attr->page_size : dry_port_page_size();
+	unsigned order;
+
+	if ((page != 4096 && page != 16384 && page != 65536) || page < dry_port_page_size())
+		return -EINVAL;
+	*arena = (struct dry_arena){ .owns_memory = attr->memory == NULL };
+	dry_lock_init(&arena->lock, DRY_RANK_PAGE);
+	atomic_init(&arena->committed, 0);
+	arena->page_shift = (uint8_t)dry_log2_floor(page);
+	arena->max_order = (uint8_t)dry_log2_floor(DRY_CHUNK_SIZE / page);
+	arena->limit_pages = attr->limit != 0 ? attr->limit >> arena->page_shift : SIZE_MAX;
+	for (order = 0; order <= DRY_CHUNK_MAX_ORDER; order++) {
+		arena->free_list[0][order] = arena->free_list[1][order] = DRY_PAGE_NIL;
+		arena->free_tail[0][order] = arena->free_tail[1][order] = DRY_PAGE_NIL;
+	}
+	if (!arena->owns_memory)
+		return init_memory(arena, attr->memory, attr->memory_size);
+	return init_reserved(arena, attr->reserve);
+}
+
+void dry_arena_fini(struct dry_arena *arena)
+{
+	if (arena->owns_memory) {
+		dry_port_release((void *)arena->base, arena->granules << DRY_GRANULE_SHIFT);
+		array_fini(&arena->desc_array);
+		array_fini(&arena->map_array);
+		array_fini(&arena->bits_array);
+	}
+	arena->granules = 0;
+	arena->pages = 0;
+	/* relaxed: nobody else may use an arena that is unmade */
+	atomic_store_explicit(&arena->committed, 0, memory_order_relaxed);
+}
+
+void dry_arena_after_fork(struct dry_arena *arena)
+{
+	uint32_t i;
+
+	for (i = 0; i < arena->limbo_count; i++)
+		dry_buddy_put_locked(arena, arena->limbo[i].index, UINT32_C(1) << arena->limbo[i].order,
+				     true);
+	arena->limbo_count = 0;
+	arena->limbo_pages = 0;
+	dry_lock_reinit(&arena->lock);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The buddy allocator over the pages of an arena. Blocks are split from the
+ * low end, so that the first pages of a chunk are the ones that stay warm.
+ *
+ * "Position" below is the page index plus the skew: the number of the page
+ * counted from a chunk boundary, by which blocks are aligned.
+ */
+#include "base/compiler.h"
+#include "page/internal.h"
+
+/* ---- free lists --------------------------------------------------------- */
+
+static void push(struct dry_arena *arena, uint32_t index, unsigned order, bool dirty)
+{
+	struct dry_page *page = &arena->desc[index];
+	uint32_t head = arena->free_list[dirty][order];
+
+	page->kind = DRY_PAGE_FREE;
+	page->order = (uint8_t)order;
+	page->flags = dirty ? DRY_PAGE_DIRTY : 0;
+	page->count = UINT32_C(1) << order;
+	page->next = head;
+	page->prev = DRY_PAGE_NIL;
+	page->block.age = arena->tick;
+	if (head != DRY_PAGE_NIL) {
+		arena->desc[head].prev = index;
+	} else {
+		arena->free_tail[dirty][order] = index;
+		arena->nonempty[dirty] |= UINT32_C(1) << order;
+	}
+	arena->free_list[dirty][order] = index;
+	*(dirty ? &arena->free_dirty : &arena->free_clean) += page->count;
+}
+
+void dry_buddy_unlink_locked(struct dry_arena *arena, uint32_t index)
+{
+	struct dry_page *page = &arena->desc[index];
+	unsigned dirty = page->flags & DRY_PAGE_DIRTY, order = page->order;
+
+	if (page->prev != DRY_PAGE_NIL)
+		arena->desc[page->prev].next = page->next;
+	else
+		arena->free_list[dirty][order] = page->next;
+	if (page->next != DRY_PAGE_NIL)
+		arena->desc[page->next].prev = page->prev;
+	else
+		arena->free_tail[dirty][order] = page->prev;
+	if (arena->free_list[dirty][order] == DRY_PAGE_NIL)
+		arena->nonempty[dirty] &= ~(UINT32_C(1) << order);
+	*(dirty ? &arena->free_dirty : &arena->free_clean) -= page->count;
+	page->kind = DRY_PAGE_NONE;
+}
+
+/* ---- putting back ------------------------------------------------------- */
+
+/* Largest order of a block that begins at `index` and lies within `count` pages. */
+static unsigned fitting_order(const struct dry_arena *arena, uint32_t index, uint32_t count)
+{
+	unsigned order = dry_log2_floor(count);
+	uint32_t position = index + arena->skew;
+
+	if (position != 0 && dry_ctz32(position) < order)
+		order = dry_ctz32(position);
+	return order < arena->max_order ? order : arena->max_order;
+}
+
+static void put_block(struct dry_arena *arena, uint32_t index, unsigned order, bool dirty)
+{
+	uint32_t committed = dry_arena_committed_locked(arena);
+
+	for (; order < arena->max_order; order++) {
+		/* Before the first page of a user's memory this wraps, and is above `committed`. */
+		uint32_t other = ((index + arena->skew) ^ UINT32_C(1) << order) - arena->skew;
+		const struct dry_page *buddy;
+
+		if (other >= committed)
+			break;
+		buddy = &arena->desc[other];
+		if (buddy->kind != DRY_PAGE_FREE || buddy->order != order)
+			break;
+		dirty = dirty || (buddy->flags & DRY_PAGE_DIRTY) != 0;
+		dry_buddy_unlink_locked(arena, other);
+		if (other < index)
+			index = other;
+	}
+	push(arena, index, order, dirty);
+}
+
+void dry_buddy_put_locked(struct dry_arena *arena, uint32_t index, uint32_t count, bool dirty)
+{
+	while (count != 0) {
+		unsigned order = fitting_order(arena, index, count);
+
+		put_block(arena, index, order, dirty);
+		index += UINT32_C(1) << order;
+		count -= UINT32_C(1) << order;
+	}
+}
+
+void dry_buddy_put_apart_locked(struct dry_arena *arena, uint32_t index, uint32_t count, bool dirty)
+{
+	while (count != 0) {
+		unsigned order = fitting_order(arena, index, count);
+
+		push(arena, index, order, dirty);
+		index += UINT32_C(1) << order;
+		count -= UINT32_C(1) << order;
+	}
+}
+
+/* ---- the map ------------------------------------------------------------ */
+
+static void fill_map(struct dry_arena *arena, uint32_t index, uint32_t count, uint16_t value)
+{
+	unsigned shift = arena->page_shift - DRY_GRANULE_SHIFT;
+	uint16_t *entry = arena->map + ((size_t)index << shift);
+	uint16_t *end = entry + ((size_t)count << shift);
+
+	while (entry < end)
+		*entry++ = value;
+}
+
+/* All entries of a run are equal, so the first tells whether there is anything to clear. */
+static void clear_map(struct dry_arena *arena, uint32_t index, uint32_t count)
+{
+	if (arena->map[(size_t)index << (arena->page_shift - DRY_GRANULE_SHIFT)] != 0)
+		fill_map(arena, index, count, 0);
+}
+
+void dry_arena_set_map(struct dry_arena *arena, const struct dry_page *page, uint16_t value)
+{
+	fill_map(arena, dry_arena_index_of(arena, page), page->count, value);
+}
+
+/* ---- runs --------------------------------------------------------------- */
+
+/* The best free block of at least `order`: dirty before clean, then small before big. */
+static uint32_t find_block(const struct dry_arena *arena, unsigned order)
+{
+	uint32_t orders;
+
+	orders = arena->nonempty[1] >> order;
+	if (orders != 0)
+		return arena->free_list[1][order + dry_ctz32(orders)];
+	orders = arena->nonempty[0] >> order;
+	if (orders != 0)
+		return arena->free_list[0][order + dry_ctz32(orders)];
+	return DRY_PAGE_NIL;
+}
+
+/*
+ * No block is free: get one more chunk. While another thread purges, pages may be in limbo
+ * that come back in a moment; only when there are none is it an end.
+ */
+static DRY_SLOW uint32_t find_more(struct dry_arena *arena, unsigned order)
+{
+	uint32_t index;
+
+	while ((index = find_block(arena, order)) == DRY_PAGE_NIL) {
+		if (dry_arena_grow_locked(arena))
+			continue;
+		if (arena->limbo_count == 0)
+			break;
+		dry_lock_release(&arena->lock);
+		dry_port_yield();
+		dry_lock_acquire(&arena->lock);
+	}
+	return index;
+}
+
+struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages)
+{
+	unsigned order = count == 0 ? 0 : dry_log2_ceil(count), block = order;
+	struct dry_page *page = NULL;
+	uint32_t index, size;
+	bool dirty;
+
+	if (align_pages > UINT32_C(1) << order)
+		block = dry_log2_ceil(align_pages);
+	if (count == 0 || block > arena->max_order)
+		return NULL;
+	dry_lock_acquire(&arena->lock);
+	index = find_block(arena, block);
+	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= arena->limit_pages - arena->used)
+		index = find_more(arena, block);
+	/* looked at last, because find_more() may have dropped the lock */
+	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= arena->limit_pages - arena->used) {
+		page = &arena->desc[index];
+		size = page->count;
+		dirty = (page->flags & DRY_PAGE_DIRTY) != 0;
+		dry_buddy_unlink_locked(arena, index);
+		page->order = (uint8_t)order;
+		page->count = count;
+		page->kind = DRY_PAGE_RUN;
+		/* The buddies of these pieces hold pages of the run: nothing to merge. */
+		dry_buddy_put_apart_locked(arena, index + count, size - count, dirty);
+		arena->used += count;
+		if (arena->used > arena->peak)
+			arena->peak = arena->used;
+	}
+	dry_lock_release(&arena->lock);
+	return page;
+}
+
+void dry_arena_free(struct dry_arena *arena, struct dry_page *page)
+{
+	uint32_t index = dry_arena_index_of(arena, page), count = page->count;
+
+	clear_map(arena, index, count);
+	dry_lock_acquire(&arena->lock);
+	page->kind = DRY_PAGE_NONE;
+	arena->used -= count;
+	dry_buddy_put_locked(arena, index, count, true);
+	dry_lock_release(&arena->lock);
+}
+
+void dry_arena_trim_run(struct dry_arena *arena, struct dry_page *page, uint32_t count)
+{
+	uint32_t index = dry_arena_index_of(arena, page), excess;
+
+	if (count == 0 || count >= page->count)
+		return;
+	excess = page->count - count;
+	clear_map(arena, index + count, excess);
+	dry_lock_acquire(&arena->lock);
+	page->count = count;
+	page->order = (uint8_t)dry_log2_ceil(count);
+	arena->used -= excess;
+	dry_buddy_put_locked(arena, index + count, excess, true);
+	dry_lock_release(&arena->lock);
+}
+
+/*
+ * The first page of the run or block around a page lies at the page's position
+ * rounded down to some power of two, and every nearer such position is inside
+ * of it, hence NONE. So the first descriptor found that is not NONE decides.
+ */
+struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr)
+{
+	uint32_t index, position, start;
+	unsigned order;
+
+	if (!dry_arena_contains(arena, ptr))
+		return NULL;
+	index = dry_arena_index(arena, ptr);
+	/* acquire: pairs with the release in dry_arena_grow_locked() */
+	if (index >= atomic_load_explicit(&arena->committed, memory_order_acquire))
+		return NULL;
+	position = index + arena->skew;
+	for (order = 0; order <= arena->max_order; order++) {
+		struct dry_page *page;
+
+		start = (position >> order << order) - arena->skew;
+		if (start > index)
+			break; /* before the first page of a user's memory */
+		page = &arena->desc[start];
+		if (page->kind == DRY_PAGE_NONE)
+			continue;
+		if (page->kind == DRY_PAGE_FREE || index - start >= page->count)
+			break;
+		return page;
+	}
+	return NULL;
+}

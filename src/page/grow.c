@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Chunks: taking the next one of the reservation into use, and retiring and
+ * reviving those that are wholly free. Only for arenas that own their memory,
+ * so a page's index is its position.
+ */
+#include "page/internal.h"
+
+/* Bytes per chunk of each array; the bits are 1/8 byte. */
+static size_t desc_bytes(const struct dry_arena *arena)
+{
+	return sizeof(struct dry_page) << arena->max_order;
+}
+static size_t map_bytes(void)
+{
+	return sizeof(uint16_t) * (DRY_CHUNK_SIZE >> DRY_GRANULE_SHIFT);
+}
+
+/* Commit the first `bytes` of an array. What is committed stays so if a later step fails. */
+static bool array_extend(struct dry_arena_array *array, size_t bytes)
+{
+	size_t want = dry_round_up(bytes, dry_port_page_size());
+
+	if (want <= array->committed)
+		return true;
+	if (dry_port_commit((char *)array->start + array->committed, want - array->committed) != 0)
+		return false;
+	array->committed = want;
+	return true;
+}
+
+static void revive(struct dry_arena *arena)
+{
+	uint64_t *bits = arena->bits_array.start;
+	uint32_t word = arena->retired_hint / 64, chunk;
+
+	while (bits[word] == 0)
+		word++;
+	chunk = word * 64 + dry_ctz64(bits[word]);
+	bits[word] &= bits[word] - 1;
+	arena->retired_hint = chunk + 1;
+	arena->retired--;
+	arena->free_clean -= dry_chunk_pages(arena);
+	dry_buddy_put_apart_locked(arena, chunk << arena->max_order, dry_chunk_pages(arena), false);
+}
+
+bool dry_arena_grow_locked(struct dry_arena *arena)
+{
+	uint32_t committed = dry_arena_committed_locked(arena);
+	size_t chunks = ((size_t)committed >> arena->max_order) + 1;
+
+	if (!arena->owns_memory)
+		return false;
+	if (arena->retired != 0) {
+		revive(arena);
+		return true;
+	}
+	if (arena->pages - committed < dry_chunk_pages(arena) ||
+	    !array_extend(&arena->desc_array, chunks * desc_bytes(arena)) ||
+	    !array_extend(&arena->map_array, chunks * map_bytes()) ||
+	    !array_extend(&arena->bits_array, (chunks + 63) / 64 * 8) ||
+	    dry_port_commit(dry_arena_address(arena, committed), DRY_CHUNK_SIZE) != 0)
+		return false;
+	/* release: pairs with the acquire in dry_arena_run_of() */
+	atomic_store_explicit(&arena->committed, committed + dry_chunk_pages(arena),
+			      memory_order_release);
+	dry_buddy_put_apart_locked(arena, committed, dry_chunk_pages(arena), false);
+	return true;
+}
+
+/* No chunk from `first` to `last` has metadata that is still needed. */
+static bool all_idle(const struct dry_arena *arena, size_t first, size_t last)
+{
+	size_t grown = dry_arena_committed_locked(arena) >> arena->max_order;
+
+	for (; first <= last && first < grown; first++)
+		if (!dry_chunk_is_retired(arena, (uint32_t)first))
+			return false;
+	return true;
+}
+
+/* Purge a retired chunk's part of an array. A page shared with others goes when all are idle. */
+static void array_purge(const struct dry_arena *arena, const struct dry_arena_array *array,
+			size_t chunk, size_t bytes)
+{
+	size_t unit = dry_port_page_size();
+	size_t start = chunk * bytes, end = start + bytes;
+	size_t low = dry_round_down(start, unit), high = dry_round_up(end, unit);
+	bool before = low == start || all_idle(arena, low / bytes, chunk);
+	bool after = high == end || all_idle(arena, chunk, (high - 1) / bytes);
+
+	if (!before)
+		low += unit;
+	if (!after)
+		high -= unit;
+	if (low < high)
+		dry_port_purge((char *)array->start + low, high - low);
+}
+
+void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk)
+{
+	uint64_t *bits = arena->bits_array.start;
+
+	dry_buddy_unlink_locked(arena, chunk << arena->max_order);
+	arena->free_clean += dry_chunk_pages(arena);
+	bits[chunk / 64] |= UINT64_C(1) << chunk % 64;
+	arena->retired++;
+	if (chunk < arena->retired_hint)
+		arena->retired_hint = chunk;
+	array_purge(arena, &arena->desc_array, chunk, desc_bytes(arena));
+	array_purge(arena, &arena->map_array, chunk, map_bytes());
+}

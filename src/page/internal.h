@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What the files of the page layer share among themselves. */
+#ifndef DRY_PAGE_INTERNAL_H
+#define DRY_PAGE_INTERNAL_H
+
+#include "base/bits.h"
+#include "page/page.h"
+
+static inline uint32_t dry_chunk_pages(const struct dry_arena *arena)
+{
+	return UINT32_C(1) << arena->max_order;
+}
+
+/* Committed pages, for holders of the lock. relaxed: the lock orders it. */
+static inline uint32_t dry_arena_committed_locked(const struct dry_arena *arena)
+{
+	return atomic_load_explicit(&arena->committed, memory_order_relaxed);
+}
+
+static inline bool dry_chunk_is_retired(const struct dry_arena *arena, uint32_t chunk)
+{
+	const uint64_t *bits = arena->bits_array.start;
+
+	return (bits[chunk / 64] >> chunk % 64 & 1) != 0;
+}
+
+/* buddy.c; the lock is held */
+
+/* Put pages that belong to nobody on the free lists, merging them with free buddies. */
+void dry_buddy_put_locked(struct dry_arena *arena, uint32_t index, uint32_t count, bool dirty);
+/* The same where it is known that nothing can be merged. */
+void dry_buddy_put_apart_locked(struct dry_arena *arena, uint32_t index, uint32_t count, bool dirty);
+/* Take a free block off its list; its kind becomes NONE. */
+void dry_buddy_unlink_locked(struct dry_arena *arena, uint32_t index);
+
+/* grow.c; the lock is held */
+
+/* Make a chunk free: a retired one, else the next one of the reservation. */
+bool dry_arena_grow_locked(struct dry_arena *arena);
+/* Take a chunk that is one free clean block out of use, and its metadata with it. */
+void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Giving memory back. Dirty blocks are taken off their lists, oldest first, in
+ * batches small enough that an allocation that needs them waits but a moment;
+ * then purged without the lock; then put back clean. One thread purges at a time.
+ */
+#include "page/internal.h"
+
+/* Move dirty blocks no younger than `newest` to limbo; pages moved. */
+static size_t collect(struct dry_arena *arena, uint64_t newest)
+{
+	unsigned order = arena->max_order + 1u;
+	uint32_t index;
+
+	while (order-- > 0) {
+		while (arena->limbo_count < DRY_ARENA_LIMBO) {
+			index = arena->free_tail[1][order];
+			if (index == DRY_PAGE_NIL || arena->desc[index].block.age > newest)
+				break;
+			dry_buddy_unlink_locked(arena, index);
+			arena->limbo[arena->limbo_count++] = (struct dry_arena_block){ index, order };
+			arena->limbo_pages += UINT32_C(1) << order;
+		}
+	}
+	return arena->limbo_pages;
+}
+
+static void settle(struct dry_arena *arena)
+{
+	uint32_t i, chunk, first;
+	const struct dry_page *page;
+
+	for (i = 0; i < arena->limbo_count; i++) {
+		dry_buddy_put_locked(arena, arena->limbo[i].index, UINT32_C(1) << arena->limbo[i].order,
+				     false);
+		chunk = arena->limbo[i].index >> arena->max_order;
+		first = chunk << arena->max_order;
+		page = &arena->desc[first];
+		if (page->kind == DRY_PAGE_FREE && page->order == arena->max_order &&
+		    (page->flags & DRY_PAGE_DIRTY) == 0)
+			dry_chunk_retire_locked(arena, chunk);
+	}
+	arena->limbo_count = 0;
+	arena->limbo_pages = 0;
+}
+
+/* Purge blocks no younger than `newest`, until none is left or `most` pages are done. Lock held. */
+static size_t purge_locked(struct dry_arena *arena, uint64_t newest, size_t most)
+{
+	size_t done = 0, batch;
+	uint32_t i, count;
+
+	while (done < most) {
+		while (arena->limbo_count != 0) {
+			dry_lock_release(&arena->lock);
+			dry_port_yield();
+			dry_lock_acquire(&arena->lock);
+		}
+		batch = collect(arena, newest);
+		if (batch == 0)
+			break;
+		count = arena->limbo_count;
+		dry_lock_release(&arena->lock);
+		/* limbo belongs to this thread until settle(); others only read its counts */
+		for (i = 0; i < count; i++)
+			dry_port_purge(dry_arena_address(arena, arena->limbo[i].index),
+				       ((size_t)1 << arena->limbo[i].order) << arena->page_shift);
+		dry_lock_acquire(&arena->lock);
+		settle(arena);
+		done += batch;
+	}
+	return done;
+}
+
+size_t dry_arena_decay(struct dry_arena *arena, unsigned age, size_t *left)
+{
+	size_t done = 0;
+
+	*left = 0;
+	if (!arena->owns_memory)
+		return 0;
+	dry_lock_acquire(&arena->lock);
+	arena->tick++;
+	if (arena->tick >= age)
+		done = purge_locked(arena, arena->tick - age, arena->free_dirty);
+	*left = arena->free_dirty + arena->limbo_pages;
+	dry_lock_release(&arena->lock);
+	return done;
+}
+
+size_t dry_arena_purge_all(struct dry_arena *arena)
+{
+	size_t done;
+
+	if (!arena->owns_memory)
+		return 0;
+	dry_lock_acquire(&arena->lock);
+	done = purge_locked(arena, arena->tick, arena->free_dirty + arena->limbo_pages);
+	dry_lock_release(&arena->lock);
+	return done;
+}
