@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Merging: like caches share slabs under names of their own, unless one asks for its own. */
+#include "../support/exercise.h"
+
+struct names {
+	const char *name[3];
+	unsigned seen;
+};
+
+static int note_name(dry_cache *cache, void *arg)
+{
+	struct names *names = arg;
+
+	for (int i = 0; i < 3; i++)
+		if (names->name[i] && !strcmp(stats_of(cache).name, names->name[i]))
+			names->seen |= 1u << i;
+	return 0;
+}
+
+static void construct(void *object)
+{
+	*(char *)object = 1;
+}
+
+/* Likes share: only one cache is counted, all see the same slabs, and each keeps its name. */
+static void test_aliases(dry_heap *heap)
+{
+	size_t before, with_one;
+	dry_cache *a, *b, *c;
+	void *objects[300];
+
+	a = make_cache(heap, "merge-a", 1234, 0, 0);
+	before = heap_stats_of(heap).caches;
+	b = make_cache(heap, "merge-b", 1234, 0, 0);
+	c = make_cache(heap, "merge-c", 1234, 0, 0);
+	with_one = heap_stats_of(heap).caches;
+	CHECK(a && b && c);
+	CHECK_EQ(before, with_one);
+	CHECK(!strcmp(stats_of(a).name, "merge-a"));
+	CHECK(!strcmp(stats_of(b).name, "merge-b"));
+	CHECK(!strcmp(stats_of(c).name, "merge-c"));
+	CHECK(stats_of(a).aliases >= 2);
+	for (int i = 0; i < 300; i++) {
+		objects[i] = dry_cache_alloc(i % 3 == 0 ? a : i % 3 == 1 ? b : c);
+		CHECK(objects[i]);
+		pattern_fill(objects[i], 1234);
+	}
+	CHECK_EQ(stats_of(a).objects, stats_of(b).objects);
+	CHECK_EQ(stats_of(a).active_objects, 300);
+	CHECK_EQ(dry_cache_destroy(b), 0); /* taken off the list; its objects live on */
+	CHECK_EQ(stats_of(a).aliases, stats_of(c).aliases);
+	for (int i = 0; i < 300; i++) {
+		CHECK(pattern_holds(objects[i], 1234));
+		dry_cache_free(i % 2 ? a : c, objects[i]);
+	}
+	CHECK_EQ(stats_of(a).active_objects, 0);
+	CHECK_EQ(dry_cache_destroy(c), 0);
+	CHECK_EQ(dry_cache_destroy(a), 0);
+	CHECK_EQ(heap_stats_of(heap).caches, before - 1);
+	CHECK_EQ(dry_heap_check(heap), 0);
+}
+
+/* The first of two likes may go first; the other keeps working. */
+static void test_original_goes_first(dry_heap *heap)
+{
+	dry_cache *a = make_cache(heap, "first", 1300, 0, 0);
+	dry_cache *b = make_cache(heap, "second", 1300, 0, 0);
+	void *object;
+
+	CHECK(a && b);
+	CHECK_EQ(dry_cache_destroy(a), 0);
+	CHECK(!strcmp(stats_of(b).name, "second"));
+	object = dry_cache_alloc(b);
+	CHECK(object);
+	memset(object, 1, 1300);
+	dry_cache_free(b, object);
+	CHECK_EQ(dry_cache_destroy(b), 0);
+	CHECK_EQ(dry_heap_check(heap), 0);
+}
+
+static void test_listed(dry_heap *heap)
+{
+	dry_cache *a = make_cache(heap, "listed-a", 1400, 0, 0);
+	dry_cache *b = make_cache(heap, "listed-b", 1400, 0, DRY_CACHE_NO_MERGE);
+	struct names names = { { "listed-a", "listed-b", NULL }, 0 };
+
+	CHECK(a && b);
+	CHECK_EQ(dry_heap_for_each_cache(heap, note_name, &names), 0);
+	CHECK_EQ(names.seen, 3);
+	CHECK_EQ(dry_cache_destroy(a), 0);
+	CHECK_EQ(dry_cache_destroy(b), 0);
+}
+
+/* What must not be shared. */
+static void test_not_merged(dry_heap *heap)
+{
+	static const struct dry_cache_attr attrs[] = {
+		{ .name = "own", .size = 1234, .flags = DRY_CACHE_NO_MERGE },
+		{ .name = "ctor", .size = 1234, .ctor = construct },
+		{ .name = "typed", .size = 1234, .flags = DRY_CACHE_BITMAP },
+		{ .name = "poison", .size = 1234, .flags = DRY_CACHE_POISON },
+		{ .name = "bigger", .size = 1320 },
+		{ .name = "aligned", .size = 1234, .align = 1024 },
+	};
+	dry_cache *first = make_cache(heap, "first", 1234, 0, 0);
+
+	CHECK(first);
+	for (size_t i = 0; i < sizeof(attrs) / sizeof(attrs[0]); i++) {
+		size_t before = heap_stats_of(heap).caches;
+		dry_cache *own = dry_cache_create(heap, &attrs[i]);
+		dry_cache *like = dry_cache_create(heap, &attrs[i]);
+		void *object;
+
+		CHECK(own && like);
+		CHECK_EQ(heap_stats_of(heap).caches, before + 1 + (i < 4));
+		object = dry_cache_alloc(own);
+		CHECK(object);
+		CHECK_EQ(stats_of(first).active_objects, 0);
+		CHECK_EQ(stats_of(own).active_objects, 1);
+		dry_cache_free(own, object);
+		CHECK_EQ(dry_cache_destroy(like), 0);
+		CHECK_EQ(dry_cache_destroy(own), 0);
+		CHECK_EQ(heap_stats_of(heap).caches, before);
+	}
+	CHECK_EQ(dry_cache_destroy(first), 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct rng rng = { test_seed(argc, argv) };
+	dry_heap *heap = dry_heap_create(NULL);
+
+	CHECK(heap);
+	for (size_t round = 0; round < 20; round++) {
+		test_aliases(heap);
+		test_original_goes_first(heap);
+		test_listed(heap);
+		test_not_merged(heap);
+	}
+	dry_cache *cache = make_cache(heap, "exercised", 1234, 0, 0);
+	dry_cache *alias = make_cache(heap, "as", 1234, 0, 0);
+	CHECK(cache && alias);
+	exercise_cache(heap, alias, test_scaled(20000), &rng);
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_destroy(alias), 0);
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+	return 0;
+}

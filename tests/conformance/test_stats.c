@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The figures: exact at rest, consistent always, and hits are hits. */
+#include <stdlib.h>
+
+#include "../support/exercise.h"
+
+static void test_equations(dry_heap *heap, struct rng *rng)
+{
+	enum { N = 4000 };
+	static void *objects[N];
+	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (size_t size = 8; size <= 3000; size = size * 2 + 24) {
+		dry_cache *cache = make_cache(heap, "equations", size, 0, DRY_CACHE_NO_MERGE);
+		struct dry_cache_stats stats;
+		size_t held = 0;
+
+		CHECK(cache);
+		for (int step = 0; step < 400; step++) {
+			size_t want = rng_below(rng, N);
+
+			while (held < want)
+				CHECK(objects[held++] = dry_cache_alloc(cache));
+			rng_shuffle(rng, objects, held);
+			while (held > want)
+				dry_cache_free(cache, objects[--held]);
+			stats = stats_of(cache);
+			CHECK_EQ(stats.active_objects, held);
+			CHECK_EQ(stats.object_size, size);
+			check_figures(&stats, page_size);
+			CHECK_EQ(dry_cache_check(cache), 0);
+		}
+		while (held)
+			dry_cache_free(cache, objects[--held]);
+		stats = stats_of(cache);
+		check_figures(&stats, page_size);
+		CHECK(stats.allocs > 0 && stats.slow_allocs > 0);
+		dry_cache_shrink(cache);
+		stats = stats_of(cache);
+		CHECK_EQ(stats.slabs, 0);
+		CHECK_EQ(stats.objects, 0);
+		CHECK_EQ(stats.active_slabs, 0);
+		CHECK_EQ(stats.cached_objects, 0);
+		CHECK_EQ(dry_cache_destroy(cache), 0);
+	}
+}
+
+/* Free and alloc in turn never leave the array once it has objects. */
+static void test_hits(dry_heap *heap)
+{
+	dry_cache *cache = make_cache(heap, "hits", 64, 0, DRY_CACHE_NO_MERGE);
+	struct dry_cache_stats before, after;
+	void *object;
+
+	CHECK(cache);
+	for (int i = 0; i < 1000; i++)
+		dry_cache_free(cache, dry_cache_alloc(cache));
+	before = stats_of(cache);
+	for (int i = 0; i < 1000000; i++) {
+		object = dry_cache_alloc(cache);
+		CHECK(object);
+		dry_cache_free(cache, object);
+	}
+	after = stats_of(cache);
+	CHECK(after.slow_allocs - before.slow_allocs <= 10000);
+	CHECK(after.slow_frees - before.slow_frees <= 10000);
+	CHECK(after.allocs >= before.allocs);
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+}
+
+/* Tunables: the limit asked for, or one by size. */
+static void test_tunables(dry_heap *heap)
+{
+	static const unsigned limits[] = { 1, 2, 7, 60, 1000, 1024 };
+	struct dry_cache_attr attr = { .name = "tuned", .size = 64, .flags = DRY_CACHE_NO_MERGE };
+	void *objects[3000];
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		attr.limit = limits[i];
+		dry_cache *cache = dry_cache_create(heap, &attr);
+		CHECK(cache);
+		CHECK_EQ(stats_of(cache).limit, limits[i]);
+		CHECK(stats_of(cache).batchcount >= 1 && stats_of(cache).batchcount <= limits[i]);
+		for (int k = 0; k < 3000; k++)
+			CHECK(objects[k] = dry_cache_alloc(cache));
+		for (int k = 0; k < 3000; k++)
+			dry_cache_free(cache, objects[k]);
+		CHECK_EQ(stats_of(cache).active_objects, 0);
+		CHECK_EQ(dry_cache_check(cache), 0);
+		CHECK_EQ(dry_cache_destroy(cache), 0);
+	}
+}
+
+static void test_heap_figures(void)
+{
+	struct dry_heap_attr attr = { .name = "figures" };
+	dry_heap *heap = dry_heap_create(&attr);
+	struct dry_heap_stats empty, full;
+	dry_cache *cache = make_cache(heap, "figures", 1000, 0, DRY_CACHE_NO_MERGE);
+	void *objects[1000], *big;
+
+	CHECK(heap && cache);
+	empty = heap_stats_of(heap);
+	CHECK_EQ(dry_cache_alloc_bulk(cache, 1000, objects), 1000);
+	big = dry_alloc(heap, 64 << 20);
+	CHECK(big);
+	full = heap_stats_of(heap);
+	CHECK(full.in_use >= empty.in_use + 1000000);
+	CHECK(full.in_use + full.extents >= empty.in_use + empty.extents + 1000000 + (64 << 20));
+	CHECK(full.reserved >= full.in_use);
+	CHECK(full.slots >= 1 && full.slots <= 4096);
+	CHECK(full.allocs >= full.slow_allocs);
+	dry_free(heap, big);
+	dry_cache_free_bulk(cache, 1000, objects);
+	dry_cache_shrink(cache);
+	CHECK(heap_stats_of(heap).in_use <= empty.in_use);
+	CHECK_EQ(heap_stats_of(heap).extents, empty.extents);
+	CHECK(heap_stats_of(heap).dirty > 0 || dry_heap_trim(heap) == 0);
+	dry_heap_trim(heap);
+	CHECK_EQ(heap_stats_of(heap).dirty, 0);
+	CHECK_EQ(dry_heap_check(heap), 0);
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct rng rng = { test_seed(argc, argv) };
+	dry_heap *heap = dry_heap_create(NULL);
+
+	CHECK(heap);
+	test_equations(heap, &rng);
+	test_hits(heap);
+	test_tunables(heap);
+	test_heap_figures();
+	CHECK_EQ(dry_heap_check(heap), 0);
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+	return 0;
+}
