@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# A front door only: CMake does the building, scripts/ the rest. `make help` lists what there is.
+
+PREFIX ?= /usr/local
+
+.DEFAULT_GOAL := all
+.PHONY: all check demo bench soak install clean help
+
+all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
+	@scripts/setup build
+	@scripts/build release
+
+check: ## all tests, under 15 minutes; ends with "N passed, N failed"
+	@scripts/setup build check
+	@scripts/check
+
+demo: ## real programs with and without drystone, side by side; under 2 minutes
+	@scripts/setup build demo
+	@scripts/build release
+	@scripts/demo
+
+bench: ## compare with every allocator that is installed; writes CSV
+	@scripts/setup build bench
+	@scripts/build release
+	@bench/run
+
+soak: ## stress tests again and again with new seeds; SECONDS=600 by default
+	@scripts/setup build
+	@scripts/soak
+
+install: ## install into PREFIX (default /usr/local; DESTDIR is honoured)
+	@scripts/setup build
+	@scripts/build release
+	@cmake --install build --prefix "$(PREFIX)"
+
+clean: ## remove everything that was built
+	@rm -rf build
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# Compiler flags, as lists: dry_warnings for every C file, dry_code for the library's.
+
+set(dry_warnings -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>)
+if(DRY_WERROR)
+	list(APPEND dry_warnings -Werror)
+endif()
+
+# Compilers know malloc and may turn malloc+memset into calloc (endless recursion inside of calloc),
+# or drop a pair whose result is not used (a test that tests nothing).
+set(dry_no_builtin_malloc -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
+	-fno-builtin-aligned_alloc)
+
+# One compilation serves both libraries. The library is always loaded at start (link or preload),
+# so its thread-local data may lie in the initial block: no call to reach it.
+set(dry_code -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -fno-strict-aliasing)
+
+set(CMAKE_C_FLAGS_DEBUG "-O1 -g")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
+if(DRY_DEBUG)
+	add_compile_definitions(DRY_DEBUG)
+endif()
+
+set(dry_sanitize_flags "")
+if(DRY_SANITIZE)
+	set(dry_sanitize_flags -fsanitize=${DRY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+	if(DRY_SANITIZE MATCHES "thread" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+		list(APPEND dry_sanitize_flags -Wno-tsan)
+	endif()
+	add_compile_options(${dry_sanitize_flags})
+	add_link_options(${dry_sanitize_flags})
+endif()

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# cmake --install: headers, both libraries, command, pkg-config files, CMake package, man pages.
+
+install(TARGETS drystone_shared drystone_static EXPORT drystone
+	LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+	ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+	INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET drystone_cli)
+	install(TARGETS drystone_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(DIRECTORY include/drystone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+foreach(section 1 3 7)
+	file(GLOB pages CONFIGURE_DEPENDS man/*.${section})
+	install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+install(DIRECTORY LICENSES DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# Paths in the .pc files are relative to the file, so that an installed tree can be moved
+# and `cmake --install --prefix` needs no new configure.
+file(RELATIVE_PATH DRY_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" DRY_PC_TO_PREFIX "${DRY_PC_TO_PREFIX}")
+foreach(pc drystone drystone-static)
+	configure_file(cmake/${pc}.pc.in ${CMAKE_BINARY_DIR}/cmake/${pc}.pc @ONLY)
+	install(FILES ${CMAKE_BINARY_DIR}/cmake/${pc}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/drystone)
+configure_package_config_file(cmake/drystone-config.cmake.in
+	${CMAKE_BINARY_DIR}/cmake/drystone-config.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/cmake/drystone-config-version.cmake
+	COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/cmake/drystone-config.cmake
+	${CMAKE_BINARY_DIR}/cmake/drystone-config-version.cmake DESTINATION ${package_dir})
+install(EXPORT drystone NAMESPACE drystone:: FILE drystone-targets.cmake DESTINATION ${package_dir})
