@@ -127,7 +127,7 @@ int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats);
 #define DRY_CACHE_NO_MERGE         0x0002u /* never share slabs with a like cache */
 #define DRY_CACHE_TYPESAFE_BY_RCU  0x0004u /* memory stays of this type until a grace period has passed */
 #define DRY_CACHE_POISON           0x0008u /* fill free objects with a pattern and verify it; not with
-                                              a constructor or TYPESAFE_BY_RCU */
+                                              a constructor, TYPESAFE_BY_RCU, OBJFREELIST or CHAIN */
 /*
  * Management type, at most one; default: the zero-waste choice. The first four
  * are the published ones (see docs/design/slab-management.md); each fails with
@@ -148,7 +148,7 @@ struct dry_cache_attr {
 	unsigned flags;            /* DRY_CACHE_* */
 	void (*ctor)(void *object); /* runs once per object when its slab is made; objects must be
 	                               freed in constructed state; must not call into this heap */
-	unsigned limit;            /* objects in each per-CPU array, 1 to 1024; 0: by size */
+	unsigned limit;            /* objects in each per-CPU array, 1 to 512; 0: by size */
 };
 
 /*

@@ -11,15 +11,17 @@
  *                          heap -> cache -> cache -> NULL               by heap_caches, cache_next
  *                          cache: node[0], node[1], ...                 inline at cache_nodes,
  *                                                                       node_size bytes each
- *   array of a cache in slot s:  heap_area + s * heap_stride + cache_alloc_array
- *                                (and + cache_free_array, where it is another offset)
+ *   array of a cache in slot s:  area = ((char **)heap_slot_table)[s]; where area is not stopped_area:
+ *                                area + cache_alloc_array * array_unit
+ *                                (and + cache_free_array * array_unit, where it is another place)
  *
  * The figures of a cache (sums over the heap's nodes; arrays over the heap's slots):
  *   num_objs     = sum(slabs) * num
- *   active_objs  = num_objs - sum(free_objects + shared_avail + alien_avail) - sum(avail of arrays)
+ *   active_objs  = num_objs - sum(free_objects + shared_avail) - sum(avail of alien depots) - sum(avail of arrays)
+ *   alien depots of a node: node_alien points to `heap_nodes` of them, depot_size bytes each (NULL: none)
  *   num_slabs    = sum(slabs)
  *   active_slabs = sum(slabs - free_slabs)
- *   allocations  = sum(counter of alloc arrays) + sum(slow_allocs not counted there)
+ *   allocations  = sum(counters of arrays) + sum(slow_allocs + bulk_allocs)
  *
  * Concurrency: the process goes on while it is read. Any value may be from another
  * moment than its neighbour, and a cache may vanish between two reads. A reader bounds
@@ -57,11 +59,11 @@ struct dry_inspect {
 	uint32_t pointer_size; /* sizeof(void *) */
 	uint32_t node_size;    /* distance between two nodes of a cache */
 	uint32_t avail_bits;   /* an array's word: this many low bits are avail, the rest is the counter */
-	uint32_t reserved;     /* 0 */
+	uint32_t array_unit;   /* bytes in one unit of cache_alloc_array and cache_free_array */
+	uint32_t depot_size;   /* distance between two alien depots of a node */
 
 	struct dry_inspect_field heap_next, heap_name, heap_caches;
-	struct dry_inspect_field heap_area;   /* char *, NULL: no arrays */
-	struct dry_inspect_field heap_stride; /* bytes per slot */
+	struct dry_inspect_field heap_slot_table; /* char **, heap_slots entries */
 	struct dry_inspect_field heap_slots, heap_nodes;
 
 	struct dry_inspect_field cache_next, cache_name;
@@ -70,8 +72,8 @@ struct dry_inspect {
 	struct dry_inspect_field cache_size;        /* distance between objects */
 	struct dry_inspect_field cache_num;         /* objects per slab */
 	struct dry_inspect_field cache_order;       /* a slab has 1 << order pages */
-	struct dry_inspect_field cache_limit, cache_batchcount, cache_shared, cache_flags;
-	struct dry_inspect_field cache_alloc_array; /* offset within a slot; 0: the cache has no arrays */
+	struct dry_inspect_field cache_limit, cache_batchcount, cache_flags; /* the shared factor is `shared_factor` */
+	struct dry_inspect_field cache_alloc_array; /* place within a slot's area; 0: the cache has no arrays */
 	struct dry_inspect_field cache_free_array;
 	struct dry_inspect_field cache_nodes; /* offset of node[0]; size of the whole array */
 
@@ -79,9 +81,14 @@ struct dry_inspect {
 	struct dry_inspect_field array_limit;
 
 	struct dry_inspect_field node_slabs, node_free_objects, node_free_slabs;
-	struct dry_inspect_field node_shared_avail, node_alien_avail;
-	struct dry_inspect_field node_slow_allocs, node_slow_frees;
+	struct dry_inspect_field node_shared_avail;
+	struct dry_inspect_field node_alien;  /* pointer to alien depots */
+	struct dry_inspect_field depot_avail; /* in an alien depot */
+	struct dry_inspect_field node_slow_allocs, node_slow_frees, node_bulk_allocs;
 
+	uint32_t shared_factor;     /* batches that a shared array holds */
+	uint32_t reserved;          /* 0 */
+	const void *stopped_area;   /* entry of a slot table that stands for "no area" */
 	const void *heaps;        /* address of the variable that points to the first heap */
 	const void *default_heap; /* address of the default heap; NULL: the heap named "default" */
 };

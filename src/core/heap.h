@@ -38,7 +38,7 @@
 #include "percpu.h"
 
 #define DRY_MAX_NODES      8
-#define DRY_MAX_LIMIT      1024
+#define DRY_MAX_LIMIT      512
 #define DRY_GENERAL_CACHES 72
 #define DRY_AREA_MAX       ((size_t)512 << 10) /* a slot's area: what a uint16_t of 8-byte units can reach */
 #define DRY_AREA_UNIT      64                 /* arrays start on a cache line */
@@ -89,10 +89,11 @@ struct dry_node {
 	size_t free_slabs;           /* guarded by lock */
 	size_t free_limit;           /* most free slabs kept; guarded by lock */
 	size_t free_low;             /* fewest free slabs since the last reap; guarded by lock */
-	uint32_t colour_next;        /* guarded by lock */
+	_Atomic uint32_t colour_next; /* counts slabs made */
 	_Atomic size_t slabs;        /* all of this cache on this node */
 	_Atomic size_t reserved;     /* prefill: free objects that may not be given back */
 	_Atomic uint64_t slow_allocs, slow_frees;
+	_Atomic uint64_t bulk_allocs; /* objects that bulk calls took from arrays */
 	struct dry_depot shared;
 	struct dry_depot *alien; /* [nodes]: objects of node i freed on this one; NULL: none yet */
 };
@@ -124,6 +125,8 @@ struct dry_cache {
 	uint8_t mgmt;                    /* enum dry_mgmt */
 	uint8_t index_width;             /* 1 or 2 bytes, index types */
 	bool split;                      /* two arrays a slot */
+	bool mergeable;                  /* may get aliases */
+	bool orphan;                     /* root: destroyed by name, alive for its aliases; guarded by heap->lock */
 	uint32_t colours, colour_unit;   /* offsets 0, unit, ... (colours - 1) * unit */
 	uint32_t freelist_offset;        /* NORMAL: of the index array from the slab's start, at colour 0 */
 	uint32_t waste;                  /* bytes a slab, see dry_cache_stats */

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Objects in and out: the public calls, and the slow twins of the hit path.
+ *
+ * A slow path never holds an array: it takes a batch out in one sequence, works on
+ * its own copy, and puts a batch back in another. In between anybody may run on
+ * the slot; what then finds no room goes on to the node.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fatal.h"
+#include "core/debug_ops.h"
+#include "core/fast.h"
+#include "core/node.h"
+#include "core/slab.h"
+
+static char *const *const *slots_of(const struct dry_cache *cache)
+{
+	return (char *const *const *)&cache->heap->slots;
+}
+
+static void count_slow(_Atomic uint64_t *counter, uint64_t by)
+{
+	/* relaxed: a statistic */
+	atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+}
+
+/* Everything that lies idle goes back to the slabs, before an allocation fails. */
+static void reclaim(struct dry_heap *heap)
+{
+	dry_arrays_drain(heap, NULL, false);
+	dry_lock_acquire(&heap->lock);
+	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
+		if (cache->root != cache)
+			continue;
+		dry_node_drain_depots(cache, true);
+		dry_node_shrink(cache, true);
+	}
+	dry_lock_release(&heap->lock);
+}
+
+/* One object without array caches; counted as slow. */
+static void *alloc_direct(struct dry_cache *cache)
+{
+	unsigned home = dry_heap_node(cache->heap);
+	void *object;
+
+	if (dry_node_refill(cache, home, &object, 1) == 0) {
+		reclaim(cache->heap);
+		if (dry_node_refill(cache, home, &object, 1) == 0)
+			return NULL;
+	}
+	count_slow(&cache->node[home].slow_allocs, 1);
+	if (cache->debug)
+		cache->debug->handed_out(cache, object);
+	return object;
+}
+
+/* General caches: the objects that were freed here move to the side that allocations take from. */
+static bool turn_over(struct dry_cache *cache)
+{
+	void *objects[DRY_MAX_LIMIT];
+	size_t count, placed;
+
+	if (!cache->split)
+		return false;
+	count = dry_percpu_pop_batch(slots_of(cache), cache->free_at, objects, cache->limit);
+	if (count == 0)
+		return false;
+	placed = dry_percpu_push_batch(slots_of(cache), cache->alloc_at, objects, count);
+	if (placed < count)
+		dry_node_flush(cache, dry_heap_node(cache->heap), objects + placed, (unsigned)(count - placed));
+	return placed != 0;
+}
+
+/* A batch from the node; all but one go to the array. */
+static void *refill(struct dry_cache *cache)
+{
+	void *objects[DRY_MAX_LIMIT];
+	unsigned home = dry_heap_node(cache->heap);
+	unsigned count = dry_node_refill(cache, home, objects, cache->batchcount);
+
+	if (count == 0)
+		return NULL;
+	void *object = objects[--count];
+	size_t placed = dry_percpu_push_batch(slots_of(cache), cache->alloc_at, objects, count);
+	if (placed < count)
+		dry_node_flush(cache, home, objects + placed, (unsigned)(count - placed));
+	count_slow(&cache->node[home].slow_allocs, 1);
+	return object;
+}
+
+DRY_SLOW void *dry_alloc_slow(struct dry_cache *cache)
+{
+	void *object;
+
+	if (cache->state != DRY_CACHE_LIVE) {
+		dry_fatal(DRY_FATAL_DEAD_CACHE, cache, NULL, "allocation");
+		return NULL;
+	}
+	cache = cache->root;
+	if (cache->alloc_at == 0 || !dry_slot_prepare(cache->heap))
+		return alloc_direct(cache);
+	/* The slot may be new to the thread, or the thread new to the slot. */
+	object = dry_percpu_pop(slots_of(cache), cache->alloc_at);
+	if (object == NULL && turn_over(cache))
+		object = dry_percpu_pop(slots_of(cache), cache->alloc_at);
+	if (object == NULL)
+		object = refill(cache);
+	return object != NULL ? object : alloc_direct(cache);
+}
+
+/* NULL and a report if object is not a live object of this cache, as far as can be seen without a lock. */
+static struct dry_page *checked_slab(struct dry_cache *cache, void *object)
+{
+	struct dry_heap *heap = cache->heap;
+	struct dry_page *slab = dry_arena_contains(&heap->arena, object) ? dry_arena_run_of(&heap->arena, object) : NULL;
+
+	if (slab == NULL || slab->kind != DRY_PAGE_SLAB) {
+		dry_fatal(DRY_FATAL_INVALID_POINTER, object, cache->name, "never given out");
+		return NULL;
+	}
+	if (slab->slab.cache != cache) {
+		dry_fatal(DRY_FATAL_WRONG_CACHE, object, cache->name, slab->slab.cache->name);
+		return NULL;
+	}
+	uint32_t index = dry_slab_index(cache, slab, object);
+	if (index == UINT32_MAX) {
+		dry_fatal(DRY_FATAL_INTERIOR, object, cache->name, NULL);
+		return NULL;
+	}
+	if (cache->mgmt == DRY_MGMT_BITMAP && dry_slab_is_free(cache, slab, index)) {
+		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
+		return NULL;
+	}
+	return slab;
+}
+
+/*
+ * The array is full. The oldest half goes to the node in one batch; a general
+ * cache whose other side is empty turns over instead.
+ */
+static void flush(struct dry_cache *cache, void *object)
+{
+	void *objects[DRY_MAX_LIMIT + 1];
+	size_t count, kept, oldest = 0;
+
+	count = dry_percpu_pop_batch(slots_of(cache), cache->free_at, objects, cache->limit);
+	objects[count++] = object;
+	if (cache->split)
+		oldest = dry_percpu_push_batch(slots_of(cache), cache->alloc_at, objects, count);
+	if (oldest < cache->batchcount) {
+		size_t flushed = count - oldest < cache->batchcount ? count - oldest : cache->batchcount;
+		unsigned home = dry_heap_node(cache->heap);
+		dry_node_flush(cache, home, objects + oldest, (unsigned)flushed);
+		count_slow(&cache->node[home].slow_frees, 1);
+		oldest += flushed;
+	}
+	kept = dry_percpu_push_batch(slots_of(cache), cache->free_at, objects + oldest, count - oldest);
+	oldest += kept;
+	if (oldest < count)
+		dry_node_flush(cache, dry_heap_node(cache->heap), objects + oldest, (unsigned)(count - oldest));
+}
+
+DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
+{
+	if (object == NULL)
+		return;
+	if (cache->state != DRY_CACHE_LIVE) {
+		dry_fatal(DRY_FATAL_DEAD_CACHE, object, NULL, "free");
+		return;
+	}
+	cache = cache->root;
+	if (checked_slab(cache, object) == NULL)
+		return;
+	if (cache->free_at != 0 && dry_slot_prepare(cache->heap)) {
+		if (!dry_percpu_push(slots_of(cache), cache->free_at, object))
+			flush(cache, object);
+		return;
+	}
+	if (cache->debug)
+		cache->debug->taken_back(cache, object);
+	dry_node_put_slabs(cache, &object, 1);
+	count_slow(&cache->node[dry_heap_node(cache->heap)].slow_frees, 1);
+}
+
+/* ---- public ----------------------------------------------------------------------- */
+
+DRY_EXPORT void *dry_cache_alloc(dry_cache *cache)
+{
+	void *object = dry_fast_alloc(cache);
+
+	return object;
+}
+
+DRY_EXPORT void dry_cache_free(dry_cache *cache, void *object)
+{
+	dry_fast_free(cache, object);
+}
+
+DRY_EXPORT void *dry_cache_zalloc(dry_cache *cache)
+{
+	void *object;
+
+	if (cache->root->ctor) {
+		dry_port_set_errno(DRY_EINVAL);
+		return NULL;
+	}
+	object = dry_fast_alloc(cache);
+	return object != NULL ? memset(object, 0, cache->root->object_size) : NULL;
+}
+
+DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **objects)
+{
+	size_t done = 0;
+
+	cache = cache->root;
+	if (cache->alloc_at != 0 && n != 0)
+		done = dry_percpu_pop_batch(slots_of(cache), cache->alloc_at, objects, n);
+	if (done != 0)
+		count_slow(&cache->node[0].bulk_allocs, done);
+	while (done < n && !cache->debug) {
+		unsigned home = dry_heap_node(cache->heap);
+		unsigned want = n - done < 65536 ? (unsigned)(n - done) : 65536;
+		unsigned got = dry_node_refill(cache, home, objects + done, want);
+		if (got == 0)
+			break;
+		count_slow(&cache->node[home].slow_allocs, got);
+		done += got;
+	}
+	while (done < n && (objects[done] = dry_alloc_slow(cache)) != NULL)
+		done++;
+	if (done < n) {
+		dry_cache_free_bulk(cache, done, objects);
+		dry_port_set_errno(DRY_ENOMEM);
+		return 0;
+	}
+	return n;
+}
+
+DRY_EXPORT void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects)
+{
+	for (size_t i = 0; i < n; i++)
+		dry_fast_free(cache, objects[i]);
+}
+
+DRY_EXPORT int dry_cache_prefill(dry_cache *cache, size_t n)
+{
+	cache = cache->root;
+	return dry_node_reserve(cache, dry_heap_node(cache->heap), n) == 0 ? 0 : -DRY_ENOMEM;
+}
+
+DRY_EXPORT size_t dry_cache_shrink(dry_cache *cache)
+{
+	cache = cache->root;
+	dry_arrays_drain(cache->heap, cache, false);
+	dry_node_drain_depots(cache, true);
+	return dry_node_shrink(cache, true);
+}

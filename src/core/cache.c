@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Caches: creation, merging, aliases, destruction, figures. */
+#include "core/cache.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fatal.h"
+#include "core/node.h"
+#include "core/slab.h"
+
+#define KNOWN_FLAGS                                                                                   \
+	(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE | DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_POISON |      \
+	 DRY_CACHE_TYPE_MASK)
+#define MAX_SIZE  ((size_t)4 << 20)
+#define MAX_ALIGN 65536u
+
+static bool valid(const struct dry_heap *heap, const struct dry_cache_attr *attr)
+{
+	unsigned type = attr->flags & DRY_CACHE_TYPE_MASK;
+
+	if (attr->name == NULL || attr->name[0] == '\0' || attr->size == 0 || attr->size > MAX_SIZE)
+		return false;
+	if ((attr->align & (attr->align - 1)) != 0 || attr->align > MAX_ALIGN || attr->limit > DRY_MAX_LIMIT)
+		return false;
+	if ((attr->flags & ~KNOWN_FLAGS) != 0 || type > DRY_CACHE_PUBLISHED)
+		return false;
+	if ((attr->flags & DRY_CACHE_TYPESAFE_BY_RCU) && heap->grace == NULL)
+		return false;
+	if ((attr->flags & DRY_CACHE_POISON) && (attr->ctor || (attr->flags & DRY_CACHE_TYPESAFE_BY_RCU)))
+		return false;
+	return true;
+}
+
+static void copy_name(char *to, size_t size, const char *from)
+{
+	size_t i = 0;
+
+	for (; i + 1 < size && from[i] != '\0'; i++)
+		to[i] = from[i];
+	to[i] = '\0';
+}
+
+static void init_struct(struct dry_cache *cache, struct dry_heap *heap, const char *name)
+{
+	memset(cache, 0, sizeof(*cache));
+	cache->heap = heap;
+	cache->root = cache;
+	copy_name(cache->name, sizeof(cache->name), name);
+	for (uint32_t n = 0; n < heap->nodes; n++)
+		dry_node_init(&cache->node[n]);
+}
+
+static void list_append_locked(struct dry_heap *heap, struct dry_cache *cache)
+{
+	cache->next = NULL;
+	*heap->caches_end = cache;
+	heap->caches_end = &cache->next;
+	if (cache->root == cache)
+		heap->cache_count++;
+}
+
+static void list_remove_locked(struct dry_heap *heap, struct dry_cache *cache)
+{
+	struct dry_cache **link = &heap->caches;
+
+	while (*link != cache)
+		link = &(*link)->next;
+	*link = cache->next;
+	if (heap->caches_end == &cache->next)
+		heap->caches_end = link;
+	if (cache->root == cache)
+		heap->cache_count--;
+}
+
+/* Places for the arrays; without room the cache works without. Debugged caches never have any. */
+static void place_locked(struct dry_heap *heap, struct dry_cache *cache)
+{
+	if (cache->debug != NULL)
+		return;
+	cache->alloc_at = dry_slot_place_locked(heap, cache->limit, cache->batchcount);
+	cache->free_at = cache->alloc_at;
+	if (cache->split && cache->alloc_at != 0) {
+		cache->free_at = dry_slot_place_locked(heap, cache->limit, cache->batchcount);
+		if (cache->free_at == 0) {
+			dry_slot_unplace_locked(heap, cache->alloc_at, cache->limit);
+			cache->alloc_at = 0;
+		}
+	}
+}
+
+static void unplace_locked(struct dry_heap *heap, struct dry_cache *cache)
+{
+	dry_slot_unplace_locked(heap, cache->alloc_at, cache->limit);
+	if (cache->split)
+		dry_slot_unplace_locked(heap, cache->free_at, cache->limit);
+	cache->alloc_at = cache->free_at = 0;
+}
+
+int dry_cache_init(struct dry_cache *cache, struct dry_heap *heap, const struct dry_cache_attr *attr, bool split)
+{
+	int rc;
+
+	init_struct(cache, heap, attr->name);
+	rc = dry_cache_layout(cache, attr);
+	if (rc != 0)
+		return rc;
+	cache->split = split;
+	if (cache->mgmt == DRY_MGMT_OFF_SLAB) {
+		cache->freelist_cache = dry_freelist_cache(heap, (size_t)cache->waste);
+		if (cache->freelist_cache == NULL)
+			return -DRY_ENOMEM;
+	}
+	for (uint32_t n = 0; n < heap->nodes; n++)
+		cache->node[n].free_limit = 1 + 2 * cache->limit / cache->num;
+	dry_lock_acquire(&heap->lock);
+	place_locked(heap, cache);
+	cache->state = DRY_CACHE_LIVE;
+	list_append_locked(heap, cache);
+	dry_lock_release(&heap->lock);
+	return 0;
+}
+
+struct dry_cache *dry_freelist_cache(struct dry_heap *heap, size_t size)
+{
+	char name[] = "freelist-00000";
+	struct dry_cache *found = NULL;
+	size_t digits = size;
+
+	for (size_t i = sizeof(name) - 2; i >= 9; i--, digits /= 10)
+		name[i] = (char)('0' + digits % 10);
+	dry_lock_acquire(&heap->lock);
+	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next)
+		if (memcmp(cache->name, name, sizeof(name)) == 0)
+			found = cache;
+	dry_lock_release(&heap->lock);
+	if (found != NULL)
+		return found;
+	struct dry_cache_attr attr = { .name = name, .size = size, .flags = DRY_CACHE_NO_MERGE | DRY_CACHE_BITMAP };
+	return dry_cache_create(heap, &attr);
+}
+
+/* A root cache whose slabs will do; caller holds heap->lock. */
+static struct dry_cache *mergeable_locked(struct dry_heap *heap, const struct dry_cache_attr *attr)
+{
+	size_t align = attr->align != 0 ? attr->align : attr->size >= 16 ? 16 : 8;
+
+	if (attr->ctor || attr->limit != 0 || (attr->flags & ~DRY_CACHE_HWALIGN) != 0)
+		return NULL;
+	if ((attr->flags & DRY_CACHE_HWALIGN) && align < 64)
+		align = 64;
+	size_t size = (attr->size + align - 1) & ~(align - 1);
+	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next)
+		if (cache->root == cache && cache->mergeable && cache->size == size && cache->align >= align)
+			return cache;
+	return NULL;
+}
+
+static struct dry_cache *make_alias(struct dry_heap *heap, struct dry_cache *alias, const struct dry_cache_attr *attr)
+{
+	dry_lock_acquire(&heap->lock);
+	struct dry_cache *root = mergeable_locked(heap, attr);
+	if (root != NULL) {
+		init_struct(alias, heap, attr->name);
+		alias->root = root;
+		alias->alloc_at = root->alloc_at;
+		alias->free_at = root->free_at;
+		alias->flags = attr->flags;
+		alias->object_size = attr->size;
+		alias->state = DRY_CACHE_LIVE;
+		alias->alias = root->alias;
+		root->alias = alias;
+		list_append_locked(heap, alias);
+	}
+	dry_lock_release(&heap->lock);
+	return root != NULL ? alias : NULL;
+}
+
+struct dry_cache *dry_cache_create_split(struct dry_heap *heap, const struct dry_cache_attr *attr, bool split)
+{
+	struct dry_cache *cache = dry_cache_alloc(&heap->cache_cache);
+	int rc = -DRY_ENOMEM;
+
+	if (cache == NULL) {
+		dry_port_set_errno(DRY_ENOMEM);
+		return NULL;
+	}
+	if (!split && make_alias(heap, cache, attr) != NULL)
+		return cache;
+	rc = dry_cache_init(cache, heap, attr, split);
+	if (rc != 0) {
+		cache->state = DRY_CACHE_DEAD;
+		dry_cache_free(&heap->cache_cache, cache);
+		dry_port_set_errno(-rc);
+		return NULL;
+	}
+	cache->mergeable = !split && attr->ctor == NULL && attr->limit == 0 && (attr->flags & ~DRY_CACHE_HWALIGN) == 0;
+	return cache;
+}
+
+DRY_EXPORT dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr)
+{
+	heap = dry_heap_get(heap);
+	if (heap == NULL)
+		return NULL;
+	if (attr == NULL || !valid(heap, attr)) {
+		dry_port_set_errno(DRY_EINVAL);
+		return NULL;
+	}
+	return dry_cache_create_split(heap, attr, false);
+}
+
+/* ---- destroy ---------------------------------------------------------------------- */
+
+static void forget(struct dry_cache *cache)
+{
+	cache->state = DRY_CACHE_DEAD;
+	cache->alloc_at = cache->free_at = 0;
+	dry_cache_free(&cache->heap->cache_cache, cache);
+}
+
+static int destroy_alias(struct dry_cache *alias)
+{
+	struct dry_heap *heap = alias->heap;
+	struct dry_cache *root = alias->root, **link;
+	bool last;
+
+	dry_lock_acquire(&heap->lock);
+	for (link = &root->alias; *link != alias; link = &(*link)->alias)
+		;
+	*link = alias->alias;
+	list_remove_locked(heap, alias);
+	last = root->orphan && root->alias == NULL;
+	dry_lock_release(&heap->lock);
+	forget(alias);
+	if (!last)
+		return 0;
+	root->orphan = false;
+	return dry_cache_destroy(root);
+}
+
+/* With aliases left, the slabs live on under the name of one of them. */
+static bool orphaned(struct dry_cache *root)
+{
+	bool has_aliases;
+
+	dry_lock_acquire(&root->heap->lock);
+	has_aliases = root->alias != NULL;
+	if (has_aliases) {
+		root->orphan = true;
+		memcpy(root->name, root->alias->name, sizeof(root->name));
+	}
+	dry_lock_release(&root->heap->lock);
+	return has_aliases;
+}
+
+static size_t slab_count(const struct dry_cache *cache)
+{
+	size_t slabs = 0;
+
+	for (uint32_t n = 0; n < cache->heap->nodes; n++)
+		slabs += atomic_load_explicit(&cache->node[n].slabs, memory_order_relaxed);
+	return slabs;
+}
+
+/* After a shrink: what is not in the slabs is with the program. */
+static size_t objects_out(const struct dry_cache *cache)
+{
+	size_t objects = slab_count(cache) * cache->num;
+
+	for (uint32_t n = 0; n < cache->heap->nodes; n++)
+		objects -= atomic_load_explicit(&cache->node[n].free_objects, memory_order_relaxed);
+	return objects;
+}
+
+void dry_cache_release_depots(struct dry_cache *cache)
+{
+	struct dry_arena *arena = &cache->heap->arena;
+
+	for (uint32_t n = 0; n < cache->heap->nodes; n++) {
+		struct dry_node *node = &cache->node[n];
+		for (uint32_t i = 0; node->alien != NULL && i < cache->heap->nodes; i++)
+			if (node->alien[i].entry != NULL)
+				dry_arena_free(arena, dry_arena_run_of(arena, node->alien[i].entry));
+		if (node->alien != NULL)
+			dry_arena_free(arena, dry_arena_run_of(arena, node->alien));
+		if (node->shared.entry != NULL)
+			dry_arena_free(arena, dry_arena_run_of(arena, node->shared.entry));
+		dry_node_init(node);
+	}
+}
+
+DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
+{
+	struct dry_heap *heap;
+
+	if (cache == NULL)
+		return 0;
+	if (cache->state != DRY_CACHE_LIVE) {
+		dry_fatal(DRY_FATAL_DEAD_CACHE, cache, NULL, "destroy");
+		return -DRY_EINVAL;
+	}
+	if (cache->root != cache)
+		return destroy_alias(cache);
+	if (orphaned(cache))
+		return 0;
+	heap = cache->heap;
+	for (uint32_t n = 0; n < heap->nodes; n++)
+		atomic_store_explicit(&cache->node[n].reserved, 0, memory_order_relaxed);
+	dry_cache_shrink(cache);
+	if (slab_count(cache) != 0) {
+		dry_warn("cache %s: %zu objects still allocated at destroy", cache->name, objects_out(cache));
+		return -DRY_EBUSY;
+	}
+	if (atomic_load_explicit(&cache->deferred, memory_order_acquire) != 0)
+		heap->grace->barrier(heap->grace->arg);
+	dry_lock_acquire(&heap->lock);
+	list_remove_locked(heap, cache);
+	unplace_locked(heap, cache);
+	dry_lock_release(&heap->lock);
+	dry_cache_release_depots(cache);
+	forget(cache);
+	return 0;
+}
+
+DRY_EXPORT int dry_heap_for_each_cache(dry_heap *heap, int (*fn)(dry_cache *, void *), void *arg)
+{
+	int rc = 0;
+
+	heap = dry_heap_get(heap);
+	if (heap == NULL)
+		return 0;
+	for (struct dry_cache *cache = heap->caches; cache != NULL && rc == 0; cache = cache->next)
+		rc = fn(cache, arg);
+	return rc;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What other parts of the library, but not its users, do with caches. */
+#ifndef DRY_CORE_CACHE_H
+#define DRY_CORE_CACHE_H
+
+#include "core/heap.h"
+
+/* Set up a cache in given memory and put it on the heap's list. 0, -EINVAL, -ENOMEM. */
+int dry_cache_init(struct dry_cache *cache, struct dry_heap *heap, const struct dry_cache_attr *attr, bool split);
+
+/* As dry_cache_create() with a checked attr; split: two arrays a slot, and never merged. */
+struct dry_cache *dry_cache_create_split(struct dry_heap *heap, const struct dry_cache_attr *attr, bool split);
+
+/* OFF_SLAB: the cache that index arrays of `size` bytes come from; made if need be. */
+struct dry_cache *dry_freelist_cache(struct dry_heap *heap, size_t size);
+
+/* Give the shared and alien arrays' memory back; they are empty. */
+void dry_cache_release_depots(struct dry_cache *cache);
+
+#endif

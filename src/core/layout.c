@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * How a slab is laid out: its order, its management type, its colours.
+ *
+ * The published order (2016): OBJFREELIST where the index array is not larger than an
+ * object and free objects may be written to; NORMAL where the array fits in the
+ * bytes left over; OFF_SLAB where an array from another cache wastes less than a
+ * dedicated one; else NORMAL, dedicated.
+ *
+ * The default wastes nothing: a bitmap in the page descriptor for up to 256
+ * objects a slab, else a chain through the free objects. docs/design/slab-management.md
+ */
+#include "base/error.h"
+#include "core/debug_ops.h"
+#include "core/slab.h"
+
+#define BITMAP_OBJECTS 256u
+#define SLAB_PREFERRED ((size_t)64 << 10)
+#define PUBLISHED_MAX_ORDER 1 /* grow beyond it only if nothing fits */
+#define COLOUR_UNIT 64u
+
+struct candidate {
+	uint32_t num;
+	size_t left; /* bytes after the last object (and a dedicated array) */
+	uint8_t order;
+};
+
+static size_t slab_bytes(const struct dry_cache *cache, unsigned order)
+{
+	return (size_t)1 << (cache->heap->arena.page_shift + order);
+}
+
+static unsigned max_order(const struct dry_cache *cache)
+{
+	return 22u - cache->heap->arena.page_shift; /* a chunk */
+}
+
+static size_t index_bytes(uint32_t num)
+{
+	return num <= 256 ? 1 : 2;
+}
+
+static bool wasteful(size_t left, size_t bytes)
+{
+	return left * 8 > bytes;
+}
+
+/* Smallest order that wastes at most 1/8, each object carrying `extra` bytes of array with it. */
+static bool published_order(const struct dry_cache *cache, bool dedicated, struct candidate *best)
+{
+	for (unsigned order = 0; order <= max_order(cache); order++) {
+		size_t bytes = slab_bytes(cache, order);
+		size_t num = bytes / cache->size;
+		if (dedicated)
+			while (num > 0 && num * cache->size + num * index_bytes((uint32_t)num) > bytes)
+				num--;
+		if (num == 0)
+			continue;
+		if (num > UINT16_MAX)
+			break;
+		size_t array = dedicated ? num * index_bytes((uint32_t)num) : 0;
+		*best = (struct candidate){ (uint32_t)num, bytes - num * cache->size - array, (uint8_t)order };
+		if (order >= PUBLISHED_MAX_ORDER || !wasteful(best->left, bytes))
+			return true;
+	}
+	return false;
+}
+
+static void use(struct dry_cache *cache, const struct candidate *c, enum dry_mgmt mgmt, size_t colour_room)
+{
+	cache->num = c->num;
+	cache->order = c->order;
+	cache->mgmt = (uint8_t)mgmt;
+	cache->index_width = (uint8_t)index_bytes(c->num);
+	cache->colour_unit = cache->align > COLOUR_UNIT ? (uint32_t)cache->align : COLOUR_UNIT;
+	if (colour_room > UINT16_MAX)
+		colour_room = UINT16_MAX;
+	cache->colours = (uint32_t)(colour_room / cache->colour_unit) + 1;
+}
+
+static size_t power_of_two(size_t size)
+{
+	size_t power = 16;
+
+	while (power < size)
+		power *= 2;
+	return power;
+}
+
+static bool try_objfreelist(struct dry_cache *cache)
+{
+	struct candidate c;
+
+	if (cache->ctor || (cache->flags & (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_POISON)))
+		return false;
+	if (!published_order(cache, false, &c) || c.num * index_bytes(c.num) > cache->object_size)
+		return false;
+	use(cache, &c, DRY_MGMT_OBJFREELIST, c.left);
+	return true;
+}
+
+static bool try_leftover(struct dry_cache *cache)
+{
+	struct candidate c;
+
+	if (!published_order(cache, false, &c))
+		return false;
+	size_t array = c.num * index_bytes(c.num);
+	if (array > c.left)
+		return false;
+	use(cache, &c, DRY_MGMT_NORMAL_LEFTOVER, c.left - array);
+	cache->freelist_offset = (uint32_t)(slab_bytes(cache, c.order) - array);
+	return true;
+}
+
+static bool try_off_slab(struct dry_cache *cache, bool only_if_better)
+{
+	struct candidate off, on;
+
+	if (!published_order(cache, false, &off))
+		return false;
+	size_t array = power_of_two(off.num * index_bytes(off.num));
+	/* Published: of real benefit only if the array is at most half an object. */
+	if (only_if_better && array > cache->size / 2)
+		return false;
+	if (only_if_better && published_order(cache, true, &on)) {
+		size_t off_waste = array + off.left, on_waste = slab_bytes(cache, on.order) - on.num * cache->size;
+		if (off_waste * slab_bytes(cache, on.order) >= on_waste * slab_bytes(cache, off.order))
+			return false;
+	}
+	use(cache, &off, DRY_MGMT_OFF_SLAB, off.left);
+	cache->waste = (uint32_t)array;
+	return true;
+}
+
+static bool try_dedicated(struct dry_cache *cache)
+{
+	struct candidate c;
+
+	if (!published_order(cache, true, &c))
+		return false;
+	size_t array = c.num * index_bytes(c.num);
+	use(cache, &c, DRY_MGMT_NORMAL_DEDICATED, c.left);
+	cache->freelist_offset = (uint32_t)(slab_bytes(cache, c.order) - array);
+	cache->waste = (uint32_t)array;
+	return true;
+}
+
+static bool try_normal(struct dry_cache *cache)
+{
+	return try_leftover(cache) || try_dedicated(cache);
+}
+
+static bool try_published(struct dry_cache *cache)
+{
+	return try_objfreelist(cache) || try_leftover(cache) || try_off_slab(cache, true) || try_dedicated(cache);
+}
+
+/* Slabs of the default types: 64 KiB at most where the heap is big, so that a refill comes from one. */
+static size_t preferred_bytes(const struct dry_cache *cache)
+{
+	size_t share = (cache->heap->arena.granules << DRY_GRANULE_SHIFT) / 128;
+
+	return share < SLAB_PREFERRED ? share : SLAB_PREFERRED;
+}
+
+/*
+ * The largest order up to the preferred size with at most `max_objects`; if that
+ * wastes more than 1/8, the least wasteful of its neighbours.
+ */
+static bool default_order(const struct dry_cache *cache, uint32_t max_objects, struct candidate *best)
+{
+	unsigned start = 0;
+	bool found = false;
+
+	while (slab_bytes(cache, start) < cache->size && start < max_order(cache))
+		start++;
+	while (start < max_order(cache) && slab_bytes(cache, start + 1) <= preferred_bytes(cache) &&
+	       slab_bytes(cache, start + 1) / cache->size <= max_objects)
+		start++;
+	for (unsigned step = 0; step < 5; step++) {
+		/* start, then up two, then down two */
+		unsigned order = step < 3 ? start + step : start - (step - 2);
+		if (order > max_order(cache))
+			continue;
+		size_t bytes = slab_bytes(cache, order), num = bytes / cache->size, left = bytes - num * cache->size;
+		if (num == 0 || num > max_objects)
+			continue;
+		/* compare left / bytes without division */
+		if (!found || left * slab_bytes(cache, best->order) < best->left * bytes)
+			*best = (struct candidate){ (uint32_t)num, left, (uint8_t)order };
+		found = true;
+		if (!wasteful(best->left, slab_bytes(cache, best->order)))
+			break;
+	}
+	return found;
+}
+
+static bool try_bitmap(struct dry_cache *cache)
+{
+	struct candidate c;
+
+	if (!default_order(cache, BITMAP_OBJECTS, &c))
+		return false;
+	use(cache, &c, DRY_MGMT_BITMAP, c.left);
+	return true;
+}
+
+static bool try_chain(struct dry_cache *cache)
+{
+	struct candidate c;
+
+	if (cache->ctor || (cache->flags & (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_POISON)) || cache->size < 8 ||
+	    !default_order(cache, UINT16_MAX - 1, &c))
+		return false;
+	use(cache, &c, DRY_MGMT_CHAIN, c.left);
+	return true;
+}
+
+static bool choose_type(struct dry_cache *cache)
+{
+	switch (cache->flags & DRY_CACHE_TYPE_MASK) {
+	case 0:
+		return try_bitmap(cache) || try_chain(cache) || try_published(cache);
+	case DRY_CACHE_OBJFREELIST:
+		return try_objfreelist(cache);
+	case DRY_CACHE_NORMAL:
+		return try_normal(cache);
+	case DRY_CACHE_OFF_SLAB:
+		return try_off_slab(cache, false);
+	case DRY_CACHE_BITMAP:
+		return try_bitmap(cache);
+	case DRY_CACHE_CHAIN:
+		return try_chain(cache);
+	case DRY_CACHE_PUBLISHED:
+		return try_published(cache);
+	default:
+		return false;
+	}
+}
+
+/* Objects that one refill brings: about 32 KiB, 128 at most. */
+static void choose_limits(struct dry_cache *cache, unsigned wanted)
+{
+	size_t batch = ((size_t)32 << 10) / cache->size;
+
+	if (batch > 128)
+		batch = 128;
+	if (cache->heap->area_size < ((size_t)64 << 10) && batch > 8)
+		batch = 8;
+	if (batch < 2)
+		batch = 2;
+	cache->limit = wanted != 0 ? wanted : (uint32_t)batch * 2;
+	cache->batchcount = wanted != 0 ? (wanted + 1) / 2 : (uint32_t)batch;
+}
+
+int dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr)
+{
+	size_t align = attr->align;
+
+	if (align == 0)
+		align = attr->size >= 16 ? 16 : 8;
+	if ((attr->flags & DRY_CACHE_HWALIGN) && align < 64)
+		align = 64;
+	if (align < 8)
+		align = 8;
+	/* An object may be aligned no better than the arena itself. */
+	if ((cache->heap->arena.base & (align - 1)) != 0)
+		return -DRY_EINVAL;
+	cache->object_size = attr->size;
+	cache->align = align;
+	cache->flags = attr->flags;
+	cache->ctor = attr->ctor;
+	cache->size = (attr->size + align - 1) & ~(align - 1);
+	cache->reciprocal = (((uint64_t)1 << 44) + cache->size - 1) / cache->size;
+	if (!choose_type(cache))
+		return -DRY_EINVAL;
+	choose_limits(cache, attr->limit);
+	if (attr->flags & DRY_CACHE_POISON)
+		cache->debug = &dry_debug_poison;
+	return 0;
+}

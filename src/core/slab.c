@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "core/slab.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "core/debug_ops.h"
+
+/* ---- index array: entries [active, num) name the free objects ------------- */
+
+static uint32_t index_get(const struct dry_cache *cache, const void *array, uint32_t i)
+{
+	return cache->index_width == 1 ? ((const uint8_t *)array)[i] : ((const uint16_t *)array)[i];
+}
+
+static void index_set(const struct dry_cache *cache, void *array, uint32_t i, uint32_t value)
+{
+	if (cache->index_width == 1)
+		((uint8_t *)array)[i] = (uint8_t)value;
+	else
+		((uint16_t *)array)[i] = (uint16_t)value;
+}
+
+static char *object_at(const struct dry_cache *cache, const struct dry_page *slab, uint32_t index)
+{
+	return dry_slab_objects(cache, slab) + (size_t)index * cache->size;
+}
+
+/*
+ * OBJFREELIST: the array lies in a free object, the host, named by the bottom
+ * entry, so that it is handed out last. A full slab has no array.
+ */
+static bool index_init(struct dry_cache *cache, struct dry_page *slab)
+{
+	const struct dry_arena *arena = &cache->heap->arena;
+	char *start = dry_arena_address(arena, dry_arena_index_of(arena, slab));
+
+	switch (cache->mgmt) {
+	case DRY_MGMT_OBJFREELIST:
+		slab->slab.freelist = object_at(cache, slab, cache->num - 1);
+		break;
+	case DRY_MGMT_OFF_SLAB:
+		slab->slab.freelist = dry_cache_alloc(cache->freelist_cache);
+		if (slab->slab.freelist == NULL)
+			return false;
+		break;
+	default:
+		slab->slab.freelist = start + cache->freelist_offset;
+	}
+	for (uint32_t i = 0; i < cache->num; i++)
+		index_set(cache, slab->slab.freelist, i, i);
+	return true;
+}
+
+static unsigned index_take(struct dry_cache *cache, struct dry_page *slab, void **objects, unsigned count)
+{
+	uint32_t active = slab->slab.active;
+
+	for (unsigned i = 0; i < count; i++)
+		objects[count - 1 - i] =
+			object_at(cache, slab, index_get(cache, slab->slab.freelist, active + i));
+	if (cache->mgmt == DRY_MGMT_OBJFREELIST && active + count == cache->num)
+		slab->slab.freelist = NULL;
+	return count;
+}
+
+static void index_put(struct dry_cache *cache, struct dry_page *slab, void *object, uint32_t index)
+{
+	if (cache->mgmt == DRY_MGMT_OBJFREELIST && slab->slab.freelist == NULL)
+		slab->slab.freelist = object;
+	index_set(cache, slab->slab.freelist, slab->slab.active - 1u, index);
+}
+
+static bool index_is_free(const struct dry_cache *cache, const struct dry_page *slab, uint32_t index)
+{
+	for (uint32_t i = slab->slab.active; i < cache->num; i++)
+		if (index_get(cache, slab->slab.freelist, i) == index)
+			return true;
+	return false;
+}
+
+/* ---- bitmap in the descriptor: 1 = free ------------------------------------ */
+
+static void bitmap_init(const struct dry_cache *cache, struct dry_page *slab)
+{
+	for (uint32_t word = 0; word < 4; word++) {
+		uint32_t low = word * 64;
+		slab->slab.bits[word] = cache->num >= low + 64 ? UINT64_MAX :
+					cache->num > low       ? ((uint64_t)1 << (cache->num - low)) - 1 :
+								 0;
+	}
+}
+
+static unsigned bitmap_take(const struct dry_cache *cache, struct dry_page *slab, void **objects, unsigned count)
+{
+	char *base = dry_slab_objects(cache, slab);
+	unsigned left = count;
+
+	for (unsigned word = 0; left > 0; word++) {
+		uint64_t bits = slab->slab.bits[word];
+		while (bits != 0 && left > 0) {
+			objects[--left] = base + (size_t)(word * 64 + dry_ctz64(bits)) * cache->size;
+			bits &= bits - 1;
+		}
+		slab->slab.bits[word] = bits;
+	}
+	return count;
+}
+
+static bool bitmap_put(struct dry_page *slab, uint32_t index)
+{
+	uint64_t bit = (uint64_t)1 << (index & 63);
+
+	if (slab->slab.bits[index >> 6] & bit)
+		return false;
+	slab->slab.bits[index >> 6] |= bit;
+	return true;
+}
+
+/* ---- chain through free objects ---------------------------------------------
+ * bits[0]: index of the first link, or CHAIN_END. Objects from bits[1] on were never
+ * handed out and are not linked. A link is 8 bytes: next index below, above it a mark
+ * made of the address, by which a second free of the same object is suspected.
+ */
+#define CHAIN_END 0xffffu
+
+static uint64_t chain_mark(const void *object)
+{
+	return ((uintptr_t)object * 0x9e3779b97f4a7c15u) & ~(uint64_t)0xffff;
+}
+
+static bool chain_is_free(const struct dry_cache *cache, const struct dry_page *slab, uint32_t index)
+{
+	uint64_t at = slab->slab.bits[0], link;
+
+	if (index >= slab->slab.bits[1])
+		return true;
+	for (uint32_t steps = 0; at < cache->num && steps < cache->num; steps++) {
+		if (at == index)
+			return true;
+		memcpy(&link, object_at(cache, slab, (uint32_t)at), sizeof(link));
+		at = link & 0xffff;
+	}
+	return false;
+}
+
+static unsigned chain_take(const struct dry_cache *cache, struct dry_page *slab, void **objects, unsigned count)
+{
+	for (unsigned left = count; left > 0;) {
+		uint64_t index = slab->slab.bits[0], link;
+		if (index == CHAIN_END) {
+			index = slab->slab.bits[1]++;
+			objects[--left] = object_at(cache, slab, (uint32_t)index);
+			continue;
+		}
+		char *object = object_at(cache, slab, (uint32_t)index);
+		memcpy(&link, object, sizeof(link));
+		slab->slab.bits[0] = link & 0xffff;
+		objects[--left] = object;
+	}
+	return count;
+}
+
+static bool chain_put(const struct dry_cache *cache, struct dry_page *slab, void *object, uint32_t index)
+{
+	uint64_t link;
+
+	memcpy(&link, object, sizeof(link));
+	if ((link & ~(uint64_t)0xffff) == chain_mark(object) && chain_is_free(cache, slab, index))
+		return false;
+	link = chain_mark(object) | slab->slab.bits[0];
+	memcpy(object, &link, sizeof(link));
+	slab->slab.bits[0] = index;
+	return true;
+}
+
+/* ---- all types ---------------------------------------------------------------- */
+
+static bool freelist_init(struct dry_cache *cache, struct dry_page *slab)
+{
+	switch (cache->mgmt) {
+	case DRY_MGMT_BITMAP:
+		bitmap_init(cache, slab);
+		return true;
+	case DRY_MGMT_CHAIN:
+		slab->slab.bits[0] = CHAIN_END;
+		slab->slab.bits[1] = 0;
+		return true;
+	default:
+		return index_init(cache, slab);
+	}
+}
+
+struct dry_page *dry_slab_new(struct dry_cache *cache, unsigned node, uint32_t colour)
+{
+	struct dry_heap *heap = cache->heap;
+	uint32_t pages = 1u << cache->order;
+	struct dry_page *slab = dry_arena_alloc(&heap->arena, pages, pages);
+
+	if (slab == NULL)
+		return NULL;
+	slab->node = (uint8_t)node;
+	slab->next = slab->prev = DRY_PAGE_NIL;
+	slab->slab.cache = cache;
+	slab->slab.active = 0;
+	slab->slab.first = (uint16_t)(colour % cache->colours * cache->colour_unit);
+	slab->slab.list = DRY_LIST_NONE;
+	if (!freelist_init(cache, slab)) {
+		dry_arena_free(&heap->arena, slab);
+		return NULL;
+	}
+	slab->kind = DRY_PAGE_SLAB;
+	for (uint32_t i = 0; i < cache->num && (cache->ctor || cache->debug); i++) {
+		if (cache->ctor)
+			cache->ctor(object_at(cache, slab, i));
+		if (cache->debug)
+			cache->debug->slab_made(cache, object_at(cache, slab, i));
+	}
+	dry_arena_set_map(&heap->arena, slab, (uint16_t)cache->free_at);
+	return slab;
+}
+
+static void release(struct dry_cache *cache, struct dry_page *slab)
+{
+	dry_arena_free(&cache->heap->arena, slab);
+}
+
+static void release_after_grace(struct dry_grace_head *head)
+{
+	struct dry_page *slab = (struct dry_page *)((char *)head - offsetof(struct dry_page, slab.grace));
+	struct dry_cache *cache = slab->slab.cache;
+
+	release(cache, slab);
+	/* release: whoever sees the count drop sees the pages free */
+	atomic_fetch_sub_explicit(&cache->deferred, 1, memory_order_release);
+}
+
+void dry_slab_free(struct dry_cache *cache, struct dry_page *slab)
+{
+	_Static_assert(sizeof(struct dry_grace_head) <= sizeof(((struct dry_page *)0)->slab.grace),
+		       "a deferred call fits where the freelist was");
+	const struct dry_grace *grace = cache->heap->grace;
+
+	if (cache->mgmt == DRY_MGMT_OFF_SLAB)
+		dry_cache_free(cache->freelist_cache, slab->slab.freelist);
+	if (!(cache->flags & DRY_CACHE_TYPESAFE_BY_RCU)) {
+		release(cache, slab);
+		return;
+	}
+	atomic_fetch_add_explicit(&cache->deferred, 1, memory_order_relaxed);
+	grace->call(grace->arg, (struct dry_grace_head *)(void *)slab->slab.grace, release_after_grace);
+}
+
+unsigned dry_slab_take(struct dry_cache *cache, struct dry_page *slab, void **objects, unsigned max)
+{
+	unsigned count = cache->num - slab->slab.active;
+
+	if (count > max)
+		count = max;
+	if (cache->mgmt == DRY_MGMT_BITMAP)
+		bitmap_take(cache, slab, objects, count);
+	else if (cache->mgmt == DRY_MGMT_CHAIN)
+		chain_take(cache, slab, objects, count);
+	else
+		index_take(cache, slab, objects, count);
+	slab->slab.active = (uint16_t)(slab->slab.active + count);
+	return count;
+}
+
+bool dry_slab_put(struct dry_cache *cache, struct dry_page *slab, void *object, unsigned index)
+{
+	if (slab->slab.active == 0)
+		return false;
+	if (cache->mgmt == DRY_MGMT_BITMAP) {
+		if (!bitmap_put(slab, index))
+			return false;
+	} else if (cache->mgmt == DRY_MGMT_CHAIN) {
+		if (!chain_put(cache, slab, object, index))
+			return false;
+	} else {
+		index_put(cache, slab, object, index);
+	}
+	slab->slab.active--;
+	return true;
+}
+
+bool dry_slab_is_free(const struct dry_cache *cache, const struct dry_page *slab, unsigned index)
+{
+	switch (cache->mgmt) {
+	case DRY_MGMT_BITMAP:
+		return slab->slab.bits[index >> 6] >> (index & 63) & 1;
+	case DRY_MGMT_CHAIN:
+		return chain_is_free(cache, slab, index);
+	default:
+		return index_is_free(cache, slab, index);
+	}
+}

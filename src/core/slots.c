@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * A heap's slots: their areas, the places of arrays in them, stopping.
+ *
+ * To stop a heap means to point heap->slots to a table of nothing but stopped
+ * areas, then to fence: sequences that read the old table have committed or will
+ * restart and find every array empty and full at once. Until the heap is started
+ * again its array caches belong to who stopped it; everybody else works on the
+ * slabs directly.
+ */
+#include <string.h>
+
+#include "core/node.h"
+#include "core/slab.h"
+
+/* All zero for ever: avail 0, limit 0 wherever one looks. */
+char dry_stopped_area[DRY_AREA_MAX + sizeof(struct dry_array)] DRY_ALIGNED(64);
+
+#define STOPPED_TABLE 4096
+static char *stopped_table[STOPPED_TABLE];
+
+int dry_slots_init(struct dry_heap *heap)
+{
+	size_t page = dry_port_page_size();
+	unsigned slots = dry_port_slots();
+	size_t bytes = (slots * sizeof(char *) + page - 1) & ~(page - 1);
+
+	for (unsigned i = 0; i < slots; i++)
+		stopped_table[i] = dry_stopped_area; /* the same value each time: no harm in a race */
+	heap->slot_table = dry_port_reserve(bytes, page, false);
+	if (heap->slot_table == NULL || dry_port_commit(heap->slot_table, bytes) != 0)
+		return -1;
+	for (unsigned i = 0; i < slots; i++)
+		heap->slot_table[i] = dry_stopped_area;
+	heap->slot_count = slots;
+	heap->area_map[0] = 1; /* place 0 is the stopped array */
+	heap->slots = heap->slot_table;
+	return 0;
+}
+
+void dry_slots_fini(struct dry_heap *heap)
+{
+	size_t page = dry_port_page_size();
+
+	if (heap->slot_table != NULL)
+		dry_port_release(heap->slot_table, (heap->slot_count * sizeof(char *) + page - 1) & ~(page - 1));
+	heap->slot_table = NULL;
+}
+
+static void array_init(struct dry_heap *heap, uint32_t slot, uint32_t at, uint32_t limit, uint32_t batchcount)
+{
+	struct dry_array *array = dry_area_array(heap->slot_table[slot], at);
+
+	array->word = 0;
+	array->seen = 0;
+	array->batchcount = (uint16_t)batchcount;
+	/* release: the sequences of a later reader of `limit` find word set */
+	__atomic_store_n(&array->limit, (uint16_t)limit, __ATOMIC_RELEASE);
+}
+
+static uint32_t units_of(uint32_t limit)
+{
+	return (uint32_t)((sizeof(struct dry_array) + limit * sizeof(void *) + DRY_AREA_UNIT - 1) / DRY_AREA_UNIT);
+}
+
+static bool unit_used(const struct dry_heap *heap, uint32_t unit)
+{
+	return heap->area_map[unit / 64] >> (unit % 64) & 1;
+}
+
+static void mark_units(struct dry_heap *heap, uint32_t unit, uint32_t count, bool used)
+{
+	for (uint32_t i = unit; i < unit + count; i++) {
+		uint64_t bit = (uint64_t)1 << (i % 64);
+		heap->area_map[i / 64] = used ? heap->area_map[i / 64] | bit : heap->area_map[i / 64] & ~bit;
+	}
+}
+
+uint32_t dry_slot_place_locked(struct dry_heap *heap, uint32_t limit, uint32_t batchcount)
+{
+	uint32_t need = units_of(limit), total = (uint32_t)(heap->area_size / DRY_AREA_UNIT), run = 0;
+
+	for (uint32_t unit = 1; unit < total; unit++) {
+		run = unit_used(heap, unit) ? 0 : run + 1;
+		if (run < need)
+			continue;
+		uint32_t first = unit - need + 1, at = first * (DRY_AREA_UNIT / 8);
+		mark_units(heap, first, need, true);
+		for (uint32_t slot = 0; slot < heap->slot_count; slot++)
+			if (heap->slot_table[slot] != dry_stopped_area)
+				array_init(heap, slot, at, limit, batchcount);
+		return at;
+	}
+	return 0;
+}
+
+void dry_slot_unplace_locked(struct dry_heap *heap, uint32_t at, uint32_t limit)
+{
+	if (at == 0)
+		return;
+	for (uint32_t slot = 0; slot < heap->slot_count; slot++)
+		if (heap->slot_table[slot] != dry_stopped_area)
+			array_init(heap, slot, at, 0, 0);
+	mark_units(heap, at / (DRY_AREA_UNIT / 8), units_of(limit), false);
+}
+
+/* Give the slot an area with the arrays of all caches. */
+static void open_slot_locked(struct dry_heap *heap, uint32_t slot)
+{
+	struct dry_arena *arena = &heap->arena;
+	uint32_t pages = (uint32_t)(heap->area_size >> arena->page_shift);
+
+	if (heap->slot_table[slot] != dry_stopped_area)
+		return;
+	struct dry_page *run = dry_arena_alloc(arena, pages, 1);
+	if (run == NULL)
+		return;
+	char *area = dry_arena_address(arena, dry_arena_index_of(arena, run));
+	if (run->flags & DRY_PAGE_DIRTY)
+		memset(area, 0, heap->area_size);
+	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
+		if (cache->root != cache || cache->alloc_at == 0)
+			continue;
+		struct dry_array *array = dry_area_array(area, cache->alloc_at);
+		array->limit = (uint16_t)cache->limit;
+		array->batchcount = (uint16_t)cache->batchcount;
+		array = dry_area_array(area, cache->free_at);
+		array->limit = (uint16_t)cache->limit;
+		array->batchcount = (uint16_t)cache->batchcount;
+	}
+	/* release: pairs with the sequences' dependent loads through slots[slot] */
+	__atomic_store_n(&heap->slot_table[slot], area, __ATOMIC_RELEASE);
+}
+
+bool dry_slot_prepare(struct dry_heap *heap)
+{
+	if (__atomic_load_n(&heap->slots, __ATOMIC_RELAXED) == stopped_table || !dry_port_slot_attach())
+		return false;
+	uint32_t slot = dry_percpu_slot();
+	if (slot >= heap->slot_count)
+		return false;
+	if (__atomic_load_n(&heap->slot_table[slot], __ATOMIC_ACQUIRE) == dry_stopped_area) {
+		dry_lock_acquire(&heap->lock);
+		open_slot_locked(heap, slot);
+		dry_lock_release(&heap->lock);
+	}
+	return heap->slot_table[slot] != dry_stopped_area;
+}
+
+bool dry_slots_stop(struct dry_heap *heap)
+{
+	__atomic_store_n(&heap->slots, stopped_table, __ATOMIC_SEQ_CST);
+	if (dry_port_slot_fence())
+		return true;
+	dry_slots_start(heap);
+	return false;
+}
+
+void dry_slots_start(struct dry_heap *heap)
+{
+	/* release: what was done to the arrays is seen by who reads the table again */
+	__atomic_store_n(&heap->slots, heap->slot_table, __ATOMIC_RELEASE);
+}
+
+/* ---- draining -------------------------------------------------------------------- */
+
+struct drain {
+	struct dry_heap *heap;
+	struct dry_cache *only; /* NULL: all */
+	bool untouched_only;
+	bool dry_run;           /* look, and mark as seen, but leave */
+	bool found;
+};
+
+static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry_array *array)
+{
+	unsigned avail = dry_array_avail(array);
+	bool touched = array->seen != (uint32_t)array->word;
+
+	if (drain->untouched_only && touched) {
+		if (drain->dry_run)
+			array->seen = (uint32_t)array->word;
+		return;
+	}
+	if (avail == 0)
+		return;
+	drain->found = true;
+	if (drain->dry_run)
+		return;
+	/* Emptied before it is given on: the entries are copied piece by piece by their new owner. */
+	array->word &= ~(uint64_t)0xffff;
+	array->seen = (uint32_t)array->word;
+	dry_node_put_slabs(cache, array->entry, avail);
+}
+
+static void drain_slots(struct drain *drain)
+{
+	struct dry_heap *heap = drain->heap;
+
+	for (uint32_t slot = 0; slot < heap->slot_count; slot++) {
+		char *area = heap->slot_table[slot];
+		if (area == dry_stopped_area)
+			continue;
+		for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
+			if (cache->root != cache || cache->alloc_at == 0 || (drain->only && drain->only != cache))
+				continue;
+			drain_array(drain, cache, dry_area_array(area, cache->alloc_at));
+			if (cache->free_at != cache->alloc_at)
+				drain_array(drain, cache, dry_area_array(area, cache->free_at));
+		}
+	}
+}
+
+void dry_arrays_drain(struct dry_heap *heap, struct dry_cache *cache, bool untouched_only)
+{
+	struct drain drain = { heap, cache, untouched_only, true, false };
+
+	dry_lock_acquire(&heap->reap_lock);
+	dry_lock_acquire(&heap->lock); /* keeps the list of caches and the slots as they are */
+	drain_slots(&drain);
+	if (drain.found && dry_slots_stop(heap)) {
+		drain.dry_run = false;
+		drain_slots(&drain);
+		dry_slots_start(heap);
+	}
+	dry_lock_release(&heap->lock);
+	dry_lock_release(&heap->reap_lock);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Figures, derived from what the core keeps anyway: allocations from the pop
+ * counts in the arrays' words, active objects as what is in no other place.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "core/heap.h"
+
+static void add_array(struct dry_cache_stats *stats, const struct dry_array *array)
+{
+	uint64_t word = __atomic_load_n(&array->word, __ATOMIC_RELAXED);
+
+	stats->cached_objects += word & 0xffff;
+	stats->allocs += word >> 16;
+}
+
+static void add_arrays(struct dry_cache_stats *stats, const struct dry_cache *cache)
+{
+	const struct dry_heap *heap = cache->heap;
+
+	for (uint32_t slot = 0; cache->alloc_at != 0 && slot < heap->slot_count; slot++) {
+		char *area = heap->slot_table[slot];
+		if (area == dry_stopped_area)
+			continue;
+		add_array(stats, dry_area_array(area, cache->alloc_at));
+		if (cache->free_at != cache->alloc_at)
+			add_array(stats, dry_area_array(area, cache->free_at));
+	}
+}
+
+static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cache, const struct dry_node *node,
+		     size_t *free_objects)
+{
+	uint64_t slow = atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
+
+	*free_objects += atomic_load_explicit(&node->free_objects, memory_order_relaxed);
+	stats->slabs += atomic_load_explicit(&node->slabs, memory_order_relaxed);
+	stats->active_slabs -= node->free_slabs;
+	stats->shared_objects += atomic_load_explicit(&node->shared.avail, memory_order_relaxed);
+	for (uint32_t i = 0; node->alien != NULL && i < cache->heap->nodes; i++)
+		stats->cached_objects += atomic_load_explicit(&node->alien[i].avail, memory_order_relaxed);
+	stats->slow_allocs += slow;
+	stats->allocs += slow + atomic_load_explicit(&node->bulk_allocs, memory_order_relaxed);
+	stats->slow_frees += atomic_load_explicit(&node->slow_frees, memory_order_relaxed);
+}
+
+DRY_EXPORT int dry_cache_stats(dry_cache *handle, struct dry_cache_stats *stats)
+{
+	const struct dry_cache *cache = handle->root;
+	size_t free_objects = 0, elsewhere;
+
+	memset(stats, 0, sizeof(*stats));
+	stats->name = handle->name;
+	stats->object_size = handle->object_size;
+	stats->slot_size = cache->size;
+	stats->align = cache->align;
+	stats->flags = handle->flags;
+	stats->mgmt = (enum dry_mgmt)cache->mgmt;
+	stats->objects_per_slab = cache->num;
+	stats->pages_per_slab = 1u << cache->order;
+	stats->colours = cache->colours;
+	stats->waste = cache->waste;
+	stats->limit = cache->alloc_at != 0 ? cache->limit : 0;
+	stats->batchcount = cache->alloc_at != 0 ? cache->batchcount : 0;
+	stats->shared = cache->alloc_at != 0 ? 8 : 0;
+	for (const struct dry_cache *alias = cache->alias; alias != NULL; alias = alias->alias)
+		stats->aliases++;
+	for (uint32_t n = 0; n < cache->heap->nodes; n++)
+		add_node(stats, cache, &cache->node[n], &free_objects);
+	add_arrays(stats, cache);
+	stats->cached_objects += stats->shared_objects;
+	stats->objects = stats->slabs * cache->num;
+	stats->active_slabs += stats->slabs;
+	/* A snapshot of moving figures: never below zero. */
+	elsewhere = free_objects + stats->cached_objects;
+	stats->active_objects = stats->objects > elsewhere ? stats->objects - elsewhere : 0;
+	return 0;
+}
+
+DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
+{
+	heap = dry_heap_get(heap);
+	memset(stats, 0, sizeof(*stats));
+	if (heap == NULL)
+		return -DRY_ENOMEM;
+	stats->reserved = heap->arena.granules << DRY_GRANULE_SHIFT;
+	stats->in_use = heap->arena.used << heap->arena.page_shift;
+	stats->extents = heap->extents.live_bytes;
+	stats->dirty = (heap->arena.free_dirty << heap->arena.page_shift) + heap->extents.cached_bytes;
+	stats->slots = heap->slot_count;
+	dry_lock_acquire(&heap->lock);
+	stats->caches = heap->cache_count;
+	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
+		struct dry_cache_stats one;
+		if (cache->root != cache)
+			continue;
+		dry_cache_stats(cache, &one);
+		stats->allocs += one.allocs;
+		stats->slow_allocs += one.slow_allocs;
+		stats->slow_frees += one.slow_frees;
+	}
+	dry_lock_release(&heap->lock);
+	return 0;
+}
