@@ -52,7 +52,7 @@ static inline struct dry_page *dry_slab_of(const struct dry_cache *cache, const 
 {
 	const struct dry_arena *arena = &cache->heap->arena;
 
-	return &arena->desc[dry_arena_index(arena, ptr) & ~((1u << cache->order) - 1)];
+	return &arena->desc[dry_arena_block_start(arena, dry_arena_index(arena, ptr), cache->order)];
 }
 
 /* layout.c: fills in size, num, order, management type, colours. 0 or -EINVAL. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Making and unmaking arenas. */
-#include <errno.h>
-
+#include "base/error.h"
 #include "base/rank.h"
 #include "page/internal.h"
 
@@ -67,7 +66,7 @@ static int init_reserved(struct dry_arena *arena, size_t want)
 	     size = dry_round_down(size / 2, DRY_CHUNK_SIZE))
 		if (reserve_all(arena, size))
 			return 0;
-	return -ENOMEM;
+	return -DRY_ENOMEM;
 }
 
 /*
@@ -83,18 +82,18 @@ static int init_memory(struct dry_arena *arena, void *memory, size_t size)
 	uintptr_t end, meta, base;
 
 	if (__builtin_add_overflow((uintptr_t)memory, size, &end))
-		return -EINVAL;
+		return -DRY_EINVAL;
 	meta = dry_round_up((uintptr_t)memory, sizeof(struct dry_page));
 	if (meta < (uintptr_t)memory || meta >= end)
-		return -EINVAL;
+		return -DRY_EINVAL;
 	pages = (end - meta) / (page + per_page);
 	base = dry_round_up(meta + pages * per_page, page);
 	if (base < meta || base >= end)
-		return -EINVAL;
+		return -DRY_EINVAL;
 	if (pages > (end - base) >> arena->page_shift)
 		pages = (end - base) >> arena->page_shift;
 	if (pages == 0 || pages > UINT32_MAX / 2)
-		return -EINVAL;
+		return -DRY_EINVAL;
 	arena->desc = (struct dry_page *)meta;
 	arena->map = (uint16_t *)(arena->desc + pages);
 	arena->base = base;
@@ -117,7 +116,7 @@ int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
 	unsigned order;
 
 	if ((page != 4096 && page != 16384 && page != 65536) || page < dry_port_page_size())
-		return -EINVAL;
+		return -DRY_EINVAL;
 	*arena = (struct dry_arena){ .owns_memory = attr->memory == NULL };
 	dry_lock_init(&arena->lock, DRY_RANK_PAGE);
 	atomic_init(&arena->committed, 0);

@@ -238,7 +238,7 @@ void dry_arena_trim_run(struct dry_arena *arena, struct dry_page *page, uint32_t
  */
 struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr)
 {
-	uint32_t index, position, start;
+	uint32_t index, start;
 	unsigned order;
 
 	if (!dry_arena_contains(arena, ptr))
@@ -247,11 +247,10 @@ struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr
 	/* acquire: pairs with the release in dry_arena_grow_locked() */
 	if (index >= atomic_load_explicit(&arena->committed, memory_order_acquire))
 		return NULL;
-	position = index + arena->skew;
 	for (order = 0; order <= arena->max_order; order++) {
 		struct dry_page *page;
 
-		start = (position >> order << order) - arena->skew;
+		start = dry_arena_block_start(arena, index, order);
 		if (start > index)
 			break; /* before the first page of a user's memory */
 		page = &arena->desc[start];

@@ -2,13 +2,19 @@
 /*
  * Extents: big blocks, each a reservation of its own, outside every arena.
  *
- * A registry (a hash table by address, in memory of its own) knows each
+ * A registry (a hash table by address, in memory of its own) knows each live
  * extent, so that a pointer that is none is told apart safely. Freed extents
  * stay for a while, still committed, for the next request of nearly the same
  * size, within a byte cap; decay gives them back.
  *
- * Concurrency: one lock (rank EXTENT) for registry and cache; no port call
- * that may take long is made under it.
+ *   port --reserve, commit--> live --free--> cached --decay, eviction--> port
+ *                              ^                |
+ *                              +---- alloc -----+
+ *
+ * Concurrency: one lock (rank EXTENT) for registry and cache; memory is mapped
+ * and unmapped with the lock dropped. After a fork the child frees the lock with
+ * dry_lock_reinit(); an extent that another thread was mapping at that moment
+ * stays mapped in the child, and that is all.
  *
  * Must not know: objects, caches, size classes, errno.
  */
@@ -21,24 +27,40 @@
 
 #include "port/contract.h"
 
+#define DRY_EXTENT_CACHED 64 /* most extents that wait for reuse */
+
 struct dry_extent {
-	uintptr_t addr; /* 0: slot unused; 1: slot deleted */
+	uintptr_t addr; /* 0: slot unused */
 	size_t size;    /* bytes, a multiple of the page size */
-	uint64_t age;   /* cached: tick of its free */
-	bool cached;    /* free, waiting for reuse */
+};
+
+/* An extent that waits for reuse. */
+struct dry_extent_spare {
+	uintptr_t addr;
+	size_t size;
+	uint64_t age; /* tick of its free */
 };
 
 /*
- * Equations: live = number of entries that are not cached; live_bytes, cached_bytes = sums of
- * their sizes; cached_bytes <= cap.
+ * Equations: live = used slots of the table <= promised <= 3/4 of slots;
+ * live_bytes, cached_bytes = sums of the sizes; cached_bytes <= cap; spare[] is in order of age,
+ * the oldest first.
  */
 struct dry_extents {
 	struct dry_lock lock;
-	struct dry_extent *table; /* open addressing, power of two; guarded by lock, as all below */
-	size_t slots, live, entries, live_bytes, cached_bytes, cap;
+	/* guarded by lock */
+	struct dry_extent *table; /* open addressing without deleted marks; power of two */
+	size_t slots;
+	size_t live;     /* extents in the table */
+	size_t promised; /* slots that are used or will be by an alloc or resize under way */
+	size_t live_bytes, cached_bytes;
 	uint64_t tick;
+	unsigned cached; /* entries of spare[] */
+	struct dry_extent_spare spare[DRY_EXTENT_CACHED];
+	size_t cap; /* immutable after init */
 };
 
+/* cap: most bytes that wait for reuse. */
 void dry_extents_init(struct dry_extents *extents, size_t cap);
 /* Release every extent and the registry. */
 void dry_extents_fini(struct dry_extents *extents);
@@ -49,16 +71,28 @@ void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, b
 /* Size of the live extent that starts at ptr; 0 if there is none. Safe on any address. */
 size_t dry_extent_size(struct dry_extents *extents, const void *ptr);
 
-/* The start of the live extent that ptr lies in (for reports); NULL if there is none. */
+/* The start of the live extent that ptr lies in (for reports; slow); NULL if there is none. */
 void *dry_extent_of(struct dry_extents *extents, const void *ptr);
+
+/* true: an extent at ptr was freed a short while ago (for reports). */
+bool dry_extent_was_freed(struct dry_extents *extents, const void *ptr);
 
 /* Free the live extent at ptr. false: there is none (nothing was done). */
 bool dry_extent_free(struct dry_extents *extents, void *ptr);
 
-/* Change the size of the live extent at ptr, in place or by moving its pages. NULL: cannot. */
+/*
+ * Change the size of the live extent at ptr, in place or by moving its pages; after a move
+ * it is aligned to a page. NULL: cannot, and nothing changed.
+ */
 void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, bool may_move);
 
-/* One tick: release extents cached for `age` ticks. Bytes released; *left: bytes still cached. */
+/*
+ * One tick: release extents cached for `age` ticks (0: all). Bytes released; *left: bytes still
+ * cached.
+ */
 size_t dry_extent_decay(struct dry_extents *extents, unsigned age, size_t *left);
+
+/* Verify the equations. NULL, or the name of what does not hold. */
+const char *dry_extents_check(struct dry_extents *extents);
 
 #endif

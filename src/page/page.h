@@ -191,6 +191,14 @@ static inline uint32_t dry_arena_index_of(const struct dry_arena *arena, const s
 {
 	return (uint32_t)(page - arena->desc);
 }
+/*
+ * First page of the naturally aligned block of 2^order pages around a page. Blocks are
+ * aligned by address, and over a user's memory the arena may begin at any page.
+ */
+static inline uint32_t dry_arena_block_start(const struct dry_arena *arena, uint32_t index, unsigned order)
+{
+	return ((index + arena->skew) >> order << order) - arena->skew;
+}
 
 /*
  * A run of `count` pages (1 to a chunk), its address aligned to

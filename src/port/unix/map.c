@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "port/unix/map.h"
 
+#include "base/error.h"
 #include "port/contract.h"
 
 #include <errno.h>
@@ -8,6 +9,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+_Static_assert(DRY_ENOMEM == ENOMEM && DRY_EFAULT == EFAULT && DRY_EBUSY == EBUSY && DRY_EINVAL == EINVAL,
+	       "base/error.h has the values of this libc");
 
 size_t dry_port_page_size(void)
 {

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "base/fatal.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "base/fmt.h"
+
+/* The port's, see port/contract.h. */
+void dry_port_write(const char *text, size_t bytes);
+_Noreturn void dry_port_abort(void);
+
+#define LINE_SIZE 320
+
+bool dry_fatal_aborts = true;
+
+static const char *const what[] = {
+	[DRY_FATAL_DOUBLE_FREE] = "double free",
+	[DRY_FATAL_INVALID_POINTER] = "invalid pointer",
+	[DRY_FATAL_INTERIOR] = "pointer into the middle of an object",
+	[DRY_FATAL_WRONG_CACHE] = "object of another cache",
+	[DRY_FATAL_DEAD_CACHE] = "cache already destroyed",
+	[DRY_FATAL_POISON] = "free object was written to",
+	[DRY_FATAL_WRONG_SIZE] = "wrong size on sized free",
+	[DRY_FATAL_INTERNAL] = "internal inconsistency",
+};
+
+/* One call for the whole line, so that lines of several threads do not mix. */
+static void write_line(char *line, size_t length)
+{
+	line[length] = '\n'; /* in place of the terminator */
+	dry_port_write(line, length + 1);
+}
+
+void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache, const char *detail)
+{
+	char line[LINE_SIZE];
+	size_t n = dry_format(line, sizeof(line), "drystone: %s", what[code]);
+
+	if (address != NULL)
+		n += dry_format(line + n, sizeof(line) - n, ": %p", address);
+	if (cache != NULL)
+		n += dry_format(line + n, sizeof(line) - n, "%s cache %s", address != NULL ? "," : ":", cache);
+	if (detail != NULL)
+		n += dry_format(line + n, sizeof(line) - n, ": %s", detail);
+	write_line(line, n);
+	if (dry_fatal_aborts || code == DRY_FATAL_INTERNAL)
+		dry_port_abort();
+}
+
+void dry_warn(const char *fmt, ...)
+{
+	char line[LINE_SIZE];
+	size_t n = dry_format(line, sizeof(line), "drystone: ");
+	va_list ap;
+
+	va_start(ap, fmt);
+	n += dry_vformat(line + n, sizeof(line) - n, fmt, ap);
+	va_end(ap);
+	write_line(line, n);
+}
