@@ -18,6 +18,13 @@
 #define DRY_EXPORT            __attribute__((visibility("default")))
 #define DRY_ALIGNED(n)        __attribute__((aligned(n)))
 
+/* Runs when the library is loaded, before those without a number; when the process ends. */
+#define DRY_CONSTRUCTOR __attribute__((constructor(101)))
+#define DRY_DESTRUCTOR  __attribute__((destructor(101)))
+/* Another name for a function of the same file; a symbol that may be missing. */
+#define DRY_ALIAS(name) __attribute__((alias(name), visibility("default")))
+#define DRY_WEAK        __attribute__((weak))
+
 #define DRY_CONTAINER(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 
 #endif

@@ -36,14 +36,7 @@ extern const unsigned int __rseq_size __attribute__((weak));
 
 _Thread_local struct dry_slot_tls dry_slot_tls;
 
-/* Link-time constants, so that the very first sequence already finds a valid place. */
-__asm__(".pushsection .data.dry_slot, \"aw\"\n"
-	".balign 8\n"
-	".globl dry_slot_cs\n.hidden dry_slot_cs\n.type dry_slot_cs, @object\n.size dry_slot_cs, 8\n"
-	"dry_slot_cs: .quad dry_slot_tls@tpoff\n"
-	".globl dry_slot_id\n.hidden dry_slot_id\n.type dry_slot_id, @object\n.size dry_slot_id, 8\n"
-	"dry_slot_id: .quad dry_slot_tls@tpoff\n"
-	".popsection\n");
+ptrdiff_t dry_slot_cs, dry_slot_id;
 
 _Static_assert(offsetof(struct dry_slot_tls, rseq_cs) == offsetof(struct rseq, rseq_cs),
 	       "the look-alike has rseq_cs where the kernel has it");
@@ -108,8 +101,8 @@ void dry_port_init(void)
 		slot_count = possible_cpus();
 		if (slot_count > MAX_CPUS)
 			slot_count = MAX_CPUS;
-		dry_slot_id = __rseq_offset + (cid ? MM_CID_OFFSET : (ptrdiff_t)offsetof(struct rseq, cpu_id));
-		dry_slot_cs = __rseq_offset;
+		dry_slot_id = cid ? MM_CID_OFFSET : (ptrdiff_t)offsetof(struct rseq, cpu_id);
+		dry_slot_cs = ((char *)__builtin_thread_pointer() + __rseq_offset) - (char *)&dry_slot_tls;
 		return;
 	}
 	membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);

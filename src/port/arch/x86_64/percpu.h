@@ -21,7 +21,7 @@
  * there it says whether its owner is inside a sequence; dry_port_slot_fence()
  * relies on it. The store was measured as free.
  *
- * Both offsets start out pointing to dry_slot_tls, whose id 0 is never given to
+ * Both offsets start out as those of dry_slot_tls, whose id 0 is never given to
  * a thread, and a heap's slots[0] then is the stopped area: an unprepared
  * thread takes the slow path.
  *
@@ -43,9 +43,12 @@ struct dry_slot_tls {
 	uint32_t state;    /* owned by the port's slots.c */
 	uint32_t pad2[3];
 };
-extern _Thread_local struct dry_slot_tls dry_slot_tls __attribute__((visibility("hidden")));
+extern _Thread_local struct dry_slot_tls dry_slot_tls __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* Offsets from the thread pointer: of the area that holds rseq_cs at +8, and of the slot id. */
+/*
+ * Where the area in use starts (rseq_cs is at +8), from dry_slot_tls; and where the slot id is, from there.
+ * Both 0 at the start. Written by dry_port_init() only, before any heap has slots.
+ */
 extern ptrdiff_t dry_slot_cs __attribute__((visibility("hidden")));
 extern ptrdiff_t dry_slot_id __attribute__((visibility("hidden")));
 
@@ -62,10 +65,11 @@ extern ptrdiff_t dry_slot_id __attribute__((visibility("hidden")));
 	"94: jmp 95f\n"                                                      \
 	".popsection\n"                                                      \
 	"95: lea 93b(%%rip), %[a]\n"                                         \
-	"mov dry_slot_cs(%%rip), %[t]\n"                                     \
+	"mov dry_slot_tls@gottpoff(%%rip), %[t]\n"                           \
+	"add dry_slot_cs(%%rip), %[t]\n"                                     \
 	"mov %[a], %%fs:8(%[t])\n"                                           \
 	"91: mov dry_slot_id(%%rip), %[a]\n"                                 \
-	"mov %%fs:(%[a]), %k[a]\n"                                           \
+	"mov %%fs:(%[t],%[a]), %k[a]\n"                                      \
 	"mov %[slots], %[n]\n"                                               \
 	"mov (%[n],%[a],8), %[a]\n"                                          \
 	"lea (%[a],%[at],8), %[a]\n"                                         \
@@ -89,6 +93,8 @@ static inline __attribute__((always_inline)) void *dry_percpu_pop(char *const *c
 			      : [slots] "m"(*slots), [at] "r"(at)
 			      : "memory", "cc"
 			      : empty);
+	if (object == NULL)
+		__builtin_unreachable(); /* no NULL was ever pushed: spares the caller's test */
 	return object;
 empty:
 	return NULL;
@@ -169,8 +175,9 @@ static inline size_t dry_percpu_push_batch(char *const *const *slots, size_t at,
 static inline unsigned dry_percpu_slot(void)
 {
 	uint32_t id;
+	char *area = (char *)&dry_slot_tls + dry_slot_cs;
 
-	__asm__ volatile("mov %%fs:(%1), %0" : "=r"(id) : "r"(dry_slot_id));
+	__asm__ volatile("mov %1, %0" : "=r"(id) : "m"(*(uint32_t *)(void *)(area + dry_slot_id)));
 	return id;
 }
 

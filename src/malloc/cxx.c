@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * C++ new and delete, by their mangled names (Itanium ABI, LP64), so that the
+ * library needs no C++ run-time library. Where the program has one, a failing
+ * new calls the new_handler and throws std::bad_alloc through it.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/compiler.h"
+#include "base/fatal.h"
+#include "port/contract.h"
+
+typedef void (*new_handler)(void);
+DRY_WEAK new_handler get_new_handler(void) __asm__("_ZSt15get_new_handlerv");
+DRY_WEAK void throw_bad_alloc(void) __asm__("_ZSt17__throw_bad_allocv");
+
+/* align 0: as malloc. */
+static void *try_once(size_t size, size_t align)
+{
+	return align == 0 ? malloc(size) : aligned_alloc(align, size);
+}
+
+static DRY_SLOW void *insist(size_t size, size_t align, bool nothrow)
+{
+	for (;;) {
+		new_handler handler = get_new_handler != NULL ? get_new_handler() : NULL;
+		if (handler == NULL)
+			break;
+		handler();
+		void *object = try_once(size, align);
+		if (object != NULL)
+			return object;
+	}
+	if (nothrow)
+		return NULL;
+	if (throw_bad_alloc != NULL)
+		throw_bad_alloc();
+	dry_warn("operator new: out of memory, and no C++ run-time library to throw with");
+	dry_port_abort();
+}
+
+DRY_FAST void *allocate(size_t size, size_t align, bool nothrow)
+{
+	void *object = try_once(size, align);
+
+	return DRY_LIKELY(object != NULL) ? object : insist(size, align, nothrow);
+}
+
+#define NEW(c_name, symbol, params, align, nothrow)              \
+	DRY_EXPORT void *c_name params __asm__(symbol);          \
+	void *c_name params                                      \
+	{                                                        \
+		return allocate(size, align, nothrow);           \
+	}
+
+NEW(new_object, "_Znwm", (size_t size), 0, false)
+NEW(new_array, "_Znam", (size_t size), 0, false)
+NEW(new_object_nt, "_ZnwmRKSt9nothrow_t", (size_t size, const void *tag __attribute__((unused))), 0, true)
+NEW(new_array_nt, "_ZnamRKSt9nothrow_t", (size_t size, const void *tag __attribute__((unused))), 0, true)
+NEW(new_object_al, "_ZnwmSt11align_val_t", (size_t size, size_t align), align, false)
+NEW(new_array_al, "_ZnamSt11align_val_t", (size_t size, size_t align), align, false)
+NEW(new_object_al_nt, "_ZnwmSt11align_val_tRKSt9nothrow_t",
+    (size_t size, size_t align, const void *tag __attribute__((unused))), align, true)
+NEW(new_array_al_nt, "_ZnamSt11align_val_tRKSt9nothrow_t",
+    (size_t size, size_t align, const void *tag __attribute__((unused))), align, true)
+
+#define DELETE(c_name, symbol, params)                \
+	DRY_EXPORT void c_name params __asm__(symbol); \
+	void c_name params                            \
+	{                                             \
+		free(object);                         \
+	}
+#define UNUSED __attribute__((unused))
+
+DELETE(delete_object, "_ZdlPv", (void *object))
+DELETE(delete_array, "_ZdaPv", (void *object))
+DELETE(delete_object_nt, "_ZdlPvRKSt9nothrow_t", (void *object, const void *tag UNUSED))
+DELETE(delete_array_nt, "_ZdaPvRKSt9nothrow_t", (void *object, const void *tag UNUSED))
+DELETE(delete_object_s, "_ZdlPvm", (void *object, size_t size UNUSED))
+DELETE(delete_array_s, "_ZdaPvm", (void *object, size_t size UNUSED))
+DELETE(delete_object_al, "_ZdlPvSt11align_val_t", (void *object, size_t align UNUSED))
+DELETE(delete_array_al, "_ZdaPvSt11align_val_t", (void *object, size_t align UNUSED))
+DELETE(delete_object_s_al, "_ZdlPvmSt11align_val_t", (void *object, size_t size UNUSED, size_t align UNUSED))
+DELETE(delete_array_s_al, "_ZdaPvmSt11align_val_t", (void *object, size_t size UNUSED, size_t align UNUSED))
+DELETE(delete_object_al_nt, "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+       (void *object, size_t align UNUSED, const void *tag UNUSED))
+DELETE(delete_array_al_nt, "_ZdaPvSt11align_val_tRKSt9nothrow_t",
+       (void *object, size_t align UNUSED, const void *tag UNUSED))

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "malloc/general.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fatal.h"
+#include "base/fmt.h"
+#include "core/cache.h"
+#include "core/fast.h"
+#include "malloc/size_class.h"
+
+_Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
+
+#define RUN_MAX     ((size_t)1 << 20) /* bigger blocks are extents */
+#define SIZE_LIMIT  ((size_t)PTRDIFF_MAX)
+#define NATURAL_MAX 4096u             /* classes are aligned to their lowest bit, up to a page */
+
+static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned class)
+{
+	size_t size = dry_class_size(class), align = size & -size;
+	struct dry_cache *expected = NULL, *cache;
+	char name[32];
+
+	dry_format(name, sizeof(name), "kmalloc-%zu", size);
+	struct dry_cache_attr attr = { .name = name, .size = size, .flags = DRY_CACHE_NO_MERGE };
+	attr.align = align < NATURAL_MAX ? align : NATURAL_MAX;
+	cache = dry_cache_create_split(heap, &attr, true);
+	if (cache == NULL)
+		return NULL;
+	/* acq_rel: publishes the cache; who loses the race drops its own, still unused */
+	if (!atomic_compare_exchange_strong_explicit(&heap->general[class], &expected, cache, memory_order_acq_rel,
+						     memory_order_acquire)) {
+		dry_cache_destroy(cache);
+		return expected;
+	}
+	if (heap->is_default)
+		dry_front_publish(class, cache);
+	return cache;
+}
+
+struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class)
+{
+	/* acquire: pairs with make_cache() */
+	struct dry_cache *cache = atomic_load_explicit(&heap->general[class], memory_order_acquire);
+
+	return DRY_LIKELY(cache != NULL) ? cache : make_cache(heap, class);
+}
+
+/* The smallest class for size whose objects are aligned to align; DRY_CLASS_COUNT: none. */
+static unsigned class_for(size_t size, size_t align)
+{
+	unsigned class = dry_class_of(size);
+
+	if (align > NATURAL_MAX)
+		return DRY_CLASS_COUNT;
+	while (class < DRY_CLASS_COUNT && (dry_class_size(class) & (align - 1)) != 0)
+		class ++;
+	return class;
+}
+
+static void *alloc_run(struct dry_heap *heap, size_t size, size_t align, bool zero)
+{
+	struct dry_arena *arena = &heap->arena;
+	size_t page = (size_t)1 << arena->page_shift;
+	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
+	uint32_t align_pages = align > page ? (uint32_t)(align >> arena->page_shift) : 1;
+	struct dry_page *run = dry_arena_alloc(arena, pages, align_pages);
+
+	if (run == NULL)
+		return NULL;
+	void *object = dry_arena_address(arena, dry_arena_index_of(arena, run));
+	if (zero && (run->flags & DRY_PAGE_DIRTY))
+		memset(object, 0, size);
+	return object;
+}
+
+static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool zero)
+{
+	bool zeroed = false;
+	void *object = dry_extent_alloc(&heap->extents, size, align, &zeroed);
+
+	return object != NULL && zero && !zeroed ? memset(object, 0, size) : object;
+}
+
+static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool zero)
+{
+	/* A heap over given memory, or with a limit, has nothing but its arena. */
+	bool arena_only = !heap->arena.owns_memory || heap->arena.limit_pages != SIZE_MAX;
+	size_t room = heap->arena.granules << DRY_GRANULE_SHIFT;
+	size_t best_align = heap->arena.base & -heap->arena.base;
+	bool fits = size <= DRY_CHUNK_SIZE && size <= room && align <= DRY_CHUNK_SIZE && align <= best_align;
+	void *object = NULL;
+
+	if (fits && (size <= RUN_MAX || arena_only))
+		object = alloc_run(heap, size, align, zero);
+	if (object == NULL && !arena_only)
+		object = alloc_extent(heap, size, align, zero);
+	if (object == NULL && fits && !arena_only)
+		object = alloc_run(heap, size, align, zero);
+	return object;
+}
+
+void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
+{
+	unsigned class = DRY_CLASS_COUNT;
+
+	if (size > SIZE_LIMIT || align > SIZE_LIMIT / 2 + 1)
+		return NULL;
+	if (size <= DRY_CLASS_MAX)
+		class = class_for(size, align);
+	if (class < DRY_CLASS_COUNT) {
+		struct dry_cache *cache = dry_general_cache(heap, class);
+		void *object = cache != NULL ? dry_fast_alloc(cache) : NULL;
+		return object != NULL && zero ? memset(object, 0, size) : object;
+	}
+	void *object = alloc_big(heap, size, align, zero);
+	if (object == NULL && dry_heap_trim(heap) != 0)
+		object = alloc_big(heap, size, align, zero);
+	return object;
+}
+
+static DRY_SLOW void report_foreign(struct dry_heap *heap, void *object)
+{
+	void *extent = dry_extent_of(&heap->extents, object);
+
+	if (extent != NULL)
+		dry_fatal(DRY_FATAL_INTERIOR, object, NULL, "big block");
+	else
+		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "never given out");
+}
+
+static void free_in_arena(struct dry_heap *heap, void *object)
+{
+	struct dry_arena *arena = &heap->arena;
+	struct dry_page *run = dry_arena_run_of(arena, object);
+
+	if (run == NULL)
+		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "in a free page: never given out, or freed twice");
+	else if (run->kind == DRY_PAGE_SLAB)
+		dry_free_slow(run->slab.cache, object);
+	else if (dry_arena_address(arena, dry_arena_index_of(arena, run)) != object)
+		dry_fatal(DRY_FATAL_INTERIOR, object, NULL, "page run");
+	else
+		dry_arena_free(arena, run);
+}
+
+void dry_general_free(struct dry_heap *heap, void *object)
+{
+	if (object == NULL)
+		return;
+	if (dry_arena_contains(&heap->arena, object))
+		free_in_arena(heap, object);
+	else if (!dry_extent_free(&heap->extents, object))
+		report_foreign(heap, object);
+}
+
+/* A general object's run or slab; NULL: not in the arena. */
+static struct dry_page *page_of(const struct dry_heap *heap, const void *object)
+{
+	return dry_arena_contains(&heap->arena, object) ? dry_arena_run_of(&heap->arena, object) : NULL;
+}
+
+size_t dry_general_usable(struct dry_heap *heap, const void *object)
+{
+	const struct dry_page *page;
+
+	if (object == NULL)
+		return 0;
+	page = page_of(heap, object);
+	if (page == NULL)
+		return dry_extent_size(&heap->extents, object);
+	return page->kind == DRY_PAGE_SLAB ? page->slab.cache->size : (size_t)page->count << heap->arena.page_shift;
+}
+
+/* Change the size where it stands, or by moving pages; NULL: has to be copied. */
+static void *resize_big(struct dry_heap *heap, void *object, size_t size, size_t old)
+{
+	struct dry_page *run = page_of(heap, object);
+
+	if (size <= DRY_CLASS_MAX)
+		return NULL;
+	if (run == NULL)
+		return size > RUN_MAX ? dry_extent_resize(&heap->extents, object, size, true) : NULL;
+	if (run->kind != DRY_PAGE_RUN || size > old)
+		return NULL;
+	size_t page = (size_t)1 << heap->arena.page_shift;
+	dry_arena_trim_run(&heap->arena, run, (uint32_t)((size + page - 1) >> heap->arena.page_shift));
+	return object;
+}
+
+void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
+{
+	size_t old = dry_general_usable(heap, object);
+	void *copy;
+
+	if (old == 0) {
+		dry_general_free(heap, object); /* says what is wrong with it */
+		return NULL;
+	}
+	if (size > SIZE_LIMIT)
+		return NULL;
+	/* Not worth a copy: it fits, and at most half would be wasted. */
+	if (size <= old && (size >= old / 2 || old <= 64))
+		return object;
+	copy = resize_big(heap, object, size, old);
+	if (copy != NULL)
+		return copy;
+	copy = dry_general_alloc(heap, size, 16, false);
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, object, size < old ? size : old);
+	dry_general_free(heap, object);
+	return copy;
+}
+
+/* ---- public ------------------------------------------------------------------------ */
+
+static void *checked(void *object)
+{
+	if (DRY_UNLIKELY(object == NULL))
+		dry_port_set_errno(DRY_ENOMEM);
+	return object;
+}
+
+DRY_EXPORT void *dry_alloc(dry_heap *heap, size_t size)
+{
+	heap = dry_heap_get(heap);
+	return heap != NULL ? checked(dry_general_alloc(heap, size, 1, false)) : NULL;
+}
+
+DRY_EXPORT void *dry_zalloc(dry_heap *heap, size_t size)
+{
+	heap = dry_heap_get(heap);
+	return heap != NULL ? checked(dry_general_alloc(heap, size, 1, true)) : NULL;
+}
+
+DRY_EXPORT void *dry_alloc_aligned(dry_heap *heap, size_t align, size_t size)
+{
+	if (!dry_is_pow2(align)) {
+		dry_port_set_errno(DRY_EINVAL);
+		return NULL;
+	}
+	heap = dry_heap_get(heap);
+	return heap != NULL ? checked(dry_general_alloc(heap, size, align, false)) : NULL;
+}
+
+DRY_EXPORT void *dry_realloc(dry_heap *heap, void *object, size_t size)
+{
+	if (object == NULL)
+		return dry_alloc(heap, size);
+	heap = dry_heap_get(heap);
+	return heap != NULL ? checked(dry_general_realloc(heap, object, size)) : NULL;
+}
+
+DRY_EXPORT void dry_free(dry_heap *heap, void *object)
+{
+	int saved = dry_port_get_errno();
+
+	heap = dry_heap_get(heap);
+	if (heap != NULL)
+		dry_general_free(heap, object);
+	dry_port_set_errno(saved);
+}
+
+DRY_EXPORT size_t dry_usable_size(dry_heap *heap, const void *object)
+{
+	heap = dry_heap_get(heap);
+	return heap != NULL ? dry_general_usable(heap, object) : 0;
+}

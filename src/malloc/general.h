@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * General allocation in any heap: caches by size class, page runs above them,
+ * extents for big blocks. Not yet errno, not yet libc's rules.
+ */
+#ifndef DRY_MALLOC_GENERAL_H
+#define DRY_MALLOC_GENERAL_H
+
+#include "core/heap.h"
+
+/* The cache of a class; made at first use. NULL: no memory. */
+struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
+
+/* align: a power of two. zero: content is zero. NULL: no memory. */
+void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero);
+
+/* Any pointer; reports what is not ours. */
+void dry_general_free(struct dry_heap *heap, void *object);
+
+/* 0 for NULL and for what is not ours. */
+size_t dry_general_usable(struct dry_heap *heap, const void *object);
+
+/* NULL: no memory, object untouched. object != NULL. */
+void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size);
+
+/* front.c: the default heap has a cache for this class now. */
+void dry_front_publish(unsigned class, const struct dry_cache *cache);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* glibc's ways to ask and to tune: mallinfo, malloc_stats, malloc_info, malloc_trim, mallopt. */
+#include <errno.h>
+#include <limits.h>
+#include <malloc.h>
+#include <stdio.h>
+
+#include "base/compiler.h"
+#include "base/fmt.h"
+#include "core/heap.h"
+#include "malloc/print.h"
+
+static void to_stderr(void *arg, const char *text, size_t bytes)
+{
+	(void)arg;
+	dry_port_write(text, bytes);
+}
+
+void dry_print_stats(void)
+{
+	struct dry_heap_stats stats;
+	char line[192];
+	uint64_t hundredths;
+
+	dry_heap_slabinfo(NULL, to_stderr, NULL);
+	if (dry_heap_stats(NULL, &stats) != 0)
+		return;
+	hundredths = stats.allocs != 0 ? (stats.allocs - stats.slow_allocs) * 10000 / stats.allocs : 10000;
+	size_t length = dry_format(line, sizeof(line), "# drystone: allocs %lu slow_allocs %lu slow_frees %lu hits %lu.%02lu%%\n",
+				   (unsigned long)stats.allocs, (unsigned long)stats.slow_allocs,
+				   (unsigned long)stats.slow_frees, (unsigned long)(hundredths / 100),
+				   (unsigned long)(hundredths % 100));
+	dry_port_write(line, length);
+}
+
+DRY_EXPORT void malloc_stats(void)
+{
+	dry_print_stats();
+}
+
+DRY_EXPORT struct mallinfo2 mallinfo2(void)
+{
+	struct mallinfo2 info = { 0 };
+	struct dry_heap_stats stats;
+
+	if (dry_heap_stats(NULL, &stats) != 0)
+		return info;
+	info.arena = stats.in_use + stats.dirty;
+	info.hblkhd = stats.extents;
+	info.uordblks = stats.in_use + stats.extents;
+	info.fordblks = stats.dirty;
+	info.keepcost = stats.dirty;
+	return info;
+}
+
+static int clamp(size_t bytes)
+{
+	return bytes > INT_MAX ? INT_MAX : (int)bytes;
+}
+
+DRY_EXPORT struct mallinfo mallinfo(void)
+{
+	struct mallinfo2 wide = mallinfo2();
+	struct mallinfo info = { 0 };
+
+	info.arena = clamp(wide.arena);
+	info.hblkhd = clamp(wide.hblkhd);
+	info.uordblks = clamp(wide.uordblks);
+	info.fordblks = clamp(wide.fordblks);
+	info.keepcost = clamp(wide.keepcost);
+	return info;
+}
+
+struct out {
+	FILE *file;
+	bool failed;
+};
+
+static int print_cache(dry_cache *cache, void *arg)
+{
+	struct out *out = arg;
+	struct dry_cache_stats s;
+
+	dry_cache_stats(cache, &s);
+	if (fprintf(out->file, "<cache name=\"%s\" size=\"%zu\" active=\"%zu\" objects=\"%zu\" slabs=\"%zu\"/>\n", s.name,
+		    s.slot_size, s.active_objects, s.objects, s.slabs) < 0)
+		out->failed = true;
+	return 0;
+}
+
+DRY_EXPORT int malloc_info(int options, FILE *file)
+{
+	struct out out = { file, false };
+
+	if (options != 0) {
+		errno = EINVAL;
+		return -1;
+	}
+	fputs("<malloc version=\"drystone-1\">\n", file);
+	dry_heap_for_each_cache(NULL, print_cache, &out);
+	fputs("</malloc>\n", file);
+	return out.failed || ferror(file) ? -1 : 0;
+}
+
+DRY_EXPORT int malloc_trim(size_t pad)
+{
+	(void)pad;
+	return dry_heap_trim(NULL) != 0;
+}
+
+/* Nothing of glibc's can be tuned here; programs expect success all the same. */
+DRY_EXPORT int mallopt(int param, int value)
+{
+	(void)param;
+	(void)value;
+	return 1;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "malloc/options.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/fatal.h"
+
+bool dry_option_stats;
+bool dry_option_background = true;
+unsigned dry_option_decay_ms = 500;
+
+/* min and max of a switch are 0 and 1. */
+static const struct option {
+	const char *name;
+	bool *flag;
+	unsigned *number;
+	unsigned min, max;
+} table[] = {
+	{ "abort", &dry_fatal_aborts, NULL, 0, 1 },
+	{ "background", &dry_option_background, NULL, 0, 1 },
+	{ "decay_ms", NULL, &dry_option_decay_ms, 10, 3600000 },
+	{ "stats", &dry_option_stats, NULL, 0, 1 },
+};
+
+/* Whole decimal number in [text, end); false if it is none or above max. */
+static bool number(const char *text, const char *end, unsigned max, unsigned *value)
+{
+	unsigned long long n = 0;
+
+	if (text == end)
+		return false;
+	for (; text < end; text++) {
+		if (*text < '0' || *text > '9' || n > max)
+			return false;
+		n = n * 10 + (unsigned)(*text - '0');
+	}
+	*value = (unsigned)n;
+	return n <= max;
+}
+
+static void bad(const char *what, const char *from, const char *end)
+{
+	char text[64];
+	size_t n = (size_t)(end - from) < sizeof(text) ? (size_t)(end - from) : sizeof(text) - 1;
+
+	memcpy(text, from, n);
+	text[n] = '\0';
+	dry_warn("DRYSTONE_CONF: %s: %s", what, text);
+}
+
+static void set(const char *from, const char *end)
+{
+	const char *colon = memchr(from, ':', (size_t)(end - from));
+	unsigned value;
+
+	if (colon == NULL) {
+		bad("no value (name:value is expected)", from, end);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct option *option = &table[i];
+		if (strlen(option->name) != (size_t)(colon - from) ||
+		    memcmp(option->name, from, (size_t)(colon - from)) != 0)
+			continue;
+		if (!number(colon + 1, end, option->max, &value) || value < option->min)
+			bad("bad value", from, end);
+		else if (option->flag != NULL)
+			*option->flag = value != 0;
+		else
+			*option->number = value;
+		return;
+	}
+	bad("unknown option", from, end);
+}
+
+void dry_options_parse(const char *conf)
+{
+	while (conf != NULL && *conf != '\0') {
+		const char *end = strchr(conf, ',');
+		if (end == NULL)
+			end = conf + strlen(conf);
+		if (end != conf)
+			set(conf, end);
+		conf = *end == ',' ? end + 1 : end;
+	}
+}

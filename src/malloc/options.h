@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Options: one table defines them, DRYSTONE_CONF="name:value,name:value" sets
+ * them. Read once, when the library is loaded; immutable afterwards.
+ */
+#ifndef DRY_MALLOC_OPTIONS_H
+#define DRY_MALLOC_OPTIONS_H
+
+#include <stdbool.h>
+
+extern bool dry_option_stats;         /* print the slab listing at exit */
+extern bool dry_option_background;    /* return memory from a helper thread */
+extern unsigned dry_option_decay_ms;  /* how long free memory is kept, 10 to 3600000 */
+
+/* Parse; unknown names and bad values give one warning each, and the default stays. */
+void dry_options_parse(const char *conf);
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef DRY_MALLOC_PRINT_H
+#define DRY_MALLOC_PRINT_H
+
+/* The slab listing of the default heap and a line of totals, to standard error. */
+void dry_print_stats(void);
+
+#endif

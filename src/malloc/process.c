@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What happens around a process's life: load, fork, exit. */
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "base/fmt.h"
+#include "core/heap.h"
+#include "malloc/background.h"
+#include "malloc/options.h"
+#include "malloc/print.h"
+
+static void before_fork(void)
+{
+	dry_heaps_lock_all();
+}
+
+static void after_fork_parent(void)
+{
+	dry_heaps_unlock_all(false);
+}
+
+static void after_fork_child(void)
+{
+	dry_port_forked();
+	dry_heaps_unlock_all(true);
+	dry_background_forked();
+}
+
+static DRY_CONSTRUCTOR void loaded(void)
+{
+	dry_options_parse(dry_port_getenv("DRYSTONE_CONF"));
+	if (dry_heap_get(NULL) != NULL)
+		dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
+}
+
+static DRY_DESTRUCTOR void unloaded(void)
+{
+	if (dry_option_stats)
+		dry_print_stats();
+}
+
+DRY_EXPORT const char *dry_version(void)
+{
+#define TEXT(x)  #x
+#define VALUE(x) TEXT(x)
+	return VALUE(DRY_VERSION_MAJOR) "." VALUE(DRY_VERSION_MINOR) "." VALUE(DRY_VERSION_PATCH);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Proof that a port fulfils the contract: one table with every call, each with
+ * its exact type. A call that the port lacks does not link; a lock call that
+ * differs (they are the port's own, inline) does not compile.
+ *
+ * The contract's own prototypes already make a function of another type an
+ * error where it is defined, if that file includes contract.h. The types are
+ * written out once more here, so that a change of the contract is made on purpose.
+ */
+#include "port/contract.h"
+
+struct dry_port_calls {
+	size_t (*page_size)(void);
+	size_t (*address_room)(void);
+	void *(*reserve)(size_t size, size_t align, bool readable);
+	int (*commit)(void *addr, size_t size);
+	void (*purge)(void *addr, size_t size);
+	void (*release)(void *addr, size_t size);
+	void *(*resize)(void *addr, size_t old_size, size_t new_size, bool may_move);
+	void (*init)(void);
+	unsigned (*slots)(void);
+	bool (*slot_attach)(void);
+	bool (*slot_fence)(void);
+	unsigned (*nodes)(void);
+	unsigned (*node)(void);
+	uint64_t (*clock_ms)(void);
+	void (*sleep_ms)(unsigned ms);
+	int (*thread_start)(void (*fn)(void));
+	void (*yield)(void);
+	void (*at_fork)(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+	void (*set_errno)(int value);
+	int (*get_errno)(void);
+	const char *(*getenv)(const char *name);
+	void (*write)(const char *text, size_t bytes);
+	void (*abort)(void);
+	void (*lock_init)(struct dry_lock *lock, enum dry_rank rank);
+	void (*lock_acquire)(struct dry_lock *lock);
+	void (*lock_acquire_unranked)(struct dry_lock *lock);
+	bool (*lock_try)(struct dry_lock *lock);
+	void (*lock_release)(struct dry_lock *lock);
+	void (*lock_reinit)(struct dry_lock *lock);
+};
+
+extern const struct dry_port_calls dry_port_calls;
+extern struct dry_lock dry_port_static_lock;
+
+const struct dry_port_calls dry_port_calls = {
+	.page_size = dry_port_page_size,
+	.address_room = dry_port_address_room,
+	.reserve = dry_port_reserve,
+	.commit = dry_port_commit,
+	.purge = dry_port_purge,
+	.release = dry_port_release,
+	.resize = dry_port_resize,
+	.init = dry_port_init,
+	.slots = dry_port_slots,
+	.slot_attach = dry_port_slot_attach,
+	.slot_fence = dry_port_slot_fence,
+	.nodes = dry_port_nodes,
+	.node = dry_port_node,
+	.clock_ms = dry_port_clock_ms,
+	.sleep_ms = dry_port_sleep_ms,
+	.thread_start = dry_port_thread_start,
+	.yield = dry_port_yield,
+	.at_fork = dry_port_at_fork,
+	.set_errno = dry_port_set_errno,
+	.get_errno = dry_port_get_errno,
+	.getenv = dry_port_getenv,
+	.write = dry_port_write,
+	.abort = dry_port_abort,
+	.lock_init = dry_lock_init,
+	.lock_acquire = dry_lock_acquire,
+	.lock_acquire_unranked = dry_lock_acquire_unranked,
+	.lock_try = dry_lock_try,
+	.lock_release = dry_lock_release,
+	.lock_reinit = dry_lock_reinit,
+};
+
+/* A lock can be made without a call. */
+struct dry_lock dry_port_static_lock = DRY_LOCK_INIT(DRY_RANK_PORT);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Memory of the POSIX port: mmap and mprotect, nothing else. Keeps errno. */
+#include "port/contract.h"
+#include "port/unix/map.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+size_t dry_port_address_room(void)
+{
+	struct rlimit limit;
+	int saved = errno;
+	size_t room = SIZE_MAX;
+
+	/* What is in use already, POSIX does not tell: an arena's half of this is then too much at worst. */
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		room = limit.rlim_cur;
+	errno = saved;
+	return room;
+}
+
+void *dry_port_reserve(size_t size, size_t align, bool readable)
+{
+	return dry_unix_map(size, align, readable ? PROT_READ : PROT_NONE, 0);
+}
+
+void dry_port_purge(void *addr, size_t size)
+{
+	/* posix_madvise() promises nothing about what is read afterwards */
+	dry_unix_replace(addr, size, 0);
+}
+
+/* Without a call that moves pages, a block can only become smaller. */
+void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)
+{
+	(void)may_move;
+	if (new_size > old_size)
+		return NULL;
+	if (new_size < old_size)
+		dry_port_release((char *)addr + new_size, old_size - new_size);
+	return addr;
+}
