@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* A cache's life: create, single and bulk calls, reserve, shrink, destroy. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -26,7 +26,7 @@ static inline uint64_t pattern_word(uint64_t key, size_t offset)
 
 static inline void pattern_fill_key(void *block, size_t size, uint64_t key)
 {
-	unsigned char *at = block;
+	unsigned char *at = (unsigned char *)block;
 
 	for (size_t i = 0; i < size; i += 8) {
 		uint64_t word = pattern_word(key, i);
@@ -37,7 +37,7 @@ static inline void pattern_fill_key(void *block, size_t size, uint64_t key)
 
 static inline bool pattern_holds_key(const void *block, size_t size, uint64_t key)
 {
-	const unsigned char *at = block;
+	const unsigned char *at = (const unsigned char *)block;
 
 	for (size_t i = 0; i < size; i += 8) {
 		uint64_t word = pattern_word(key, i);
@@ -60,7 +60,7 @@ static inline bool pattern_holds(const void *block, size_t size)
 
 static inline bool all_bytes(const void *block, size_t size, unsigned char value)
 {
-	const unsigned char *at = block;
+	const unsigned char *at = (const unsigned char *)block;
 
 	return size == 0 || (at[0] == value && !memcmp(at, at + 1, size - 1));
 }

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Memory goes back while the program is idle: 1 GiB of mixed blocks is allocated and freed
+ * in random order; the program only sleeps; 5 s later its resident memory is within 10 % of
+ * what it was right before the first of these allocations. The base is that of a small but
+ * real program: 32 MiB of touched static memory. The leftover itself is printed, too.
+ * glibc keeps part of it without malloc_trim, so the bar is for other mallocs only.
+ */
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "../support/check.h"
+#include "../support/random.h"
+
+#define TOTAL ((size_t)1 << 30)
+#define MOST  400000
+
+static char base[32 << 20];
+
+static size_t resident(void)
+{
+	char text[128] = "";
+	int fd = open("/proc/self/statm", O_RDONLY);
+	unsigned long size, pages;
+
+	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	CHECK(sscanf(text, "%lu %lu", &size, &pages) == 2);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int replaced(void)
+{
+	Dl_info info;
+
+	CHECK(dladdr(dlsym(RTLD_DEFAULT, "malloc"), &info));
+	return !strstr(info.dli_fname, "libc.so");
+}
+
+struct share {
+	void **blocks;
+	size_t n, bytes;
+	struct rng rng;
+};
+
+static void *fill(void *arg)
+{
+	struct share *share = arg;
+
+	for (size_t sum = 0; sum < share->bytes; share->n++) {
+		size_t size = share->n % 512 == 511 ? ((size_t)1 << 20) + rng_below(&share->rng, 4 << 20) :
+						      16 + rng_size(&share->rng, 16);
+
+		CHECK(share->n < MOST);
+		CHECK(share->blocks[share->n] = malloc(size));
+		memset(share->blocks[share->n], 1, size);
+		sum += size;
+	}
+	return NULL;
+}
+
+static void measure(struct rng *rng, const char *what, size_t threads)
+{
+	/* not from malloc: the test's own table must not blur the figure */
+	void **blocks = mmap(NULL, MOST * 4 * sizeof(*blocks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct share shares[4];
+	pthread_t ids[4];
+	size_t before, full, n = 0, after;
+
+	CHECK(blocks != MAP_FAILED);
+	before = resident();
+	for (size_t t = 0; t < threads; t++) {
+		shares[t] = (struct share){ blocks + t * MOST, 0, TOTAL / threads, { rng_next(rng) } };
+		if (threads == 1)
+			fill(&shares[t]);
+		else
+			CHECK(!pthread_create(&ids[t], NULL, fill, &shares[t]));
+	}
+	for (size_t t = 0; t < threads; t++) {
+		if (threads > 1)
+			CHECK(!pthread_join(ids[t], NULL));
+		memmove(blocks + n, shares[t].blocks, shares[t].n * sizeof(*blocks));
+		n += shares[t].n;
+	}
+	full = resident();
+	CHECK(full >= before + TOTAL / 10 * 9);
+	rng_shuffle(rng, blocks, n);
+	for (size_t i = 0; i < n; i++)
+		free(blocks[i]);
+	CHECK(!munmap(blocks, MOST * 4 * sizeof(*blocks)));
+	sleep(5);
+	after = resident();
+	printf("%s: %zu blocks; resident KiB: before %zu, full %zu, after 5 s %zu, leftover %zd\n", what, n, before >> 10,
+	       full >> 10, after >> 10, (ssize_t)(after - before) / 1024);
+	fflush(stdout);
+	if (replaced())
+		CHECK(after <= before + before / 10);
+	else
+		CHECK(after < full); /* what any malloc does */
+}
+
+int main(int argc, char **argv)
+{
+	struct rng rng = { test_seed(argc, argv) };
+
+	memset(base, 1, sizeof(base));
+	OPAQUE(argv);
+	measure(&rng, "one thread", 1);
+	measure(&rng, "four threads", 4);
+	return base[rng_below(&rng, sizeof(base))] - 1;
+}
