@@ -55,7 +55,17 @@ function(drystone_add)
 	target_link_libraries(drystone_whole${s} INTERFACE drystone_private${s})
 
 	set(public $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-	add_library(drystone_static${s} STATIC ${objects})
+	set(static_objects ${objects})
+	if(NOT DRY_SANITIZE)
+		# One object, so that who links any part also gets what no symbol asks for: fork handlers, options,
+		# the malloc family.
+		set(whole ${CMAKE_CURRENT_BINARY_DIR}/drystone${s}.o)
+		add_custom_command(OUTPUT ${whole} COMMAND ${CMAKE_C_COMPILER} -nostdlib -r -o ${whole} "${objects}"
+			DEPENDS "${objects}" COMMAND_EXPAND_LISTS VERBATIM)
+		set_source_files_properties(${whole} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+		set(static_objects ${whole})
+	endif()
+	add_library(drystone_static${s} STATIC ${static_objects})
 	target_include_directories(drystone_static${s} INTERFACE ${public})
 	set_target_properties(drystone_static${s} PROPERTIES OUTPUT_NAME drystone LINKER_LANGUAGE C
 		ARCHIVE_OUTPUT_DIRECTORY ${arg_OUTPUT} EXPORT_NAME static)

@@ -48,8 +48,10 @@ static void *alloc_direct(struct dry_cache *cache)
 
 	if (dry_node_refill(cache, home, &object, 1) == 0) {
 		reclaim(cache->heap);
-		if (dry_node_refill(cache, home, &object, 1) == 0)
+		if (dry_node_refill(cache, home, &object, 1) == 0) {
+			dry_port_set_errno(DRY_ENOMEM);
 			return NULL;
+		}
 	}
 	count_slow(&cache->node[home].slow_allocs, 1);
 	if (cache->debug)
@@ -253,8 +255,13 @@ DRY_EXPORT int dry_cache_prefill(dry_cache *cache, size_t n)
 
 DRY_EXPORT size_t dry_cache_shrink(dry_cache *cache)
 {
+	size_t before, after;
+
 	cache = cache->root;
+	before = dry_node_slabs(cache);
 	dry_arrays_drain(cache->heap, cache, false);
 	dry_node_drain_depots(cache, true);
-	return dry_node_shrink(cache, true);
+	dry_node_shrink(cache, true);
+	after = dry_node_slabs(cache);
+	return before > after ? before - after : 0;
 }

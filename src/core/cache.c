@@ -143,12 +143,10 @@ struct dry_cache *dry_freelist_cache(struct dry_heap *heap, size_t size)
 /* A root cache whose slabs will do; caller holds heap->lock. */
 static struct dry_cache *mergeable_locked(struct dry_heap *heap, const struct dry_cache_attr *attr)
 {
-	size_t align = attr->align != 0 ? attr->align : attr->size >= 16 ? 16 : 8;
+	size_t align = dry_cache_align(attr);
 
 	if (attr->ctor || attr->limit != 0 || (attr->flags & ~DRY_CACHE_HWALIGN) != 0)
 		return NULL;
-	if ((attr->flags & DRY_CACHE_HWALIGN) && align < 64)
-		align = 64;
 	size_t size = (attr->size + align - 1) & ~(align - 1);
 	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next)
 		if (cache->root == cache && cache->mergeable && cache->size == size && cache->align >= align)
@@ -254,19 +252,10 @@ static bool orphaned(struct dry_cache *root)
 	return has_aliases;
 }
 
-static size_t slab_count(const struct dry_cache *cache)
-{
-	size_t slabs = 0;
-
-	for (uint32_t n = 0; n < cache->heap->nodes; n++)
-		slabs += atomic_load_explicit(&cache->node[n].slabs, memory_order_relaxed);
-	return slabs;
-}
-
 /* After a shrink: what is not in the slabs is with the program. */
 static size_t objects_out(const struct dry_cache *cache)
 {
-	size_t objects = slab_count(cache) * cache->num;
+	size_t objects = dry_node_slabs(cache) * cache->num;
 
 	for (uint32_t n = 0; n < cache->heap->nodes; n++)
 		objects -= atomic_load_explicit(&cache->node[n].free_objects, memory_order_relaxed);
@@ -308,7 +297,7 @@ DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
 	for (uint32_t n = 0; n < heap->nodes; n++)
 		atomic_store_explicit(&cache->node[n].reserved, 0, memory_order_relaxed);
 	dry_cache_shrink(cache);
-	if (slab_count(cache) != 0) {
+	if (dry_node_slabs(cache) != 0) {
 		dry_warn("cache %s: %zu objects still allocated at destroy", cache->name, objects_out(cache));
 		return -DRY_EBUSY;
 	}

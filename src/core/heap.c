@@ -290,6 +290,8 @@ void dry_heaps_lock_all(void)
 
 void dry_heaps_unlock_all(bool in_child)
 {
+	for (struct dry_heap *heap = dry_heaps; heap != NULL && in_child; heap = heap->next)
+		dry_arena_after_fork(&heap->arena);
 	each_lock(in_child ? dry_lock_reinit : dry_lock_release);
 	if (in_child)
 		dry_lock_reinit(&dry_heaps_lock);

@@ -254,19 +254,20 @@ static void choose_limits(struct dry_cache *cache, unsigned wanted)
 	cache->batchcount = wanted != 0 ? (wanted + 1) / 2 : (uint32_t)batch;
 }
 
-int dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr)
+size_t dry_cache_align(const struct dry_cache_attr *attr)
 {
-	size_t align = attr->align;
+	/* What needs 16 has a size that is a multiple of it; more would be waste. */
+	size_t align = attr->align != 0 ? attr->align : attr->size % 16 == 0 ? 16 : 8;
 
-	if (align == 0)
-		align = attr->size >= 16 ? 16 : 8;
 	if ((attr->flags & DRY_CACHE_HWALIGN) && align < 64)
 		align = 64;
-	if (align < 8)
-		align = 8;
-	/* An object may be aligned no better than the arena itself. */
-	if ((cache->heap->arena.base & (align - 1)) != 0)
-		return -DRY_EINVAL;
+	return align < 8 ? 8 : align;
+}
+
+int dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr)
+{
+	size_t align = dry_cache_align(attr);
+
 	cache->object_size = attr->size;
 	cache->align = align;
 	cache->flags = attr->flags;

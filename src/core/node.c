@@ -429,3 +429,12 @@ size_t dry_node_shrink(struct dry_cache *cache, bool all)
 	}
 	return freed;
 }
+
+size_t dry_node_slabs(const struct dry_cache *cache)
+{
+	size_t slabs = 0;
+
+	for (uint32_t n = 0; n < cache->heap->nodes; n++)
+		slabs += atomic_load_explicit(&cache->node[n].slabs, memory_order_relaxed);
+	return slabs;
+}

@@ -30,6 +30,9 @@ void dry_node_drain_depots(struct dry_cache *cache, bool all);
  */
 size_t dry_node_shrink(struct dry_cache *cache, bool all);
 
+/* Slabs of the cache on all nodes. */
+size_t dry_node_slabs(const struct dry_cache *cache);
+
 /* Attach slabs until `count` objects are free in slabs, and keep them. 0 or -ENOMEM. */
 int dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count);
 

@@ -56,6 +56,7 @@ static inline struct dry_page *dry_slab_of(const struct dry_cache *cache, const 
 }
 
 /* layout.c: fills in size, num, order, management type, colours. 0 or -EINVAL. */
+size_t dry_cache_align(const struct dry_cache_attr *attr);
 int dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr);
 
 /* check.c: NULL, or what does not hold in a slab. */

@@ -8,13 +8,22 @@
 #include "base/fmt.h"
 #include "core/cache.h"
 #include "core/fast.h"
-#include "malloc/size_class.h"
 
 _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
 
 #define RUN_MAX     ((size_t)1 << 20) /* bigger blocks are extents */
 #define SIZE_LIMIT  ((size_t)PTRDIFF_MAX)
 #define NATURAL_MAX 4096u             /* classes are aligned to their lowest bit, up to a page */
+
+uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
+
+static void publish(unsigned class, const struct dry_cache *cache)
+{
+	size_t from = class == 0 ? 0 : dry_class_size(class - 1) / 16 + 1, to = dry_class_size(class) / 16;
+
+	for (size_t i = from; i <= to; i++)
+		__atomic_store_n(&dry_class_at[i], (uint16_t)cache->alloc_at, __ATOMIC_RELEASE);
+}
 
 static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned class)
 {
@@ -35,7 +44,7 @@ static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned cla
 		return expected;
 	}
 	if (heap->is_default)
-		dry_front_publish(class, cache);
+		publish(class, cache);
 	return cache;
 }
 
@@ -88,8 +97,7 @@ static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool ze
 	/* A heap over given memory, or with a limit, has nothing but its arena. */
 	bool arena_only = !heap->arena.owns_memory || heap->arena.limit_pages != SIZE_MAX;
 	size_t room = heap->arena.granules << DRY_GRANULE_SHIFT;
-	size_t best_align = heap->arena.base & -heap->arena.base;
-	bool fits = size <= DRY_CHUNK_SIZE && size <= room && align <= DRY_CHUNK_SIZE && align <= best_align;
+	bool fits = size <= DRY_CHUNK_SIZE && size <= room && align <= DRY_CHUNK_SIZE;
 	void *object = NULL;
 
 	if (fits && (size <= RUN_MAX || arena_only))
@@ -107,6 +115,8 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 
 	if (size > SIZE_LIMIT || align > SIZE_LIMIT / 2 + 1)
 		return NULL;
+	if (size == 0)
+		size = 1;
 	if (size <= DRY_CLASS_MAX)
 		class = class_for(size, align);
 	if (class < DRY_CLASS_COUNT) {

@@ -7,6 +7,7 @@
 #define DRY_MALLOC_GENERAL_H
 
 #include "core/heap.h"
+#include "malloc/size_class.h"
 
 /* The cache of a class; made at first use. NULL: no memory. */
 struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
@@ -23,7 +24,11 @@ size_t dry_general_usable(struct dry_heap *heap, const void *object);
 /* NULL: no memory, object untouched. object != NULL. */
 void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size);
 
-/* front.c: the default heap has a cache for this class now. */
-void dry_front_publish(unsigned class, const struct dry_cache *cache);
+/*
+ * The default heap's place of the array to allocate from, by size rounded up to 16, in units of
+ * 16. 0 (the stopped array) while the class has no cache: that leads to the slow path,
+ * and there to the cache. Written once per class.
+ */
+extern uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
 
 #endif

@@ -32,7 +32,7 @@ static const struct dry_cache_attr bad[] = {
 	{ .name = "align absurd", .size = 64, .align = SIZE_MAX },
 	{ .name = NULL, .size = 64 },
 	{ .name = "", .size = 64 },
-	{ .name = "limit", .size = 64, .limit = 1025 },
+	{ .name = "limit", .size = 64, .limit = 513 },
 	{ .name = "no such type", .size = 64, .flags = 0x0700 },
 	{ .name = "no such type", .size = 64, .flags = 0x0f00 },
 	{ .name = "no such flag", .size = 64, .flags = 0x40000000 },
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
 		{ .name = "n", .size = 4194304 },
 		{ .name = "n", .size = 1, .align = 65536 },
 		{ .name = "n", .size = 64, .limit = 1 },
-		{ .name = "n", .size = 64, .limit = 1024 },
+		{ .name = "n", .size = 64, .limit = 512 },
 	};
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		CHECK(cache = dry_cache_create(heap, &good[i]));

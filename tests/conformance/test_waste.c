@@ -26,7 +26,10 @@ static dry_cache *make(dry_heap *heap, size_t size, unsigned flags, bool ctor)
 	return dry_cache_create(heap, &attr);
 }
 
-/* The default: 0, with and without constructor, for every size and page size; and slabs waste <= 1/8. */
+/*
+ * The default: 0 for every size and page size; and slabs waste <= 1/8. With a constructor a free object
+ * cannot hold a link, so the 256 bits of a page's descriptor must do: from 16 bytes at a page of 4 KiB.
+ */
 static void test_default(dry_heap *heap, size_t page_size)
 {
 	for (size_t size = 8; size <= 4096; size += 8) {
@@ -38,6 +41,10 @@ static void test_default(dry_heap *heap, size_t page_size)
 			CHECK(cache);
 			s = stats_of(cache);
 			bytes = s.pages_per_slab * page_size;
+			if (ctor && size * 256 < page_size) {
+				CHECK_EQ(dry_cache_destroy(cache), 0);
+				continue;
+			}
 			if (s.waste)
 				fprintf(stderr, "size %zu ctor %d wastes %zu\n", size, ctor, s.waste);
 			CHECK_EQ(s.waste, 0);

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/*
- * The malloc family of libc on the default heap.
- *
- * class_at[] gives the place of the right array from the size in one load; it is
- * 0 (the stopped array) for a class without a cache yet, which leads to the slow
- * path and there to the cache.
- */
+/* The malloc family of libc on the default heap. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -20,17 +14,6 @@
 #include "malloc/size_class.h"
 
 #define HEAP (&dry_main_heap)
-
-/* Index: size rounded up to 16, in units of 16. Written once per class. */
-static uint16_t class_at[DRY_CLASS_MAX / 16 + 1];
-
-void dry_front_publish(unsigned class, const struct dry_cache *cache)
-{
-	size_t from = class == 0 ? 0 : dry_class_size(class - 1) / 16 + 1, to = dry_class_size(class) / 16;
-
-	for (size_t i = from; i <= to; i++)
-		__atomic_store_n(&class_at[i], (uint16_t)cache->alloc_at, __ATOMIC_RELEASE);
-}
 
 static DRY_SLOW void *malloc_slow(size_t size)
 {
@@ -56,7 +39,7 @@ static DRY_SLOW void free_slow(void *object)
 DRY_FAST void *fast_malloc(size_t size)
 {
 	if (DRY_LIKELY(size <= DRY_CLASS_MAX)) {
-		void *object = dry_percpu_pop((char *const *const *)&HEAP->slots, class_at[(size + 15) / 16]);
+		void *object = dry_percpu_pop((char *const *const *)&HEAP->slots, dry_class_at[(size + 15) / 16]);
 		if (DRY_LIKELY(object != NULL))
 			return object;
 	}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "malloc/print.h"
+
+#include <stddef.h>
+
+#include "base/fmt.h"
+#include "core/heap.h"
+
+static void to_stderr(void *arg, const char *text, size_t bytes)
+{
+	(void)arg;
+	dry_port_write(text, bytes);
+}
+
+void dry_print_stats(void)
+{
+	struct dry_heap_stats stats;
+	char line[192];
+	uint64_t hundredths;
+
+	dry_heap_slabinfo(NULL, to_stderr, NULL);
+	if (dry_heap_stats(NULL, &stats) != 0)
+		return;
+	hundredths = stats.allocs != 0 ? (stats.allocs - stats.slow_allocs) * 10000 / stats.allocs : 10000;
+	size_t length = dry_format(line, sizeof(line), "# drystone: allocs %lu slow_allocs %lu slow_frees %lu hits %lu.%02lu%%\n",
+				   (unsigned long)stats.allocs, (unsigned long)stats.slow_allocs,
+				   (unsigned long)stats.slow_frees, (unsigned long)(hundredths / 100),
+				   (unsigned long)(hundredths % 100));
+	dry_port_write(line, length);
+}
