@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Extents against a model of what lives where; then by several threads at once. */
+#include <pthread.h>
+
+#include "check.h"
+#include "page/extent.h"
+#include "random.h"
+
+#define HELD    300
+#define THREADS 4
+#define CAP     ((size_t)8 << 20)
+
+struct block {
+	char *at;
+	size_t asked, size;
+	uint64_t stamp;
+};
+
+static struct dry_extents extents;
+
+static uint64_t *last_word(const struct block *block)
+{
+	return (uint64_t *)(block->at + block->size - 8);
+}
+
+static void stamp(struct block *block)
+{
+	block->stamp += (uintptr_t)block->at;
+	*(uint64_t *)block->at = block->stamp;
+	*last_word(block) = ~block->stamp;
+}
+
+static void verify_stamp(const struct block *block)
+{
+	CHECK(*(uint64_t *)block->at == block->stamp);
+	CHECK(*last_word(block) == ~block->stamp);
+}
+
+static size_t random_size(struct rng *rng)
+{
+	return 1 + rng_below(rng, (size_t)1 << (13 + rng_below(rng, 9)));
+}
+
+static void make(struct block *block, struct rng *rng)
+{
+	size_t align = (size_t)1 << rng_below(rng, 22);
+	bool zeroed;
+
+	block->asked = random_size(rng);
+	block->at = dry_extent_alloc(&extents, block->asked, align, &zeroed);
+	CHECK(block->at != NULL);
+	CHECK(((uintptr_t)block->at & (align - 1)) == 0);
+	CHECK_EQ((uintptr_t)block->at % dry_port_page_size(), 0);
+	block->size = dry_extent_size(&extents, block->at);
+	CHECK(block->size >= block->asked && block->size % dry_port_page_size() == 0);
+	CHECK(block->size <= (block->asked + dry_port_page_size()) / 4 * 5);
+	if (zeroed)
+		CHECK(*(uint64_t *)block->at == 0 && *last_word(block) == 0);
+	stamp(block);
+}
+
+static void change(struct block *block, struct rng *rng)
+{
+	size_t size = random_size(rng), page = dry_port_page_size();
+	bool may_move = rng_below(rng, 2) != 0;
+	char *moved = dry_extent_resize(&extents, block->at, size, may_move);
+	struct block was = *block;
+
+	if (moved == NULL) {
+		verify_stamp(block);
+		CHECK_EQ(dry_extent_size(&extents, block->at), block->size);
+		CHECK(size > block->size); /* smaller always works */
+		return;
+	}
+	CHECK(may_move || moved == block->at);
+	block->at = moved;
+	block->size = (size + page - 1) / page * page;
+	CHECK_EQ(dry_extent_size(&extents, moved), block->size);
+	CHECK(*(uint64_t *)moved == was.stamp);
+	if (block->size > was.size)
+		CHECK(*(uint64_t *)(moved + was.size - 8) == ~was.stamp && *last_word(block) == 0);
+	stamp(block);
+}
+
+static void drop(struct block *block)
+{
+	verify_stamp(block);
+	CHECK(dry_extent_free(&extents, block->at));
+	block->at = NULL;
+}
+
+static void look(struct block *held, struct rng *rng)
+{
+	struct block *block = &held[rng_below(rng, HELD)];
+	size_t offset;
+
+	if (block->at == NULL)
+		return;
+	offset = 1 + rng_below(rng, block->size - 1);
+	CHECK(dry_extent_of(&extents, block->at + offset) == block->at);
+	CHECK_EQ(dry_extent_size(&extents, block->at + offset), 0);
+	CHECK(!dry_extent_free(&extents, block->at + offset));
+	CHECK(dry_extent_resize(&extents, block->at + offset, 1, true) == NULL);
+	CHECK_EQ(dry_extent_size(&extents, held), 0);
+	CHECK(dry_extent_of(&extents, held) == NULL);
+	CHECK(!dry_extent_free(&extents, NULL));
+}
+
+static void verify(const struct block *held)
+{
+	const char *problem = dry_extents_check(&extents);
+	size_t live = 0, bytes = 0, i;
+
+	if (problem != NULL)
+		fprintf(stderr, "%s\n", problem);
+	CHECK(problem == NULL);
+	for (i = 0; i < HELD; i++) {
+		if (held[i].at == NULL)
+			continue;
+		live++;
+		bytes += held[i].size;
+	}
+	CHECK_EQ(extents.live, live);
+	CHECK_EQ(extents.promised, live);
+	CHECK_EQ(extents.live_bytes, bytes);
+}
+
+static void against_model(struct rng *rng)
+{
+	static struct block held[HELD];
+	size_t steps = test_scaled(6000), i, left;
+
+	dry_extents_init(&extents, CAP);
+	CHECK_EQ(dry_extent_size(&extents, held), 0);
+	for (i = 0; i < steps; i++) {
+		struct block *block = &held[rng_below(rng, HELD)];
+		size_t what = rng_below(rng, 100);
+
+		if (what < 5)
+			look(held, rng);
+		else if (what < 6)
+			dry_extent_decay(&extents, (unsigned)rng_below(rng, 3), &left);
+		else if (block->at == NULL)
+			make(block, rng);
+		else if (what < 40)
+			change(block, rng);
+		else
+			drop(block);
+		verify(held);
+	}
+	for (i = 0; i < HELD; i++)
+		if (held[i].at != NULL)
+			drop(&held[i]);
+	verify(held);
+	CHECK(extents.cached_bytes > 0);
+	CHECK(dry_extent_decay(&extents, 0, &left) > 0);
+	CHECK_EQ(left, 0);
+	CHECK_EQ(extents.cached, 0);
+	dry_extents_fini(&extents);
+}
+
+/* A freed extent serves the next request of nearly its size, for as long as it was said. */
+static void reuse(void)
+{
+	size_t left, page = dry_port_page_size();
+	bool zeroed;
+	char *first, *second;
+
+	dry_extents_init(&extents, CAP);
+	first = dry_extent_alloc(&extents, 100 * page, page, &zeroed);
+	CHECK(first != NULL && zeroed);
+	CHECK(dry_extent_alloc(&extents, 0, page, &zeroed) == NULL);
+	CHECK(dry_extent_alloc(&extents, SIZE_MAX - 1, page, &zeroed) == NULL);
+	CHECK(dry_extent_alloc(&extents, SIZE_MAX / 2, page, &zeroed) == NULL);
+	CHECK(dry_extent_free(&extents, first));
+	CHECK(!dry_extent_free(&extents, first));
+	CHECK(dry_extent_was_freed(&extents, first));
+	second = dry_extent_alloc(&extents, 79 * page, page, &zeroed); /* too small by a quarter */
+	CHECK(second != NULL && zeroed && second != first);
+	CHECK(dry_extent_free(&extents, second));
+	second = dry_extent_alloc(&extents, 81 * page, page, &zeroed);
+	CHECK(second == first && !zeroed);
+	CHECK_EQ(dry_extent_size(&extents, second), 100 * page);
+	CHECK(dry_extent_free(&extents, second));
+	CHECK_EQ(dry_extent_decay(&extents, 3, &left), 0);
+	CHECK_EQ(dry_extent_decay(&extents, 3, &left), 0);
+	CHECK_EQ(left, 179 * page);
+	CHECK_EQ(dry_extent_decay(&extents, 3, &left), 179 * page);
+	CHECK_EQ(left, 0);
+	first = dry_extent_alloc(&extents, CAP + page, page, &zeroed); /* over the cap: at once */
+	CHECK(dry_extent_free(&extents, first));
+	CHECK_EQ(extents.cached_bytes, 0);
+	dry_extents_fini(&extents);
+}
+
+static void *worker(void *arg)
+{
+	struct rng rng = { (uint64_t)(uintptr_t)arg };
+	struct block held[16] = { { NULL, 0, 0, 0 } };
+	size_t steps = test_scaled(3000), i, left;
+
+	for (i = 0; i < steps; i++) {
+		struct block *block = &held[rng_below(&rng, 16)];
+
+		if (block->at == NULL)
+			make(block, &rng);
+		else if (rng_below(&rng, 3) == 0)
+			change(block, &rng);
+		else
+			drop(block);
+		if (rng_below(&rng, 50) == 0)
+			dry_extent_decay(&extents, 1, &left);
+	}
+	for (i = 0; i < 16; i++)
+		if (held[i].at != NULL)
+			drop(&held[i]);
+	return NULL;
+}
+
+static void threads(struct rng *rng)
+{
+	pthread_t thread[THREADS];
+	size_t i;
+
+	dry_extents_init(&extents, CAP);
+	for (i = 0; i < THREADS; i++)
+		CHECK(pthread_create(&thread[i], NULL, worker, (void *)(uintptr_t)rng_next(rng)) == 0);
+	for (i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	CHECK(dry_extents_check(&extents) == NULL);
+	CHECK_EQ(extents.live, 0);
+	dry_extents_fini(&extents);
+}
+
+int main(int argc, char **argv)
+{
+	struct rng rng = { test_seed(argc, argv) };
+
+	reuse();
+	against_model(&rng);
+	threads(&rng);
+	return 0;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * An arena used by many threads while others purge it; forks in the middle of a purge; and what
+ * stays resident of the metadata when all is freed.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "check.h"
+#include "page/page.h"
+#include "random.h"
+
+#define THREADS 4
+#define HELD    64
+
+static struct dry_arena arena;
+static atomic_bool stop;
+
+static void *worker(void *arg)
+{
+	struct rng rng = { (uint64_t)(uintptr_t)arg };
+	struct dry_page *held[HELD] = { NULL };
+	size_t steps = test_scaled(40000), i, j;
+
+	for (i = 0; i < steps + HELD; i++) {
+		size_t which = i < steps ? rng_below(&rng, HELD) : i - steps;
+		uint64_t *words;
+
+		if (held[which] != NULL) {
+			words = dry_arena_address(&arena, dry_arena_index_of(&arena, held[which]));
+			for (j = 0; j < held[which]->count; j++)
+				CHECK(words[j * 512] == ((uintptr_t)words ^ j ^ (uintptr_t)arg));
+			CHECK(dry_arena_run_of(&arena, words + j * 512 - 1) == held[which]);
+			dry_arena_free(&arena, held[which]);
+			held[which] = NULL;
+			continue;
+		}
+		if (i >= steps)
+			continue;
+		held[which] = dry_arena_alloc(&arena, (uint32_t)(1 + rng_below(&rng, 20)), 1);
+		CHECK(held[which] != NULL);
+		words = dry_arena_address(&arena, dry_arena_index_of(&arena, held[which]));
+		for (j = 0; j < held[which]->count; j++) {
+			if (!(held[which]->flags & DRY_PAGE_DIRTY))
+				CHECK(words[j * 512] == 0);
+			words[j * 512] = (uintptr_t)words ^ j ^ (uintptr_t)arg;
+		}
+	}
+	return NULL;
+}
+
+static void *purger(void *arg)
+{
+	struct rng rng = { (uint64_t)(uintptr_t)arg };
+	size_t left;
+
+	while (!atomic_load(&stop)) {
+		if (rng_below(&rng, 2) != 0)
+			dry_arena_decay(&arena, (unsigned)rng_below(&rng, 3), &left);
+		else
+			dry_arena_purge_all(&arena);
+		dry_port_yield();
+	}
+	return NULL;
+}
+
+/* The child finds an arena that works, whatever the purger was doing. */
+static void fork_once(void)
+{
+	pid_t child;
+	int status;
+
+	dry_lock_acquire(&arena.lock);
+	child = fork();
+	if (child == 0) {
+		struct dry_page *page;
+		const char *problem;
+
+		dry_arena_after_fork(&arena);
+		CHECK_EQ(arena.limbo_pages, 0);
+		page = dry_arena_alloc(&arena, 3, 1);
+		CHECK(page != NULL);
+		dry_arena_free(&arena, page);
+		dry_arena_purge_all(&arena);
+		problem = dry_arena_check(&arena);
+		CHECK(problem == NULL);
+		_exit(0);
+	}
+	dry_lock_release(&arena.lock);
+	CHECK(child > 0);
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void threads(struct rng *rng)
+{
+	struct dry_arena_attr attr = { .reserve = (size_t)64 << 20, .page_size = 0 };
+	pthread_t thread[THREADS + 2];
+	size_t i;
+
+	CHECK_EQ(dry_arena_init(&arena, &attr), 0);
+	for (i = 0; i < THREADS + 2; i++)
+		CHECK(pthread_create(&thread[i], NULL, i < THREADS ? worker : purger,
+				     (void *)(uintptr_t)rng_next(rng)) == 0);
+	for (i = 0; i < 30; i++)
+		fork_once();
+	for (i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	atomic_store(&stop, true);
+	for (; i < THREADS + 2; i++)
+		pthread_join(thread[i], NULL);
+	CHECK(dry_arena_check(&arena) == NULL);
+	dry_arena_purge_all(&arena);
+	CHECK(dry_arena_check(&arena) == NULL);
+	CHECK_EQ(arena.used, 0);
+	CHECK_EQ(arena.free_dirty, 0);
+	dry_arena_fini(&arena);
+}
+
+static size_t resident(const struct dry_arena_array *array)
+{
+	size_t unit = dry_port_page_size(), pages = array->committed / unit, i, bytes = 0;
+	unsigned char *there = malloc(pages);
+
+	CHECK(mincore(array->start, array->committed, there) == 0);
+	for (i = 0; i < pages; i++)
+		bytes += (there[i] & 1) != 0 ? unit : 0;
+	free(there);
+	return bytes;
+}
+
+static size_t metadata(void)
+{
+	return resident(&arena.desc_array) + resident(&arena.map_array) + resident(&arena.bits_array);
+}
+
+/* 1 GiB in single pages, each with its map set: then all of it goes. */
+static void metadata_goes_back(void)
+{
+	struct dry_arena_attr attr = { .reserve = (size_t)1 << 30, .page_size = 0 };
+	struct dry_page **pages;
+	size_t count, i;
+
+	CHECK_EQ(dry_arena_init(&arena, &attr), 0);
+	count = arena.pages;
+	pages = malloc(count * sizeof(struct dry_page *));
+	CHECK(metadata() < 4 * 65536);
+	for (i = 0; i < count; i++) {
+		pages[i] = dry_arena_alloc(&arena, 1, 1);
+		CHECK(pages[i] != NULL);
+		dry_arena_set_map(&arena, pages[i], 1);
+	}
+	CHECK(dry_arena_alloc(&arena, 1, 1) == NULL);
+	CHECK(metadata() >= count * sizeof(struct dry_page));
+	for (i = 0; i < count; i++)
+		dry_arena_free(&arena, pages[i]);
+	CHECK_EQ(dry_arena_purge_all(&arena), count);
+	printf("metadata resident after all was freed: %zu\n", metadata());
+	CHECK(metadata() <= 100 << 10);
+	CHECK_EQ(arena.retired, 256);
+	CHECK(dry_arena_check(&arena) == NULL);
+	/* and it is usable afterwards */
+	for (i = 0; i < count; i++)
+		CHECK(dry_arena_alloc(&arena, 1, 1) != NULL);
+	CHECK(dry_arena_check(&arena) == NULL);
+	dry_arena_fini(&arena);
+	free(pages);
+}
+
+int main(int argc, char **argv)
+{
+	struct rng rng = { test_seed(argc, argv) };
+
+	threads(&rng);
+	metadata_goes_back();
+	return 0;
+}
