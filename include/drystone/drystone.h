@@ -144,7 +144,7 @@ int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats);
 struct dry_cache_attr {
 	const char *name;          /* required, not empty; copied, at most 63 bytes kept */
 	size_t size;               /* object size, 1 to 4194304 */
-	size_t align;              /* 0: natural (8, or 16 from size 16); a power of two up to 65536 */
+	size_t align;              /* 0: 16 if the size is a multiple of 16, else 8; a power of two up to 65536 */
 	unsigned flags;            /* DRY_CACHE_* */
 	void (*ctor)(void *object); /* runs once per object when its slab is made; objects must be
 	                               freed in constructed state; must not call into this heap */

@@ -26,20 +26,6 @@ static void count_slow(_Atomic uint64_t *counter, uint64_t by)
 	atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
 }
 
-/* Everything that lies idle goes back to the slabs, before an allocation fails. */
-static void reclaim(struct dry_heap *heap)
-{
-	dry_arrays_drain(heap, NULL, false);
-	dry_lock_acquire(&heap->lock);
-	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
-		if (cache->root != cache)
-			continue;
-		dry_node_drain_depots(cache, true);
-		dry_node_shrink(cache, true);
-	}
-	dry_lock_release(&heap->lock);
-}
-
 /* One object without array caches; counted as slow. */
 static void *alloc_direct(struct dry_cache *cache)
 {
@@ -47,7 +33,7 @@ static void *alloc_direct(struct dry_cache *cache)
 	void *object;
 
 	if (dry_node_refill(cache, home, &object, 1) == 0) {
-		reclaim(cache->heap);
+		dry_heap_return_objects(cache->heap, true);
 		if (dry_node_refill(cache, home, &object, 1) == 0) {
 			dry_port_set_errno(DRY_ENOMEM);
 			return NULL;
@@ -258,10 +244,12 @@ DRY_EXPORT size_t dry_cache_shrink(dry_cache *cache)
 	size_t before, after;
 
 	cache = cache->root;
+	dry_lock_acquire(&cache->heap->reap_lock);
 	before = dry_node_slabs(cache);
-	dry_arrays_drain(cache->heap, cache, false);
+	dry_arrays_drain_locked(cache->heap, cache, false);
 	dry_node_drain_depots(cache, true);
 	dry_node_shrink(cache, true);
 	after = dry_node_slabs(cache);
+	dry_lock_release(&cache->heap->reap_lock);
 	return before > after ? before - after : 0;
 }

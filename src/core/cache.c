@@ -237,13 +237,17 @@ static int destroy_alias(struct dry_cache *alias)
 	return dry_cache_destroy(root);
 }
 
-/* With aliases left, the slabs live on under the name of one of them. */
+/*
+ * With aliases left, the slabs live on under the name of one of them. Without, no
+ * new ones can come from here on.
+ */
 static bool orphaned(struct dry_cache *root)
 {
 	bool has_aliases;
 
 	dry_lock_acquire(&root->heap->lock);
 	has_aliases = root->alias != NULL;
+	root->mergeable &= has_aliases;
 	if (has_aliases) {
 		root->orphan = true;
 		memcpy(root->name, root->alias->name, sizeof(root->name));

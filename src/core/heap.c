@@ -221,9 +221,11 @@ DRY_EXPORT int dry_heap_destroy(dry_heap *heap)
 
 /* ---- housekeeping ------------------------------------------------------------------ */
 
-static void return_objects(struct dry_heap *heap, bool all)
+void dry_heap_return_objects(struct dry_heap *heap, bool all)
 {
-	dry_arrays_drain(heap, NULL, !all);
+	/* Held throughout: objects on their way are nobody else's to miss (destroy counts them). */
+	dry_lock_acquire(&heap->reap_lock);
+	dry_arrays_drain_locked(heap, NULL, !all);
 	dry_lock_acquire(&heap->lock);
 	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
 		if (cache->root != cache)
@@ -232,6 +234,7 @@ static void return_objects(struct dry_heap *heap, bool all)
 		dry_node_shrink(cache, all);
 	}
 	dry_lock_release(&heap->lock);
+	dry_lock_release(&heap->reap_lock);
 }
 
 DRY_EXPORT void dry_heap_reap(dry_heap *heap)
@@ -241,7 +244,7 @@ DRY_EXPORT void dry_heap_reap(dry_heap *heap)
 	heap = dry_heap_get(heap);
 	if (heap == NULL)
 		return;
-	return_objects(heap, false);
+	dry_heap_return_objects(heap, false);
 	dry_arena_decay(&heap->arena, 1, &left);
 	dry_extent_decay(&heap->extents, 1, &left);
 }
@@ -253,7 +256,7 @@ DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
 	heap = dry_heap_get(heap);
 	if (heap == NULL)
 		return 0;
-	return_objects(heap, true);
+	dry_heap_return_objects(heap, true);
 	bytes = dry_arena_purge_all(&heap->arena) << heap->arena.page_shift;
 	return bytes + dry_extent_decay(&heap->extents, 0, &left);
 }

@@ -36,7 +36,10 @@ size_t dry_node_slabs(const struct dry_cache *cache);
 /* Attach slabs until `count` objects are free in slabs, and keep them. 0 or -ENOMEM. */
 int dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count);
 
-/* array caches, arrays.c: empty those of one cache, or (NULL) of all; untouched_only: of reap. */
-void dry_arrays_drain(struct dry_heap *heap, struct dry_cache *cache, bool untouched_only);
+/*
+ * slots.c: empty the array caches of one cache, or (NULL) of all; untouched_only: those not used since the
+ * last such call. Caller holds reap_lock.
+ */
+void dry_arrays_drain_locked(struct dry_heap *heap, struct dry_cache *cache, bool untouched_only);
 
 #endif

@@ -211,11 +211,10 @@ static void drain_slots(struct drain *drain)
 	}
 }
 
-void dry_arrays_drain(struct dry_heap *heap, struct dry_cache *cache, bool untouched_only)
+void dry_arrays_drain_locked(struct dry_heap *heap, struct dry_cache *cache, bool untouched_only)
 {
 	struct drain drain = { heap, cache, untouched_only, true, false };
 
-	dry_lock_acquire(&heap->reap_lock);
 	dry_lock_acquire(&heap->lock); /* keeps the list of caches and the slots as they are */
 	drain_slots(&drain);
 	if (drain.found && dry_slots_stop(heap)) {
@@ -224,5 +223,4 @@ void dry_arrays_drain(struct dry_heap *heap, struct dry_cache *cache, bool untou
 		dry_slots_start(heap);
 	}
 	dry_lock_release(&heap->lock);
-	dry_lock_release(&heap->reap_lock);
 }

@@ -6,7 +6,7 @@
 
 static void test_one(dry_heap *heap, size_t size, size_t align, unsigned flags)
 {
-	size_t want = align ? align : size >= 16 ? 16 : 8;
+	size_t want = align ? align : size % 16 == 0 ? 16 : 8;
 	dry_cache *cache = make_cache(heap, "aligned", size, align, flags | DRY_CACHE_NO_MERGE);
 	struct dry_cache_stats stats;
 	void *objects[HELD];

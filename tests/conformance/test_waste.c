@@ -69,7 +69,7 @@ static void test_published(dry_heap *heap)
 			bytes = s.pages_per_slab * 4096;
 			most = bytes / s.slot_size;
 			left = bytes - most * s.slot_size;
-			if (!ctor && array_bytes(most) <= s.slot_size)
+			if (!ctor && array_bytes(most) <= size) /* the object, not its padding */
 				CHECK_EQ(s.mgmt, DRY_MGMT_OBJFREELIST);
 			else if (array_bytes(most) <= left)
 				CHECK_EQ(s.mgmt, DRY_MGMT_NORMAL_LEFTOVER);
@@ -113,8 +113,9 @@ static const struct example examples[] = {
 	{ 96, DRY_CACHE_NORMAL, false, DRY_MGMT_NORMAL_LEFTOVER, 42 },
 	{ 32, DRY_CACHE_NORMAL, false, DRY_MGMT_NORMAL_DEDICATED, 124 }, /* 124 * 33 = 4092 */
 	{ 128, DRY_CACHE_OFF_SLAB, false, DRY_MGMT_OFF_SLAB, 32 },
-	{ 64, DRY_CACHE_BITMAP, false, DRY_MGMT_BITMAP, 64 },
-	{ 64, DRY_CACHE_CHAIN, false, DRY_MGMT_CHAIN, 64 },
+	/* not published: as many pages as the bitmap of 256 objects covers; 64 KiB */
+	{ 64, DRY_CACHE_BITMAP, false, DRY_MGMT_BITMAP, 256 },
+	{ 64, DRY_CACHE_CHAIN, false, DRY_MGMT_CHAIN, 1024 },
 };
 
 static void test_examples(dry_heap *heap)
@@ -124,13 +125,14 @@ static void test_examples(dry_heap *heap)
 		dry_cache *cache = make(heap, e->size, e->flags, e->ctor);
 		struct dry_cache_stats s;
 
-		if (!cache || stats_of(cache).mgmt != e->mgmt)
+		if (!cache || stats_of(cache).mgmt != e->mgmt || stats_of(cache).pages_per_slab != 1)
 			fprintf(stderr, "example %zu: size %zu flags %#x ctor %d\n", i, e->size, e->flags, e->ctor);
 		CHECK(cache);
 		s = stats_of(cache);
 		CHECK_EQ(s.slot_size, e->size);
 		CHECK_EQ(s.mgmt, e->mgmt);
-		CHECK_EQ(s.pages_per_slab, 1);
+		if (e->mgmt != DRY_MGMT_BITMAP && e->mgmt != DRY_MGMT_CHAIN)
+			CHECK_EQ(s.pages_per_slab, 1);
 		CHECK_EQ(s.objects_per_slab, e->objects);
 		CHECK_EQ(s.waste == 0, e->mgmt != DRY_MGMT_OFF_SLAB && e->mgmt != DRY_MGMT_NORMAL_DEDICATED);
 		CHECK(s.colours >= 1);
@@ -144,15 +146,15 @@ static void test_colours(dry_heap *heap)
 	static void *objects[42 * 8];
 	dry_cache *cache = make(heap, 96, DRY_CACHE_OBJFREELIST, false);
 	size_t offsets = 0;
-	uint64_t seen = 0;
+	bool seen[96] = { false };
 
 	CHECK(cache && stats_of(cache).colours > 1);
 	CHECK_EQ(dry_cache_alloc_bulk(cache, 42 * 8, objects), 42 * 8);
 	for (int i = 0; i < 42 * 8; i++) {
 		size_t offset = (uintptr_t)objects[i] % 4096 % 96;
 
-		offsets += !(seen >> (offset % 64) & 1);
-		seen |= (uint64_t)1 << (offset % 64);
+		offsets += !seen[offset];
+		seen[offset] = true;
 	}
 	CHECK(offsets > 1);
 	dry_cache_free_bulk(cache, 42 * 8, objects);
