@@ -2,6 +2,7 @@
 # A front door only: CMake does the building, scripts/ the rest. `make help` lists what there is.
 
 PREFIX ?= /usr/local
+SOAK ?= 600
 
 .DEFAULT_GOAL := all
 .PHONY: all check demo bench soak install clean help
@@ -24,9 +25,9 @@ bench: ## compare with every allocator that is installed; writes CSV
 	@scripts/build release
 	@bench/run
 
-soak: ## stress tests again and again with new seeds; SECONDS=600 by default
+soak: ## stress tests again and again with new seeds; SOAK=600 (seconds)
 	@scripts/setup build
-	@scripts/soak
+	@scripts/soak $(SOAK)
 
 install: ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	@scripts/setup build
