@@ -47,13 +47,16 @@ static inline void *dry_percpu_pop(char *const *const *slots, size_t at)
 {
 	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
 	size_t n = array->word & 0xffff;
-	void *object = NULL;
 
-	if (n != 0) {
-		object = array->entry[n - 1];
-		array->word += 0xffff;
+	if (n == 0) {
+		dry_percpu_leave();
+		return NULL;
 	}
+	void *object = array->entry[n - 1];
+	array->word += 0xffff;
 	dry_percpu_leave();
+	if (object == NULL)
+		__builtin_unreachable(); /* no NULL was ever pushed: spares the caller's test */
 	return object;
 }
 
