@@ -198,7 +198,7 @@ static void test_shrink(dry_heap *heap)
 	CHECK_EQ(dry_cache_alloc_bulk(cache, N, objects), N);
 	dry_cache_free_bulk(cache, N - 1, objects);
 	before = stats_of(cache);
-	size_t freed = dry_cache_shrink(cache);
+	freed = dry_cache_shrink(cache);
 	CHECK_EQ(freed, before.slabs - stats_of(cache).slabs);
 	CHECK_EQ(stats_of(cache).slabs, 1); /* the one with the last object */
 	CHECK_EQ(stats_of(cache).active_objects, 1);

@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 
 	for (unsigned threads = 2; threads <= 8; threads += 3) {
 		struct dry_heap_attr attr = { .name = "fork", .nodes = threads / 2 };
-		size_t forks = test_scaled(250);
+		size_t forks = test_scaled(60);
 
 		mix_start(&mix, &attr, threads, seed + threads);
 		for (size_t i = 0; i < forks; i++)

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 		printf("one CPU only: threads are interrupted, but not moved\n");
 	for (unsigned threads = 2; threads <= 8; threads += 3) {
 		struct dry_heap_attr attr = { .name = "migration", .nodes = threads / 2 };
-		size_t moves = test_scaled(6000);
+		size_t moves = test_scaled(1500);
 
 		mix_start(&mix, &attr, threads, seed + threads);
 		for (size_t i = 0; i < moves; i++) {
