@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * drystone run: set LD_PRELOAD and DRYSTONE_CONF, then become the program. Because
+ * it execs, the program has this process's id, gets its signals and gives its exit status.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY "libdrystone.so"
+
+static const char help[] =
+	"Usage: drystone run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+	"Run PROGRAM with drystone as its malloc.\n"
+	"\n"
+	"  -s, --stats         print the slab listing to standard error when the program exits\n"
+	"  -c, --conf STRING   options of the library, \"name:value,name:value\"; goes after\n"
+	"                      what DRYSTONE_CONF holds already\n"
+	"  -l, --library PATH  the " LIBRARY " to load\n"
+	"  -h, --help          this text\n"
+	"\n"
+	"The exit status is the program's; 127 if it was not found, 126 if it could not be\n"
+	"executed, 125 if drystone itself failed.\n";
+
+/* Where the library is, seen from the command's folder. The last two are for an installed command. */
+static const char *const places[] = { ".", DRY_BIN_TO_LIB, "../lib" };
+
+struct run {
+	const char *library, *conf;
+	bool stats;
+};
+
+/* Folder of this executable, without a final slash. */
+static bool own_folder(char *path, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", path, size - 1);
+	char *slash;
+
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	if (slash == NULL)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+/* The library's absolute path in `path` (PATH_MAX bytes); false after a message. */
+static bool find_library(const struct run *run, char *path)
+{
+	char folder[PATH_MAX], candidate[PATH_MAX * 2];
+
+	if (run->library != NULL) {
+		if (realpath(run->library, path) != NULL && access(path, R_OK) == 0)
+			return true;
+		cli_error("cannot read the library %s: %s", run->library, strerror(errno));
+		return false;
+	}
+	if (own_folder(folder, sizeof(folder))) {
+		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+			snprintf(candidate, sizeof(candidate), "%s/%s/" LIBRARY, folder, places[i]);
+			if (realpath(candidate, path) != NULL && access(path, R_OK) == 0)
+				return true;
+		}
+	}
+	cli_error(LIBRARY " is neither next to this command nor in %s or ../lib from there; name it by --library",
+		  DRY_BIN_TO_LIB);
+	return false;
+}
+
+/* Set variable to "first<separator>second"; an empty or missing part is left out. */
+static bool set_joined(const char *variable, const char *first, char separator, const char *second)
+{
+	size_t a = first != NULL ? strlen(first) : 0, b = second != NULL ? strlen(second) : 0;
+	char *text = cli_realloc(NULL, 1, a + b + 2);
+	int result;
+
+	if (a != 0)
+		memcpy(text, first, a);
+	if (a != 0 && b != 0)
+		text[a++] = separator;
+	if (b != 0)
+		memcpy(text + a, second, b);
+	text[a + b] = '\0';
+	result = setenv(variable, text, 1);
+	free(text);
+	if (result != 0)
+		cli_error("cannot set %s: %s", variable, strerror(errno));
+	return result == 0;
+}
+
+static bool set_environment(const struct run *run)
+{
+	char library[PATH_MAX];
+
+	if (!find_library(run, library))
+		return false;
+	if (strpbrk(library, " :") != NULL) {
+		cli_error("the path of the library may not hold a space or colon (LD_PRELOAD): %s", library);
+		return false;
+	}
+	if (!set_joined("LD_PRELOAD", library, ':', getenv("LD_PRELOAD")))
+		return false;
+	if (run->conf != NULL && !set_joined("DRYSTONE_CONF", getenv("DRYSTONE_CONF"), ',', run->conf))
+		return false;
+	return !run->stats || set_joined("DRYSTONE_CONF", getenv("DRYSTONE_CONF"), ',', "stats:1");
+}
+
+/* -1: go on; else the exit status. */
+static int parse(struct run *run, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "stats", no_argument, NULL, 's' },
+		{ "conf", required_argument, NULL, 'c' },
+		{ "library", required_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	/* '+': the program's own options are not ours. */
+	while ((c = getopt_long(argc, argv, "+sc:l:h", options, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			run->stats = true;
+			break;
+		case 'c':
+			run->conf = optarg;
+			break;
+		case 'l':
+			run->library = optarg;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return 0;
+		default:
+			fputs("Try `drystone run --help`.\n", stderr);
+			return CLI_RUN_FAILED;
+		}
+	}
+	if (optind < argc)
+		return -1;
+	cli_error("run: which program? Try `drystone run --help`");
+	return CLI_RUN_FAILED;
+}
+
+int cli_run(int argc, char **argv)
+{
+	static char name[] = "drystone run"; /* for getopt's messages */
+	struct run run = { 0 };
+	int status, error;
+
+	argv[0] = name;
+	status = parse(&run, argc, argv);
+	if (status >= 0)
+		return status;
+	if (!set_environment(&run))
+		return CLI_RUN_FAILED;
+	execvp(argv[optind], argv + optind);
+	error = errno;
+	cli_error("cannot run %s: %s", argv[optind], strerror(error));
+	return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
+}

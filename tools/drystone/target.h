@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Another process: its memory, its mapped files, and where drystone's layout lies in it.
+ *
+ * Nothing here stops the process or runs code in it. Its memory changes while it is read, and
+ * may hold anything: no value from it is believed before it was checked.
+ */
+#ifndef DRYSTONE_TARGET_H
+#define DRYSTONE_TARGET_H
+
+#include <drystone/inspect.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct target_map {
+	uint64_t start, end, offset, inode;
+	bool readable, writable;
+	char *path; /* "" for memory without a name */
+};
+
+struct target {
+	pid_t pid;
+	int mem; /* /proc/PID/mem, or -1 */
+	struct target_map *maps;
+	size_t map_count;
+};
+
+enum target_result { TARGET_OK, TARGET_NO_PROCESS, TARGET_NO_PERMISSION, TARGET_NOT_DRYSTONE, TARGET_OTHER_VERSION };
+
+enum target_result target_open(struct target *target, pid_t pid);
+void target_close(struct target *target);
+
+/* All `size` bytes at `address`, or false. */
+bool target_read(const struct target *target, uint64_t address, void *buffer, size_t size);
+
+/*
+ * Read `count` values of 8 bytes. Those that cannot be read are 0 in `values`.
+ * Returns how many could be.
+ */
+size_t target_read_words(const struct target *target, const uint64_t *addresses, size_t count, uint64_t *values);
+
+/*
+ * Find and check the layout. TARGET_OTHER_VERSION: *layout holds what was found, of which only
+ * version, size and pointer_size mean something.
+ */
+enum target_result target_find_layout(const struct target *target, struct dry_inspect *layout);
+
+/* elf.c: address of the symbol in the ELF object mapped from `base` on; 0: it has none. */
+uint64_t elf_find_symbol(const struct target *target, uint64_t base, const char *name);
+/* elf.c: the same by the symbol table in the file `path` (for programs that export nothing). */
+uint64_t elf_find_symbol_in_file(const struct target *target, uint64_t base, const char *path, const char *name);
+
+#endif
