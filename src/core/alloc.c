@@ -51,8 +51,6 @@ static bool turn_over(struct dry_cache *cache)
 	void *objects[DRY_MAX_LIMIT];
 	size_t count, placed;
 
-	if (!cache->split)
-		return false;
 	count = dry_percpu_pop_batch(slots_of(cache), cache->free_at, objects, cache->limit);
 	if (count == 0)
 		return false;
@@ -62,12 +60,12 @@ static bool turn_over(struct dry_cache *cache)
 	return placed != 0;
 }
 
-/* A batch from the node; all but one go to the array. */
+/* An array full from the node; all but one go into it. */
 static void *refill(struct dry_cache *cache)
 {
 	void *objects[DRY_MAX_LIMIT];
 	unsigned home = dry_heap_node(cache->heap);
-	unsigned count = dry_node_refill(cache, home, objects, cache->batchcount);
+	unsigned count = dry_node_refill(cache, home, objects, cache->limit);
 
 	if (count == 0)
 		return NULL;
@@ -88,12 +86,14 @@ DRY_SLOW void *dry_alloc_slow(struct dry_cache *cache)
 		return NULL;
 	}
 	cache = cache->root;
+	/* First what costs least; on a slot without arrays there is nothing to turn over. */
+	if (cache->split && turn_over(cache) &&
+	    (object = dry_percpu_pop(slots_of(cache), cache->alloc_at)) != NULL)
+		return object;
 	if (cache->alloc_at == 0 || !dry_slot_prepare(cache->heap))
 		return alloc_direct(cache);
 	/* The slot may be new to the thread, or the thread new to the slot. */
 	object = dry_percpu_pop(slots_of(cache), cache->alloc_at);
-	if (object == NULL && turn_over(cache))
-		object = dry_percpu_pop(slots_of(cache), cache->alloc_at);
 	if (object == NULL)
 		object = refill(cache);
 	return object != NULL ? object : alloc_direct(cache);

@@ -239,19 +239,19 @@ static bool choose_type(struct dry_cache *cache)
 	}
 }
 
-/* Objects that one refill brings: about 32 KiB, 128 at most. */
+/* An array holds about 64 KiB of objects, 128 of them at most. */
 static void choose_limits(struct dry_cache *cache, unsigned wanted)
 {
-	size_t batch = ((size_t)32 << 10) / cache->size;
+	size_t limit = ((size_t)64 << 10) / cache->size;
 
-	if (batch > 128)
-		batch = 128;
-	if (cache->heap->area_size < ((size_t)64 << 10) && batch > 8)
-		batch = 8;
-	if (batch < 2)
-		batch = 2;
-	cache->limit = wanted != 0 ? wanted : (uint32_t)batch * 2;
-	cache->batchcount = wanted != 0 ? (wanted + 1) / 2 : (uint32_t)batch;
+	if (limit > 128)
+		limit = 128;
+	if (cache->heap->area_size < ((size_t)64 << 10) && limit > 16)
+		limit = 16;
+	if (limit < 4)
+		limit = 4;
+	cache->limit = wanted != 0 ? wanted : (uint32_t)limit;
+	cache->batchcount = (cache->limit + 1) / 2;
 }
 
 size_t dry_cache_align(const struct dry_cache_attr *attr)

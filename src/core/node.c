@@ -55,7 +55,11 @@ static uint8_t list_of(const struct dry_cache *cache, const struct dry_page *sla
 		return DRY_LIST_NONE;
 	if (slab->slab.active == 0)
 		return DRY_LIST_FREE;
-	return (uint8_t)((uint32_t)slab->slab.active * DRY_PARTIAL_LISTS / cache->num);
+	/* active * DRY_PARTIAL_LISTS / num, without the division */
+	uint32_t scaled = (uint32_t)slab->slab.active * DRY_PARTIAL_LISTS, list = 0;
+	for (uint32_t bound = cache->num; scaled >= bound; bound += cache->num)
+		list++;
+	return (uint8_t)list;
 }
 
 /* Put the slab where its fill belongs. */

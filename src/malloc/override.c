@@ -18,8 +18,14 @@
 static DRY_SLOW void *malloc_slow(size_t size)
 {
 	struct dry_heap *heap = dry_heap_get(NULL);
-	void *object = heap != NULL ? dry_general_alloc(heap, size, 1, false) : NULL;
+	struct dry_cache *cache = NULL;
+	void *object;
 
+	if (DRY_LIKELY(size <= DRY_CLASS_MAX))
+		cache = atomic_load_explicit(&HEAP->general[dry_class_of(size | (size == 0))], memory_order_acquire);
+	if (DRY_LIKELY(cache != NULL))
+		return dry_alloc_slow(cache);
+	object = heap != NULL ? dry_general_alloc(heap, size, 1, false) : NULL;
 	if (object == NULL)
 		errno = ENOMEM;
 	return object;
