@@ -89,6 +89,9 @@ static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool
 	bool zeroed = false;
 	void *object = dry_extent_alloc(&heap->extents, size, align, &zeroed);
 
+	/* The arena may sit on the address space that is missing. */
+	if (object == NULL && align <= DRY_CHUNK_SIZE && dry_arena_give_up(&heap->arena, size + align))
+		object = dry_extent_alloc(&heap->extents, size, align, &zeroed);
 	return object != NULL && zero && !zeroed ? memset(object, 0, size) : object;
 }
 
@@ -145,6 +148,8 @@ static void free_in_arena(struct dry_heap *heap, void *object)
 	struct dry_arena *arena = &heap->arena;
 	struct dry_page *run = dry_arena_run_of(arena, object);
 
+	if (run == NULL && dry_extent_free(&heap->extents, object))
+		return; /* where the arena gave up address space */
 	if (run == NULL)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "in a free page: never given out, or freed twice");
 	else if (run->kind == DRY_PAGE_SLAB)

@@ -51,7 +51,7 @@ static bool reserve_all(struct dry_arena *arena, size_t size)
 
 /*
  * A limit on address space (ulimit -v) is shared with extents, libraries and
- * stacks, so an arena takes half of what is left. Without a known limit the
+ * stacks, so an arena takes 5/8 of what is left (dry_arena_give_up() returns what it does not need). Without a known limit the
  * system may still refuse: then less, by halves.
  */
 static int init_reserved(struct dry_arena *arena, size_t want)
@@ -60,8 +60,8 @@ static int init_reserved(struct dry_arena *arena, size_t want)
 
 	if (want > MAX_RESERVE)
 		want = MAX_RESERVE;
-	if (room != SIZE_MAX && want > room / 2)
-		want = room / 2;
+	if (room != SIZE_MAX && want > room / 8 * 5)
+		want = room / 8 * 5;
 	for (size = dry_round_down(want, DRY_CHUNK_SIZE); size >= MIN_RESERVE;
 	     size = dry_round_down(size / 2, DRY_CHUNK_SIZE))
 		if (reserve_all(arena, size))
@@ -135,7 +135,7 @@ int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
 void dry_arena_fini(struct dry_arena *arena)
 {
 	if (arena->owns_memory) {
-		dry_port_release((void *)arena->base, arena->granules << DRY_GRANULE_SHIFT);
+		dry_port_release((void *)arena->base, (size_t)arena->pages << arena->page_shift);
 		array_fini(&arena->desc_array);
 		array_fini(&arena->map_array);
 		array_fini(&arena->bits_array);

@@ -110,3 +110,20 @@ void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk)
 	array_purge(arena, &arena->desc_array, chunk, desc_bytes(arena));
 	array_purge(arena, &arena->map_array, chunk, map_bytes());
 }
+
+bool dry_arena_give_up(struct dry_arena *arena, size_t size)
+{
+	uint32_t count, unused;
+
+	if (!arena->owns_memory || size > (size_t)arena->pages << arena->page_shift)
+		return false;
+	dry_lock_acquire(&arena->lock);
+	count = (uint32_t)(dry_round_up(size, DRY_CHUNK_SIZE) >> arena->page_shift);
+	unused = arena->pages - dry_arena_committed_locked(arena);
+	if (count <= unused) {
+		arena->pages -= count;
+		dry_port_release(dry_arena_address(arena, arena->pages), (size_t)count << arena->page_shift);
+	}
+	dry_lock_release(&arena->lock);
+	return count <= unused;
+}

@@ -163,9 +163,14 @@ struct dry_arena {
 
 /*
  * 0; -EINVAL: bad page size, memory too small; -ENOMEM. Where the address space
- * is limited, at most half of what is left is reserved.
+ * is limited, at most 5/8 of what is left is reserved.
  */
 int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr);
+/*
+ * Where address space is short: give up at least `size` bytes of the reservation that were never
+ * used, for others to map. The map still covers them, as "not ours". false: there are not as many.
+ */
+bool dry_arena_give_up(struct dry_arena *arena, size_t size);
 /* Everything back to the port. */
 void dry_arena_fini(struct dry_arena *arena);
 
