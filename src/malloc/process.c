@@ -29,6 +29,8 @@ static void after_fork_child(void)
 static DRY_CONSTRUCTOR void loaded(void)
 {
 	dry_options_parse(dry_port_getenv("DRYSTONE_CONF"));
+	if (dry_option_stats)
+		dry_port_keep_stderr();
 	if (dry_heap_get(NULL) != NULL)
 		dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
 }

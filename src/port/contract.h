@@ -109,7 +109,10 @@ int dry_port_get_errno(void);
 /* The value of an environment variable; NULL if unset, or if the process runs with raised privileges. */
 const char *dry_port_getenv(const char *name);
 
-/* Write text to file descriptor 2, all of it if possible. */
+/* Keep a copy of file descriptor 2 for reports to come: programs close it before they end. */
+void dry_port_keep_stderr(void);
+
+/* Write text to file descriptor 2, or its copy; all of it if possible. */
 void dry_port_write(const char *text, size_t bytes);
 
 /* End the process abnormally, leaving a core where configured. Does not return. */

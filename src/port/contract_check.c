@@ -29,9 +29,11 @@ struct dry_port_calls {
 	int (*thread_start)(void (*fn)(void));
 	void (*yield)(void);
 	void (*at_fork)(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+	void (*forked)(void);
 	void (*set_errno)(int value);
 	int (*get_errno)(void);
 	const char *(*getenv)(const char *name);
+	void (*keep_stderr)(void);
 	void (*write)(const char *text, size_t bytes);
 	void (*abort)(void);
 	void (*lock_init)(struct dry_lock *lock, enum dry_rank rank);
@@ -64,9 +66,11 @@ const struct dry_port_calls dry_port_calls = {
 	.thread_start = dry_port_thread_start,
 	.yield = dry_port_yield,
 	.at_fork = dry_port_at_fork,
+	.forked = dry_port_forked,
 	.set_errno = dry_port_set_errno,
 	.get_errno = dry_port_get_errno,
 	.getenv = dry_port_getenv,
+	.keep_stderr = dry_port_keep_stderr,
 	.write = dry_port_write,
 	.abort = dry_port_abort,
 	.lock_init = dry_lock_init,

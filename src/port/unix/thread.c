@@ -3,6 +3,7 @@
 #include "port/contract.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -111,6 +112,17 @@ int dry_port_get_errno(void)
 	return errno;
 }
 
+static int report_fd = 2; /* immutable after dry_port_keep_stderr() */
+
+void dry_port_keep_stderr(void)
+{
+	int saved = errno, copy = fcntl(2, F_DUPFD_CLOEXEC, 64);
+
+	if (copy >= 0)
+		report_fd = copy;
+	errno = saved;
+}
+
 void dry_port_write(const char *text, size_t bytes)
 {
 	int saved = errno, cancel;
@@ -119,7 +131,7 @@ void dry_port_write(const char *text, size_t bytes)
 	/* free() may report, and must not become a cancellation point by it. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	while (bytes > 0) {
-		done = write(2, text, bytes);
+		done = write(report_fd, text, bytes);
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
