@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# drystone info: listings of live processes parse strictly; every refusal is one clear line.
+. "$(dirname "$0")/common.inc"
+need python3 cc
+parse() { python3 "$here/slabinfo.py" "$@" 2>>"$work/why"; }
+# refused STATUS PATTERN COMMAND...: nothing printed, one line of message
+refused() {
+	wanted=$1 pattern=$2
+	shift 2
+	"$@" >"$work/out" 2>"$work/err"
+	status=$?
+	[ $status = "$wanted" ] || fail "status $status instead of $wanted: $*"
+	[ ! -s "$work/out" ] || fail "printed something: $*"
+	grep -q -- "$pattern" "$work/err" || fail "no \"$pattern\" in: $(cat "$work/err")"
+}
+# start PROGRAM...: in the background, its id in $child, once it said "ready"
+start() {
+	: >"$work/ready"
+	"$@" >"$work/ready" 2>"$work/child.err" &
+	child=$!
+	children="$children $child"
+	for _ in $(seq 200); do
+		grep -q ready "$work/ready" && return
+		sleep 0.05
+	done
+	fail "$* did not start: $(cat "$work/child.err")"
+}
+stop() {
+	kill -9 "$child" 2>/dev/null || fail "the process had ended: $(cat "$work/child.err")"
+	wait "$child" 2>/dev/null
+}
+
+# a process at rest: the figures are right
+export PYTHONMALLOC=malloc
+real=$(python3 -c 'import sys; print(sys.executable)')
+start "$cli" run --library "$lib" -- "$real" -uc 'import time
+keep = [bytes(500) for i in range(50000)]
+print("ready")
+time.sleep(100)'
+"$cli" info "$child" | parse --min-objects 50000 >/dev/null || fail "a quiet process: $(cat "$work/why")"
+"$cli" info --all "$child" | parse --min-objects 50000 >/dev/null || fail "--all: $(cat "$work/why")"
+"$cli" info --json "$child" | python3 -c 'import json, sys
+big = [c for c in json.load(sys.stdin)["caches"] if c["objsize"] >= 533 and c["objsize"] < 700]
+sys.exit(not 50000 <= sum(c["active_objs"] for c in big) <= 52000)' || fail "--json: not the 50000 objects"
+# twice the same: nothing is changed by looking
+"$cli" info "$child" >"$work/one"
+"$cli" info "$child" >"$work/two"
+cmp -s "$work/one" "$work/two" || fail "two listings of a sleeping process differ"
+"$cli" info "$child" >/dev/full 2>"$work/err" && fail "a full disk went unnoticed"
+# no permission
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	cp "$cli" "$work/drystone"
+	chmod 755 "$work" "$work/drystone"
+	refused 1 "no permission to read process $child.*ptrace_scope.*root" \
+		setpriv --reuid 65534 --regid 65534 --clear-groups "$work/drystone" info "$child"
+elif [ "$(id -u)" != 0 ]; then
+	refused 1 'no permission to read process 1:' "$cli" info 1
+else
+	echo "note: no setpriv; refusal for want of permission was not tested"
+fi
+stop
+
+# processes under load, 200 times in all
+cc -O1 -pthread "$here/busy.c" -o "$work/busy"
+start "$cli" run --library "$lib" -- "$work/busy"
+for n in $(seq 150); do
+	"$cli" info "$child" >"$work/out" 2>"$work/err" || fail "under load, $n: $(cat "$work/err")"
+	parse --min-objects 1000 <"$work/out" >/dev/null || fail "under load, $n: $(tail -n 1 "$work/why")"
+	[ "$failures" -lt 5 ] || break
+done
+stop
+# heaps that come and go: a listing that could not be finished says so, but is well-formed
+cc -O1 -pthread -DHEAPS -I "$top/include" "$here/busy.c" -o "$work/heaps" "$lib" -Wl,-rpath,"$(dirname "$lib")"
+start "$work/heaps"
+whole=0
+for n in $(seq 50); do
+	if "$cli" info "$child" >"$work/out" 2>"$work/err"; then
+		whole=$((whole + 1))
+	else
+		grep -q 'could not be read to the end' "$work/err" || fail "heaps, $n: $(cat "$work/err")"
+	fi
+	parse --expect kmalloc-64 <"$work/out" >/dev/null || fail "heaps, $n: $(tail -n 1 "$work/why")"
+	grep -q '^second_heap/kind_' "$work/out" && seen=1
+	[ "$failures" -lt 5 ] || break
+done
+[ "${seen:-0}" = 1 ] || fail "no cache of the second heap was ever seen"
+[ $whole -ge 25 ] || fail "only $whole of 50 listings of changing heaps were whole"
+stop
+
+# refusals
+start sh -c 'echo ready; exec sleep 100'
+refused 1 "^drystone: process $child does not run on drystone$" "$cli" info "$child"
+stop
+refused 1 '^drystone: no process 4194305$' "$cli" info 4194305
+for bad in x 0 -- 12x '' 99999999999; do refused 2 'drystone: info: ' "$cli" info "$bad"; done
+refused 2 'one PID is expected' "$cli" info
+refused 2 'one PID is expected' "$cli" info 1 2
+refused 2 "unrecognized option" "$cli" info --nonsense 1
+finish

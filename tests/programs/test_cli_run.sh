@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# drystone run: exit status, signals, options, environment, messages.
+. "$(dirname "$0")/common.inc"
+# expect STATUS COMMAND...: it ends with this status; output in $work/out, messages in $work/err
+expect() {
+	wanted=$1
+	shift
+	"$@" >"$work/out" 2>"$work/err"
+	status=$?
+	[ $status = "$wanted" ] || fail "status $status instead of $wanted: $*: $(cat "$work/err")"
+}
+said() { grep -q -- "$1" "$work/err" || fail "no \"$1\" in: $(cat "$work/err")"; }
+printed() { grep -q -- "$1" "$work/out" || fail "no \"$1\" in: $(cat "$work/out")"; }
+run() {
+	wanted=$1
+	shift
+	expect "$wanted" "$cli" run --library "$lib" "$@"
+}
+
+run 0 -- true
+run 0 true
+for status in 1 2 77 255; do run $status -- sh -c "exit $status"; done
+run 143 -- sh -c 'kill -TERM $$'
+run 0 -- sh -c 'echo "$@"' name --stats -x -- y
+printed '^--stats -x -- y$'
+run 0 -- grep libdrystone /proc/self/maps
+printed libdrystone
+
+# the program has the id of the command: a signal to it reaches the program
+"$cli" run --library "$lib" -- sh -c 'trap "exit 42" USR1; echo ready; while :; do sleep 0.05; done' >"$work/out" &
+child=$!
+children=$child
+for _ in $(seq 100); do grep -q ready "$work/out" && break; sleep 0.05; done
+kill -USR1 $child
+wait $child
+[ $? = 42 ] || fail "SIGUSR1 did not reach the program"
+children=
+
+# what cannot be run
+run 127 -- "$work/nothing"
+said 'cannot run .*nothing: No such file'
+run 127 -- no-such-program-anywhere
+echo text >"$work/plain"
+chmod 644 "$work/plain"
+run 126 -- "$work/plain"
+said 'Permission denied'
+expect 125 "$cli" run
+said 'which program'
+expect 125 "$cli" run --unknown true
+said "unrecognized option '--unknown'"
+expect 125 "$cli" run --library "$work/nothing.so" true
+said 'cannot read the library'
+mkdir "$work/a b"
+cp "$lib" "$work/a b/libdrystone.so"
+expect 125 "$cli" run --library "$work/a b/libdrystone.so" true
+said 'space or colon'
+expect 125 "$cli" run --conf
+
+# environment
+run 0 --conf abort:0 -- sh -c 'echo "$DRYSTONE_CONF"'
+printed '^abort:0$'
+DRYSTONE_CONF=decay_ms:100
+export DRYSTONE_CONF
+run 0 --conf abort:0 --stats -- sh -c 'echo "$DRYSTONE_CONF"'
+printed '^decay_ms:100,abort:0,stats:1$'
+unset DRYSTONE_CONF
+LD_PRELOAD=$lib "$cli" run --library "$lib" -- sh -c 'echo "$LD_PRELOAD"' >"$work/out"
+[ "$(cat "$work/out")" = "$lib:$lib" ] || [ "$(cat "$work/out")" = "$(realpath "$lib"):$lib" ] ||
+	fail "LD_PRELOAD was not kept: $(cat "$work/out")"
+
+# the library next to the command, and in ../lib of it
+for place in bin lib; do
+	rm -rf "$work/tree"
+	mkdir -p "$work/tree/bin" "$work/tree/lib"
+	cp "$cli" "$work/tree/bin/drystone"
+	expect 125 "$work/tree/bin/drystone" run true
+	said 'name it by --library'
+	cp "$lib" "$work/tree/$place/libdrystone.so"
+	expect 0 "$work/tree/bin/drystone" run grep -c "$work/tree/$place/libdrystone.so" /proc/self/maps
+done
+
+# --stats: the listing at the program's exit, and then the totals
+if command -v perl >/dev/null; then
+	run 3 --stats -- perl -e 'my @l = map { "x" x $_ } 1 .. 2000; exit 3'
+	grep -v '^# drystone: ' "$work/err" | python3 "$here/slabinfo.py" --expect kmalloc-32 >/dev/null 2>"$work/why" ||
+		fail "--stats: $(cat "$work/why")"
+	tail -n 1 "$work/err" | grep -Eq '^# drystone: allocs [0-9]+ slow_allocs [0-9]+ slow_frees [0-9]+ hits [0-9]+\.[0-9]{2}%$' ||
+		fail "--stats: totals: $(tail -n 1 "$work/err")"
+fi
+
+# the command itself
+expect 0 "$cli" --help
+printed '^Usage: drystone run'
+expect 0 "$cli" --version
+printed '^drystone [0-9]*\.[0-9]*\.[0-9]*$'
+expect 0 "$cli" run --help
+printed -- '--library PATH'
+expect 0 "$cli" info --help
+expect 2 "$cli"
+expect 2 "$cli" nonsense
+said 'no command "nonsense"'
+finish

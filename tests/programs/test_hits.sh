@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# In the demo programs at least 99 % of allocations never reach a slow path; outputs are the same.
+. "$(dirname "$0")/common.inc"
+need python3 sqlite3 redis-server redis-benchmark g++
+python3 "$top/scripts/demo" --check --build "$(dirname "$cli")" --library "$lib" >"$work/log" 2>&1 || {
+	fail "the demo failed"
+	cat "$work/log" >&2
+}
+grep ' %$' "$work/log"
+[ "$(grep -c ' %$' "$work/log")" = 4 ] || fail "not all four programs were measured"
+finish
