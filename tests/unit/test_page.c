@@ -198,6 +198,20 @@ static void step_look(struct model *m)
 	CHECK(dry_arena_run_of(&m->arena, NULL) == NULL);
 }
 
+/* Purging the metadata of one chunk leaves that of its neighbours alone. */
+static void verify_maps(struct model *m)
+{
+	unsigned shift = m->arena.page_shift - DRY_GRANULE_SHIFT;
+	size_t i;
+
+	for (i = 0; i < m->runs; i++) {
+		const struct run *run = &m->run[i];
+
+		CHECK_EQ(m->arena.map[(size_t)run->index << shift], run->map);
+		CHECK_EQ(m->arena.map[((size_t)(run->index + run->count) << shift) - 1], run->map);
+	}
+}
+
 static void step_purge(struct model *m)
 {
 	unsigned age = (unsigned)rng_below(&m->rng, 4);
@@ -214,6 +228,7 @@ static void step_purge(struct model *m)
 			CHECK_EQ(m->arena.free_dirty, 0);
 	}
 	CHECK_EQ(done, m->arena.owns_memory ? dirty - m->arena.free_dirty : 0);
+	verify_maps(m);
 }
 
 static void drain(struct model *m)
@@ -307,6 +322,63 @@ static void run_memory(struct model *m, size_t page_size, size_t size, size_t st
 	free(block);
 }
 
+/* Each block waits for its own time. */
+static void decay_by_age(void)
+{
+	struct dry_arena_attr attr = { .reserve = (size_t)16 << 20 };
+	struct dry_arena *arena = &model.arena;
+	struct dry_page *first, *second, *wall;
+	size_t left, dirty;
+
+	CHECK_EQ(dry_arena_init(arena, &attr), 0);
+	first = dry_arena_alloc(arena, 16, 1);
+	wall = dry_arena_alloc(arena, 16, 1);
+	second = dry_arena_alloc(arena, 32, 1);
+	CHECK(first != NULL && wall != NULL && second != NULL);
+	dry_arena_free(arena, first);
+	CHECK_EQ(dry_arena_decay(arena, 3, &left), 0);
+	CHECK_EQ(left, 16);
+	dry_arena_trim_run(arena, second, 16); /* these sixteen cannot merge with the first */
+	dry_arena_trim_run(arena, wall, 15);
+	dirty = arena->free_dirty;
+	CHECK(dirty > 16);
+	CHECK_EQ(dry_arena_decay(arena, 3, &left), 0);
+	CHECK_EQ(dry_arena_decay(arena, 3, &left), 16);
+	CHECK_EQ(left, dirty - 16);
+	CHECK_EQ(dry_arena_decay(arena, 3, &left), dirty - 16);
+	CHECK_EQ(left, 0);
+	CHECK(dry_arena_check(arena) == NULL);
+	dry_arena_fini(arena);
+}
+
+/* A chunk next to one in use gives its own metadata back, and nothing of its neighbour's. */
+static void neighbours_keep_maps(void)
+{
+	struct dry_arena_attr attr = { .reserve = (size_t)16 << 20 };
+	struct dry_arena *arena = &model.arena;
+	struct dry_page *chunk[4];
+	unsigned keep, i;
+
+	for (keep = 0; keep < 4; keep++) {
+		CHECK_EQ(dry_arena_init(arena, &attr), 0);
+		for (i = 0; i < 4; i++) {
+			chunk[i] = dry_arena_alloc(arena, UINT32_C(1) << arena->max_order, 1);
+			CHECK(chunk[i] != NULL);
+			dry_arena_set_map(arena, chunk[i], 7);
+		}
+		for (i = 0; i < 4; i++)
+			if (i != keep)
+				dry_arena_free(arena, chunk[i]);
+		dry_arena_purge_all(arena);
+		CHECK_EQ(arena->retired, 3);
+		for (i = 0; i < arena->granules; i++)
+			CHECK_EQ(arena->map[i], i / (arena->granules / 4) == keep ? 7 : 0);
+		CHECK_EQ(chunk[keep]->count, UINT32_C(1) << arena->max_order);
+		CHECK(dry_arena_check(arena) == NULL);
+		dry_arena_fini(arena);
+	}
+}
+
 static void bad_attributes(void)
 {
 	static unsigned char small[8192];
@@ -327,6 +399,8 @@ int main(int argc, char **argv)
 
 	model.rng.state = test_seed(argc, argv);
 	bad_attributes();
+	decay_by_age();
+	neighbours_keep_maps();
 	for (i = 0; i < 3; i++) {
 		size_t page = page_sizes[i];
 

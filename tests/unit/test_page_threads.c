@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "check.h"
+#include "page/internal.h"
 #include "page/page.h"
 #include "random.h"
 
@@ -66,32 +67,83 @@ static void *purger(void *arg)
 	return NULL;
 }
 
-/* The child finds an arena that works, whatever the purger was doing. */
-static void fork_once(void)
+/* In the child: every free page can be had, and what is not marked dirty reads as zero. */
+static void take_all(void)
+{
+	size_t want = arena.pages - arena.used, word;
+	struct dry_page *page;
+	uint64_t *words;
+
+	for (; want > 0; want--) {
+		page = dry_arena_alloc(&arena, 1, 1);
+		CHECK(page != NULL);
+		words = dry_arena_address(&arena, dry_arena_index_of(&arena, page));
+		if (!(page->flags & DRY_PAGE_DIRTY))
+			for (word = 0; word < dry_port_page_size() / 8; word += 64)
+				CHECK(words[word] == 0);
+	}
+	CHECK(dry_arena_alloc(&arena, 1, 1) == NULL);
+}
+
+/* Write to every page of a run. */
+static void touch(uint32_t index, uint32_t count)
+{
+	for (; count > 0; count--, index++)
+		*(char *)dry_arena_address(&arena, index) = 1;
+}
+
+/* The arena works in the child of a fork in the middle of a purge, none of which was done yet. */
+static void child_of_purge(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < arena.limbo_count; i++)
+		touch(arena.limbo[i].index, UINT32_C(1) << arena.limbo[i].order);
+	dry_arena_after_fork(&arena);
+	CHECK_EQ(arena.limbo_pages, 0);
+	CHECK(dry_arena_check(&arena) == NULL);
+	take_all();
+	CHECK(dry_arena_check(&arena) == NULL);
+	_exit(0);
+}
+
+/* Make pages dirty until a purger is at work on some; then the lock is held. */
+static void wait_for_purge(void)
+{
+	uint64_t end = dry_port_clock_ms() + 60000;
+	struct dry_page *page;
+
+	for (;;) {
+		dry_lock_acquire_unranked(&arena.lock);
+		if (arena.limbo_count != 0)
+			return;
+		dry_lock_release(&arena.lock);
+		CHECK(dry_port_clock_ms() < end);
+		page = dry_arena_alloc(&arena, 256, 1);
+		if (page == NULL)
+			continue;
+		touch(dry_arena_index_of(&arena, page), 256);
+		dry_arena_free(&arena, page);
+		dry_port_yield();
+	}
+}
+
+static void forks(void)
 {
 	pid_t child;
 	int status;
+	size_t i;
 
-	dry_lock_acquire(&arena.lock);
-	child = fork();
-	if (child == 0) {
-		struct dry_page *page;
-		const char *problem;
-
-		dry_arena_after_fork(&arena);
-		CHECK_EQ(arena.limbo_pages, 0);
-		page = dry_arena_alloc(&arena, 3, 1);
-		CHECK(page != NULL);
-		dry_arena_free(&arena, page);
-		dry_arena_purge_all(&arena);
-		problem = dry_arena_check(&arena);
-		CHECK(problem == NULL);
-		_exit(0);
+	for (i = 0; i < 20; i++) {
+		wait_for_purge();
+		child = fork();
+		if (child == 0)
+			child_of_purge();
+		dry_lock_release(&arena.lock);
+		CHECK(child > 0);
+		CHECK(waitpid(child, &status, 0) == child);
+		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	}
-	dry_lock_release(&arena.lock);
-	CHECK(child > 0);
-	CHECK(waitpid(child, &status, 0) == child);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 static void threads(struct rng *rng)
@@ -104,8 +156,7 @@ static void threads(struct rng *rng)
 	for (i = 0; i < THREADS + 2; i++)
 		CHECK(pthread_create(&thread[i], NULL, i < THREADS ? worker : purger,
 				     (void *)(uintptr_t)rng_next(rng)) == 0);
-	for (i = 0; i < 30; i++)
-		fork_once();
+	forks();
 	for (i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	atomic_store(&stop, true);
@@ -116,6 +167,48 @@ static void threads(struct rng *rng)
 	CHECK(dry_arena_check(&arena) == NULL);
 	CHECK_EQ(arena.used, 0);
 	CHECK_EQ(arena.free_dirty, 0);
+	dry_arena_fini(&arena);
+}
+
+static void *take_half(void *page)
+{
+	*(struct dry_page **)page = dry_arena_alloc(&arena, arena.pages / 2, 1);
+	return NULL;
+}
+
+/* The arena is full but for pages that are being purged (played here by the test): they are waited for. */
+static void full_while_purging(void)
+{
+	struct dry_arena_attr attr = { .reserve = (size_t)4 << 20, .page_size = 0 };
+	struct dry_page *page, *got = NULL;
+	pthread_t thread;
+
+	CHECK_EQ(dry_arena_init(&arena, &attr), 0);
+	CHECK(dry_arena_alloc(&arena, arena.pages / 2, 1) != NULL);
+	page = dry_arena_alloc(&arena, arena.pages / 2, 1);
+	CHECK(page != NULL);
+	dry_arena_free(&arena, page);
+
+	dry_lock_acquire(&arena.lock);
+	arena.limbo[0] = (struct dry_arena_block){ dry_arena_index_of(&arena, page), page->order };
+	arena.limbo_pages = page->count;
+	arena.limbo_count = 1;
+	dry_buddy_unlink_locked(&arena, arena.limbo[0].index);
+	dry_lock_release(&arena.lock);
+	CHECK(dry_arena_check(&arena) == NULL);
+
+	CHECK(pthread_create(&thread, NULL, take_half, &got) == 0);
+	dry_port_sleep_ms(30);
+
+	dry_lock_acquire(&arena.lock);
+	arena.limbo_count = 0;
+	arena.limbo_pages = 0;
+	dry_buddy_put_locked(&arena, dry_arena_index_of(&arena, page), arena.pages / 2, true);
+	dry_lock_release(&arena.lock);
+	pthread_join(thread, NULL);
+	CHECK(got == page);
+	CHECK(dry_arena_check(&arena) == NULL);
+	CHECK(dry_arena_alloc(&arena, 1, 1) == NULL);
 	dry_arena_fini(&arena);
 }
 
@@ -174,6 +267,7 @@ int main(int argc, char **argv)
 	struct rng rng = { test_seed(argc, argv) };
 
 	threads(&rng);
+	full_while_purging();
 	metadata_goes_back();
 	return 0;
 }
