@@ -4,7 +4,8 @@
 set(dry_warnings -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>)
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")
 	# A cache ends in its nodes; the one inside of a heap is followed by room for them.
-	list(APPEND dry_warnings -Wno-gnu-variable-sized-type-not-at-end)
+	# A pragma may name a warning that only gcc has.
+	list(APPEND dry_warnings -Wno-gnu-variable-sized-type-not-at-end -Wno-unknown-warning-option)
 endif()
 if(DRY_WERROR)
 	list(APPEND dry_warnings -Werror)
