@@ -3,7 +3,8 @@
 # drystone info: listings of live processes parse strictly; every refusal is one clear line.
 . "$(dirname "$0")/common.inc"
 need python3 cc
-parse() { python3 "$here/slabinfo.py" "$@" 2>>"$work/why"; }
+real=$(python3 -c "import sys; print(sys.executable)")
+parse() { "$real" -S -E "$here/slabinfo.py" "$@" 2>>"$work/why"; }
 # refused STATUS PATTERN COMMAND...: nothing printed, one line of message
 refused() {
 	wanted=$1 pattern=$2
@@ -33,7 +34,6 @@ stop() {
 
 # a process at rest: the figures are right
 export PYTHONMALLOC=malloc
-real=$(python3 -c 'import sys; print(sys.executable)')
 start "$cli" run --library "$lib" -- "$real" -uc 'import time
 keep = [bytes(500) for i in range(50000)]
 print("ready")
