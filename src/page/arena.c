@@ -51,8 +51,9 @@ static bool reserve_all(struct dry_arena *arena, size_t size)
 
 /*
  * A limit on address space (ulimit -v) is shared with extents, libraries and
- * stacks, so an arena takes 5/8 of what is left (dry_arena_give_up() returns what it does not need). Without a known limit the
- * system may still refuse: then less, by halves.
+ * stacks, so an arena takes 5/8 of what is left (dry_arena_give_up() returns
+ * what it does not need). Without a known limit the system may still refuse:
+ * then less, by halves.
  */
 static int init_reserved(struct dry_arena *arena, size_t want)
 {

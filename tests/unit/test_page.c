@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/bits.h"
 #include "check.h"
@@ -379,6 +380,36 @@ static void neighbours_keep_maps(void)
 	}
 }
 
+/* What an arena gives up belongs to others from then on, also when the arena goes. */
+static void give_up(void)
+{
+	struct dry_arena_attr attr = { .reserve = (size_t)16 << 20 };
+	struct dry_arena *arena = &model.arena;
+	uint32_t chunk;
+	unsigned char *end, there;
+
+	CHECK_EQ(dry_arena_init(arena, &attr), 0);
+	chunk = UINT32_C(1) << arena->max_order;
+	CHECK(dry_arena_alloc(arena, chunk, 1) != NULL);
+	CHECK(!dry_arena_give_up(arena, (size_t)13 << 20));
+	CHECK(!dry_arena_give_up(arena, SIZE_MAX));
+	end = dry_arena_address(arena, 4 * chunk);
+	CHECK(dry_arena_give_up(arena, ((size_t)4 << 20) + 1));
+	CHECK(mincore(end - DRY_CHUNK_SIZE, 1, &there) != 0 && mincore(end - 2 * DRY_CHUNK_SIZE, 1, &there) != 0);
+	CHECK(mincore(end - 3 * DRY_CHUNK_SIZE, 1, &there) == 0);
+	CHECK(mmap(end - DRY_CHUNK_SIZE, DRY_CHUNK_SIZE, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == end - DRY_CHUNK_SIZE);
+	end[-1] = 1;
+	CHECK(dry_arena_run_of(arena, end - 1) == NULL);
+	CHECK(dry_arena_alloc(arena, chunk, 1) != NULL);
+	CHECK(dry_arena_alloc(arena, 1, 1) == NULL);
+	CHECK(!dry_arena_give_up(arena, 1));
+	CHECK(dry_arena_check(arena) == NULL);
+	dry_arena_fini(arena);
+	CHECK_EQ(end[-1], 1);
+	munmap(end - DRY_CHUNK_SIZE, DRY_CHUNK_SIZE);
+}
+
 static void bad_attributes(void)
 {
 	static unsigned char small[8192];
@@ -401,6 +432,7 @@ int main(int argc, char **argv)
 	bad_attributes();
 	decay_by_age();
 	neighbours_keep_maps();
+	give_up();
 	for (i = 0; i < 3; i++) {
 		size_t page = page_sizes[i];
 
