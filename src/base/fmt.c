@@ -41,8 +41,7 @@ static void put_text(struct out *out, const struct spec *spec, const char *text,
 }
 
 /* prefix: sign or 0x, before the zeros of a '0' flag. */
-static void put_number(struct out *out, const struct spec *spec, uint64_t value, unsigned base,
-		       const char *prefix)
+static void put_number(struct out *out, const struct spec *spec, uint64_t value, unsigned base, const char *prefix)
 {
 	char digits[20], text[24];
 	size_t count = 0, length = 0;
@@ -87,10 +86,8 @@ static const char *parse_spec(const char *fmt, struct spec *spec)
 }
 
 /* A macro, because a va_list cannot portably be passed on and used again. */
-#define NEXT(ap, spec, type) \
-	((spec).longs == 0 ? va_arg(ap, type) :      \
-	 (spec).longs == 1 ? va_arg(ap, long type) : \
-			     va_arg(ap, long long type))
+#define NEXT(ap, spec, type)                                                                                           \
+	((spec).longs == 0 ? va_arg(ap, type) : (spec).longs == 1 ? va_arg(ap, long type) : va_arg(ap, long long type))
 
 size_t dry_vformat(char *buf, size_t size, const char *fmt, va_list ap)
 {

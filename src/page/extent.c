@@ -150,8 +150,8 @@ static size_t release_spares_locked(struct dry_extents *extents, size_t cap, uns
 	unsigned count = 0, i;
 	size_t bytes = 0;
 
-	while (extents->cached != 0 && (extents->cached > most || extents->cached_bytes > cap ||
-					extents->spare[0].age <= newest)) {
+	while (extents->cached != 0 &&
+	       (extents->cached > most || extents->cached_bytes > cap || extents->spare[0].age <= newest)) {
 		victims[count] = take_spare_locked(extents, 0);
 		bytes += victims[count++].size;
 	}
@@ -309,8 +309,7 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr)
 	/* Room first, until it holds: the lock is dropped on the way. */
 	while (release_spares_locked(extents, extents->cap - size, DRY_EXTENT_CACHED - 1, 0) != 0)
 		;
-	extents->spare[extents->cached++] =
-		(struct dry_extent_spare){ (uintptr_t)ptr, size, extents->tick };
+	extents->spare[extents->cached++] = (struct dry_extent_spare){ (uintptr_t)ptr, size, extents->tick };
 	extents->cached_bytes += size;
 	dry_lock_release(&extents->lock);
 	return true;

@@ -62,8 +62,7 @@ bool dry_arena_grow_locked(struct dry_arena *arena)
 	    dry_port_commit(dry_arena_address(arena, committed), DRY_CHUNK_SIZE) != 0)
 		return false;
 	/* release: pairs with the acquire in dry_arena_run_of() */
-	atomic_store_explicit(&arena->committed, committed + dry_chunk_pages(arena),
-			      memory_order_release);
+	atomic_store_explicit(&arena->committed, committed + dry_chunk_pages(arena), memory_order_release);
 	dry_buddy_put_apart_locked(arena, committed, dry_chunk_pages(arena), false);
 	return true;
 }
@@ -80,8 +79,7 @@ static bool all_idle(const struct dry_arena *arena, size_t first, size_t last)
 }
 
 /* Purge a retired chunk's part of an array. A page shared with others goes when all are idle. */
-static void array_purge(const struct dry_arena *arena, const struct dry_arena_array *array,
-			size_t chunk, size_t bytes)
+static void array_purge(const struct dry_arena *arena, const struct dry_arena_array *array, size_t chunk, size_t bytes)
 {
 	size_t unit = dry_port_page_size();
 	size_t start = chunk * bytes, end = start + bytes;

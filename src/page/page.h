@@ -92,8 +92,8 @@ struct dry_page {
 			uint8_t state;   /* core's */
 			uint16_t host;   /* OBJFREELIST: index of the host object */
 			union {
-				uint64_t bits[4]; /* BITMAP: 1 = free */
-				void *freelist;   /* published types: index array; NULL in a full slab */
+				uint64_t bits[4];  /* BITMAP: 1 = free */
+				void *freelist;    /* published types: index array; NULL in a full slab */
 				uint64_t grace[4]; /* while a deferred free is under way */
 			};
 		} slab;
@@ -131,12 +131,12 @@ struct dry_arena_block {
  */
 struct dry_arena {
 	/* immutable after init; the fast path reads the first three */
-	uintptr_t base;     /* first byte; aligned to DRY_CHUNK_SIZE where reserved from the port */
-	size_t granules;    /* reserved size >> DRY_GRANULE_SHIFT */
-	uint16_t *map;      /* map[(ptr - base) >> DRY_GRANULE_SHIFT] */
+	uintptr_t base;  /* first byte; aligned to DRY_CHUNK_SIZE where reserved from the port */
+	size_t granules; /* reserved size >> DRY_GRANULE_SHIFT */
+	uint16_t *map;   /* map[(ptr - base) >> DRY_GRANULE_SHIFT] */
 	struct dry_page *desc;
-	uint32_t pages;     /* reserved pages */
-	uint32_t skew;      /* pages from the chunk boundary at or below base to base */
+	uint32_t pages; /* reserved pages; dry_arena_give_up() lowers it with the lock held, else immutable */
+	uint32_t skew;  /* pages from the chunk boundary at or below base to base */
 	uint8_t page_shift;
 	uint8_t max_order;  /* of a chunk */
 	bool owns_memory;   /* false: over memory that a user handed in: never committed, purged, released */
@@ -147,15 +147,15 @@ struct dry_arena {
 
 	/* guarded by lock */
 	struct dry_lock lock;
-	size_t used, free_dirty, free_clean; /* pages */
-	size_t peak;                         /* highest `used` */
-	uint64_t tick;                       /* grows by one with each dry_arena_decay() */
-	uint32_t retired;                    /* chunks retired */
-	uint32_t retired_hint;               /* no retired chunk below this one */
-	uint32_t nonempty[2];                /* [dirty]: bit per order with a block */
+	size_t used, free_dirty, free_clean;            /* pages */
+	size_t peak;                                    /* highest `used` */
+	uint64_t tick;                                  /* grows by one with each dry_arena_decay() */
+	uint32_t retired;                               /* chunks retired */
+	uint32_t retired_hint;                          /* no retired chunk below this one */
+	uint32_t nonempty[2];                           /* [dirty]: bit per order with a block */
 	uint32_t free_list[2][DRY_CHUNK_MAX_ORDER + 1]; /* [dirty][order]: head, page index or NIL */
 	uint32_t free_tail[2][DRY_CHUNK_MAX_ORDER + 1]; /* the oldest */
-	uint32_t limbo_count;                /* blocks being purged right now: on no list, kind NONE */
+	uint32_t limbo_count;                           /* blocks being purged right now: on no list, kind NONE */
 	size_t limbo_pages;
 	struct dry_arena_block limbo[DRY_ARENA_LIMBO];
 	struct dry_arena_array desc_array, map_array, bits_array; /* reserved 0: user's memory */

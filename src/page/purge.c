@@ -31,8 +31,7 @@ static void settle(struct dry_arena *arena)
 	const struct dry_page *page;
 
 	for (i = 0; i < arena->limbo_count; i++) {
-		dry_buddy_put_locked(arena, arena->limbo[i].index, UINT32_C(1) << arena->limbo[i].order,
-				     false);
+		dry_buddy_put_locked(arena, arena->limbo[i].index, UINT32_C(1) << arena->limbo[i].order, false);
 		chunk = arena->limbo[i].index >> arena->max_order;
 		first = chunk << arena->max_order;
 		page = &arena->desc[first];

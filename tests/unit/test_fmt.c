@@ -16,12 +16,13 @@ static void same(const char *ours, size_t length, const char *libc, const char *
 	CHECK_EQ(length, strlen(libc));
 }
 
-#define SAME(fmt, ...) do { \
-	char ours[128], libc[128]; \
-	size_t length = dry_format(ours, sizeof(ours), fmt, __VA_ARGS__); \
-	snprintf(libc, sizeof(libc), fmt, __VA_ARGS__); \
-	same(ours, length, libc, fmt); \
-} while (0)
+#define SAME(fmt, ...)                                                                                                 \
+	do {                                                                                                           \
+		char ours[128], libc[128];                                                                             \
+		size_t length = dry_format(ours, sizeof(ours), fmt, __VA_ARGS__);                                      \
+		snprintf(libc, sizeof(libc), fmt, __VA_ARGS__);                                                        \
+		same(ours, length, libc, fmt);                                                                         \
+	} while (0)
 
 static void fixed(void)
 {
@@ -49,8 +50,8 @@ static void random_numbers(struct rng *rng)
 		size_t length;
 
 		width = (int)rng_below(rng, 30);
-		snprintf(fmt, sizeof(fmt), "%%%s%d%s", (const char *[]){ "", "-", "0" }[rng_below(rng, 3)],
-			 width + 1, conversion + 1);
+		snprintf(fmt, sizeof(fmt), "%%%s%d%s", (const char *[]){ "", "-", "0" }[rng_below(rng, 3)], width + 1,
+			 conversion + 1);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 		length = dry_format(ours, sizeof(ours), fmt, value);

@@ -102,8 +102,8 @@ static uint32_t random_count(struct model *m)
 {
 	uint32_t chunk = UINT32_C(1) << m->arena.max_order;
 
-	return (uint32_t)(rng_below(&m->rng, 20) == 0 ? 1 + rng_below(&m->rng, chunk) :
-							1 + rng_below(&m->rng, 1 + rng_below(&m->rng, 40)));
+	return (uint32_t)(rng_below(&m->rng, 20) == 0 ? 1 + rng_below(&m->rng, chunk)
+						      : 1 + rng_below(&m->rng, 1 + rng_below(&m->rng, 40)));
 }
 
 static void step_alloc(struct model *m)
@@ -128,8 +128,8 @@ static void step_alloc(struct model *m)
 	run->map = 0;
 	CHECK_EQ(run->page->kind, DRY_PAGE_RUN);
 	CHECK_EQ(run->page->count, count);
-	CHECK(((uintptr_t)dry_arena_address(&m->arena, run->index) &
-	       (((uintptr_t)align << m->arena.page_shift) - 1)) == 0);
+	CHECK(((uintptr_t)dry_arena_address(&m->arena, run->index) & (((uintptr_t)align << m->arena.page_shift) - 1)) ==
+	      0);
 	if (dry_is_pow2(count))
 		CHECK(((run->index + m->arena.skew) & (count - 1)) == 0);
 	for (i = run->index; i < run->index + count; i++) {

@@ -46,14 +46,13 @@ void dry_lock_wait(struct dry_lock *lock)
 			break;
 		/* acquire: pairs with the release in dry_lock_release() */
 		if (state == DRY_LOCK_FREE &&
-		    atomic_compare_exchange_weak_explicit(&lock->state, &state, DRY_LOCK_HELD,
-							  memory_order_acquire, memory_order_relaxed))
+		    atomic_compare_exchange_weak_explicit(&lock->state, &state, DRY_LOCK_HELD, memory_order_acquire,
+							  memory_order_relaxed))
 			return;
 		spin_hint();
 	}
 	/* acquire: as above. From here the lock is taken as CONTENDED, see port_impl.h. */
-	while (atomic_exchange_explicit(&lock->state, DRY_LOCK_CONTENDED, memory_order_acquire) !=
-	       DRY_LOCK_FREE)
+	while (atomic_exchange_explicit(&lock->state, DRY_LOCK_CONTENDED, memory_order_acquire) != DRY_LOCK_FREE)
 		futex(lock, FUTEX_WAIT, DRY_LOCK_CONTENDED);
 }
 

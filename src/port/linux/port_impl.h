@@ -35,9 +35,15 @@ struct dry_lock {
 };
 
 #ifdef DRY_DEBUG
-#define DRY_LOCK_INIT(rank) { DRY_LOCK_FREE, (rank), 0 }
+#define DRY_LOCK_INIT(rank)                                                                                            \
+	{                                                                                                              \
+		DRY_LOCK_FREE, (rank), 0                                                                               \
+	}
 #else
-#define DRY_LOCK_INIT(rank) { DRY_LOCK_FREE }
+#define DRY_LOCK_INIT(rank)                                                                                            \
+	{                                                                                                              \
+		DRY_LOCK_FREE                                                                                          \
+	}
 #endif
 
 /* The slow halves; in lock.c. */
@@ -62,8 +68,7 @@ static inline void dry_lock_acquire_unranked(struct dry_lock *lock)
 
 	/* acquire: pairs with the release in dry_lock_release() */
 	if (DRY_UNLIKELY(!atomic_compare_exchange_strong_explicit(&lock->state, &expected, DRY_LOCK_HELD,
-								  memory_order_acquire,
-								  memory_order_relaxed)))
+								  memory_order_acquire, memory_order_relaxed)))
 		dry_lock_wait(lock);
 }
 
@@ -85,8 +90,8 @@ static inline bool dry_lock_try(struct dry_lock *lock)
 	uint32_t expected = DRY_LOCK_FREE;
 
 	/* acquire: pairs with the release in dry_lock_release() */
-	if (!atomic_compare_exchange_strong_explicit(&lock->state, &expected, DRY_LOCK_HELD,
-						     memory_order_acquire, memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(&lock->state, &expected, DRY_LOCK_HELD, memory_order_acquire,
+						     memory_order_relaxed))
 		return false;
 #ifdef DRY_DEBUG
 	lock->ranked = 1;

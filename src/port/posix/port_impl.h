@@ -21,9 +21,15 @@ struct dry_lock {
 };
 
 #ifdef DRY_DEBUG
-#define DRY_LOCK_INIT(rank) { PTHREAD_MUTEX_INITIALIZER, (rank), 0 }
+#define DRY_LOCK_INIT(rank)                                                                                            \
+	{                                                                                                              \
+		PTHREAD_MUTEX_INITIALIZER, (rank), 0                                                                   \
+	}
 #else
-#define DRY_LOCK_INIT(rank) { PTHREAD_MUTEX_INITIALIZER }
+#define DRY_LOCK_INIT(rank)                                                                                            \
+	{                                                                                                              \
+		PTHREAD_MUTEX_INITIALIZER                                                                              \
+	}
 #endif
 
 static inline void dry_lock_init(struct dry_lock *lock, enum dry_rank rank)

@@ -18,7 +18,8 @@ void dry_lock_rank_check(unsigned rank)
 		if (held[other] == 0)
 			continue;
 		dry_port_write(line, dry_format(line, sizeof(line),
-			"drystone: lock order: rank %u acquired while rank %u is held\n", rank, other));
+						"drystone: lock order: rank %u acquired while rank %u is held\n", rank,
+						other));
 		dry_port_abort();
 	}
 }

@@ -64,8 +64,8 @@ void dry_unix_replace(void *addr, size_t size, int flags)
 {
 	int saved = errno;
 
-	if (mmap(addr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | flags, -1,
-		 0) == MAP_FAILED)
+	if (mmap(addr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | flags, -1, 0) ==
+	    MAP_FAILED)
 		memset(addr, 0, size);
 	errno = saved;
 }
