@@ -23,12 +23,16 @@ bool target_read(const struct target *target, uint64_t address, void *buffer, si
 
 	if (size == 0)
 		return true;
+	errno = 0;
 	if (address == 0 || address + size < address)
 		return false;
 	if (process_vm_readv(target->pid, &local, 1, &remote, 1, 0) == (ssize_t)size)
 		return true;
-	/* Not in every kernel, and filtered in some containers; the file then still works. */
-	return target->mem >= 0 && pread(target->mem, buffer, size, (off_t)address) == (ssize_t)size;
+	/*
+	 * The call is not in every kernel, and filtered in some containers; the file then still
+	 * works. EFAULT is an answer, though: the file would go on to read memory that is protected.
+	 */
+	return target->mem >= 0 && errno != EFAULT && pread(target->mem, buffer, size, (off_t)address) == (ssize_t)size;
 }
 
 /* Up to BATCH of them at once; the number that were read before the first that could not. */
