@@ -21,7 +21,8 @@
  *   alien depots of a node: node_alien points to `heap_nodes` of them, depot_size bytes each (NULL: none)
  *   num_slabs    = sum(slabs)
  *   active_slabs = sum(slabs - free_slabs)
- *   allocations  = sum(counters of arrays) + sum(slow_allocs + bulk_allocs)
+ *   allocations  = sum(slow_allocs + bulk_allocs), and where the cache has one array a slot, + sum(its counters),
+ *                  where it has two, - sum(avail of the alloc arrays)
  *
  * Concurrency: the process goes on while it is read. Any value may be from another
  * moment than its neighbour, and a cache may vanish between two reads. A reader bounds

@@ -15,9 +15,9 @@
 #include "core/node.h"
 #include "core/slab.h"
 
-static char *const *const *slots_of(const struct dry_cache *cache)
+static char *const *slots_of(const struct dry_cache *cache)
 {
-	return (char *const *const *)&cache->heap->slots;
+	return cache->heap->slots;
 }
 
 static void count_slow(_Atomic uint64_t *counter, uint64_t by)
@@ -45,6 +45,25 @@ static void *alloc_direct(struct dry_cache *cache)
 	return object;
 }
 
+static void *pop(struct dry_cache *cache)
+{
+	return cache->split ? dry_percpu_pop_packed(slots_of(cache), cache->alloc_at) :
+			      dry_percpu_pop(slots_of(cache), cache->alloc_at);
+}
+
+/* Onto the array that allocations pop; the number that found room. */
+static size_t push_batch(struct dry_cache *cache, void *const *objects, size_t count)
+{
+	size_t placed;
+
+	if (!cache->split)
+		return dry_percpu_push_batch(slots_of(cache), cache->alloc_at, objects, count);
+	placed = dry_percpu_push_batch_packed(slots_of(cache), cache->alloc_at, objects, count);
+	/* Packed arrays do not count their pops. */
+	count_slow(&cache->node[0].bulk_allocs, placed);
+	return placed;
+}
+
 /* General caches: the objects that were freed here move to the side that allocations take from. */
 static bool turn_over(struct dry_cache *cache)
 {
@@ -54,7 +73,7 @@ static bool turn_over(struct dry_cache *cache)
 	count = dry_percpu_pop_batch(slots_of(cache), cache->free_at, objects, cache->limit);
 	if (count == 0)
 		return false;
-	placed = dry_percpu_push_batch(slots_of(cache), cache->alloc_at, objects, count);
+	placed = push_batch(cache, objects, count);
 	if (placed < count)
 		dry_node_flush(cache, dry_heap_node(cache->heap), objects + placed, (unsigned)(count - placed));
 	return placed != 0;
@@ -70,7 +89,7 @@ static void *refill(struct dry_cache *cache)
 	if (count == 0)
 		return NULL;
 	void *object = objects[--count];
-	size_t placed = dry_percpu_push_batch(slots_of(cache), cache->alloc_at, objects, count);
+	size_t placed = push_batch(cache, objects, count);
 	if (placed < count)
 		dry_node_flush(cache, home, objects + placed, (unsigned)(count - placed));
 	count_slow(&cache->node[home].slow_allocs, 1);
@@ -88,12 +107,12 @@ DRY_SLOW void *dry_alloc_slow(struct dry_cache *cache)
 	cache = cache->root;
 	/* First what costs least; on a slot without arrays there is nothing to turn over. */
 	if (cache->split && turn_over(cache) &&
-	    (object = dry_percpu_pop(slots_of(cache), cache->alloc_at)) != NULL)
+	    (object = pop(cache)) != NULL)
 		return object;
 	if (cache->alloc_at == 0 || !dry_slot_prepare(cache->heap))
 		return alloc_direct(cache);
 	/* The slot may be new to the thread, or the thread new to the slot. */
-	object = dry_percpu_pop(slots_of(cache), cache->alloc_at);
+	object = pop(cache);
 	if (object == NULL)
 		object = refill(cache);
 	return object != NULL ? object : alloc_direct(cache);
@@ -137,7 +156,7 @@ static void flush(struct dry_cache *cache, void *object)
 	count = dry_percpu_pop_batch(slots_of(cache), cache->free_at, objects, cache->limit);
 	objects[count++] = object;
 	if (cache->split)
-		oldest = dry_percpu_push_batch(slots_of(cache), cache->alloc_at, objects, count);
+		oldest = push_batch(cache, objects, count);
 	if (oldest < cache->batchcount) {
 		size_t flushed = count - oldest < cache->batchcount ? count - oldest : cache->batchcount;
 		unsigned home = dry_heap_node(cache->heap);
@@ -204,8 +223,8 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 	size_t done = 0;
 
 	cache = cache->root;
-	if (cache->alloc_at != 0 && n != 0)
-		done = dry_percpu_pop_batch(slots_of(cache), cache->alloc_at, objects, n);
+	if (cache->pop_at != 0 && n != 0)
+		done = dry_percpu_pop_batch(slots_of(cache), cache->pop_at, objects, n);
 	if (done != 0)
 		count_slow(&cache->node[0].bulk_allocs, done);
 	while (done < n && !cache->debug) {

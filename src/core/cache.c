@@ -87,6 +87,7 @@ static void place_locked(struct dry_heap *heap, struct dry_cache *cache)
 			cache->alloc_at = 0;
 		}
 	}
+	cache->pop_at = cache->split ? 0 : cache->alloc_at;
 }
 
 static void unplace_locked(struct dry_heap *heap, struct dry_cache *cache)
@@ -94,7 +95,7 @@ static void unplace_locked(struct dry_heap *heap, struct dry_cache *cache)
 	dry_slot_unplace_locked(heap, cache->alloc_at, cache->limit);
 	if (cache->split)
 		dry_slot_unplace_locked(heap, cache->free_at, cache->limit);
-	cache->alloc_at = cache->free_at = 0;
+	cache->pop_at = cache->alloc_at = cache->free_at = 0;
 }
 
 int dry_cache_init(struct dry_cache *cache, struct dry_heap *heap, const struct dry_cache_attr *attr, bool split)
@@ -161,6 +162,7 @@ static struct dry_cache *make_alias(struct dry_heap *heap, struct dry_cache *ali
 	if (root != NULL) {
 		init_struct(alias, heap, attr->name);
 		alias->root = root;
+		alias->pop_at = root->pop_at;
 		alias->alloc_at = root->alloc_at;
 		alias->free_at = root->free_at;
 		alias->flags = attr->flags;
@@ -213,7 +215,7 @@ DRY_EXPORT dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_at
 static void forget(struct dry_cache *cache)
 {
 	cache->state = DRY_CACHE_DEAD;
-	cache->alloc_at = cache->free_at = 0;
+	cache->pop_at = cache->alloc_at = cache->free_at = 0;
 	dry_cache_free(&cache->heap->cache_cache, cache);
 }
 

@@ -64,7 +64,7 @@ static const char *check_node(const struct dry_cache *cache, const struct dry_no
 		       "node: shared avail <= limit";
 }
 
-static const char *check_array(const struct dry_cache *cache, const struct dry_array *array)
+static const char *check_array(const struct dry_cache *cache, const struct dry_array *array, bool packed)
 {
 	const struct dry_arena *arena = &cache->heap->arena;
 
@@ -72,12 +72,13 @@ static const char *check_array(const struct dry_cache *cache, const struct dry_a
 		return "array: avail <= limit";
 	for (unsigned i = 0; i < dry_array_avail(array); i++) {
 		const struct dry_page *slab;
-		if (!dry_arena_contains(arena, array->entry[i]))
+		const void *object = dry_array_object(array, packed, i);
+		if (!dry_arena_contains(arena, object))
 			return "array: entries are objects of the heap";
-		slab = dry_slab_of(cache, array->entry[i]);
+		slab = dry_slab_of(cache, object);
 		if (slab->kind != DRY_PAGE_SLAB || slab->slab.cache != cache)
 			return "array: entries are objects of the cache";
-		uint32_t index = dry_slab_index(cache, slab, array->entry[i]);
+		uint32_t index = dry_slab_index(cache, slab, object);
 		if (index == UINT32_MAX)
 			return "array: entries are starts of objects";
 		if (cache->mgmt == DRY_MGMT_BITMAP && dry_slab_is_free(cache, slab, index))
@@ -92,11 +93,11 @@ static const char *check_arrays(const struct dry_cache *cache)
 
 	for (uint32_t slot = 0; cache->alloc_at != 0 && slot < heap->slot_count; slot++) {
 		const char *wrong;
-		if (heap->slot_table[slot] == dry_stopped_area)
+		if (heap->areas[slot] == dry_stopped_area)
 			continue;
-		wrong = check_array(cache, dry_area_array(heap->slot_table[slot], cache->alloc_at));
+		wrong = check_array(cache, dry_area_array(heap->areas[slot], cache->alloc_at), cache->split);
 		if (wrong == NULL && cache->free_at != cache->alloc_at)
-			wrong = check_array(cache, dry_area_array(heap->slot_table[slot], cache->free_at));
+			wrong = check_array(cache, dry_area_array(heap->areas[slot], cache->free_at), false);
 		if (wrong != NULL)
 			return wrong;
 	}

@@ -13,12 +13,8 @@
 #define EXTENT_CAP      ((size_t)64 << 20)
 #define SMALL_HEAP      ((size_t)64 << 20)
 
-/*
- * The first sequences of a process run before any initialisation: they find
- * slot 0 of this table, the stopped area, and take the slow path.
- */
-static char *const early_slots[1] = { dry_stopped_area };
-struct dry_heap dry_main_heap = { .slots = early_slots, .is_default = true };
+/* Before it is ready its arena is empty and no class has a place: both fast paths turn slow. */
+struct dry_main dry_main = { .heap = { .is_default = true } };
 
 struct dry_heap *dry_heaps;
 struct dry_lock dry_heaps_lock = DRY_LOCK_INIT(DRY_RANK_HEAPS);
@@ -166,7 +162,8 @@ DRY_EXPORT dry_heap *dry_heap_create(const struct dry_heap_attr *attr)
 		dry_port_set_errno(-rc);
 		return NULL;
 	}
-	uint32_t pages = (uint32_t)((sizeof(struct dry_heap) + ((size_t)1 << arena.page_shift) - 1) >> arena.page_shift);
+	size_t bytes = sizeof(struct dry_heap) + dry_port_slots() * sizeof(char *);
+	uint32_t pages = (uint32_t)((bytes + ((size_t)1 << arena.page_shift) - 1) >> arena.page_shift);
 	struct dry_page *run = dry_arena_alloc(&arena, pages, 1);
 	if (run == NULL) {
 		dry_arena_fini(&arena);

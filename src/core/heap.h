@@ -8,11 +8,12 @@
  *      v                       v
  *   slot area of one CPU:  [ stopped | dry_array | dry_array | ... ]
  *
- * A cache's array in a slot is found at slots[slot] + 8 * alloc_at. Typed
+ * A cache's array in a slot is found at slots[slot] + 8 * its place. Typed
  * caches have one array per slot: a stack that alloc pops and free pushes. The
- * general caches have two, alloc pops one and free pushes the other, and the slow
- * path moves objects over: this keeps a free's late-known store address away
- * from the next allocation's load (docs/design/fast-path.md has the figures).
+ * general caches are split: alloc pops one array, free pushes the other, and the slow
+ * path moves objects over. This keeps a free's late-known store address away
+ * from the next allocation's loads; for the same reason the array that is popped
+ * is packed: its word holds the newest object (docs/design/fast-path.md has the figures).
  *
  * slots[] of a stopped heap, and of slots without an area yet, point to
  * dry_stopped_area: all arrays there have avail 0 and limit 0, so the emptiness and
@@ -45,14 +46,23 @@
 
 /* One array cache of one slot. Written by its slot's sequences only, but for a stopped heap. */
 struct dry_array {
-	uint64_t word;       /* low 16: avail; upper 48: pops so far. 0 <= avail <= limit */
+	uint64_t word;       /* low 16: avail; upper 48: pops so far, or (packed) the newest object. 0 <= avail <= limit */
 	uint16_t limit;      /* immutable after init */
 	uint16_t batchcount; /* likewise */
 	uint32_t seen;       /* reap only: low half of word at the last reap */
-	void *entry[];       /* [0, avail) oldest first */
+	void *entry[];       /* [0, avail) oldest first; packed: entry[k] is word as it was when avail was k */
 };
 _Static_assert(offsetof(struct dry_array, limit) == 8 && offsetof(struct dry_array, entry) == 16,
 	       "the layout that percpu.h works on");
+
+/* Object number i of an array at rest, 0 <= i < avail, oldest first. */
+static inline void *dry_array_object(const struct dry_array *array, bool packed, unsigned i)
+{
+	if (!packed)
+		return array->entry[i];
+	uint64_t word = i + 1 == (array->word & 0xffff) ? array->word : (uint64_t)(uintptr_t)array->entry[i + 1];
+	return (void *)(uintptr_t)((int64_t)word >> 16);
+}
 
 static inline unsigned dry_array_avail(const struct dry_array *array)
 {
@@ -93,7 +103,7 @@ struct dry_node {
 	_Atomic size_t slabs;        /* all of this cache on this node */
 	_Atomic size_t reserved;     /* prefill: free objects that may not be given back */
 	_Atomic uint64_t slow_allocs, slow_frees;
-	_Atomic uint64_t bulk_allocs; /* objects that bulk calls took from arrays */
+	_Atomic uint64_t bulk_allocs; /* objects that bulk calls took from arrays, or that went into packed ones (to be popped) */
 	struct dry_depot shared;
 	struct dry_depot *alien; /* [nodes]: objects of node i freed on this one; NULL: none yet */
 };
@@ -106,7 +116,7 @@ struct dry_debug_ops;
 struct dry_cache {
 	/* what the fast path reads */
 	struct dry_heap *heap;
-	uint32_t alloc_at;  /* places of the arrays, in units of 8 bytes; 0: none */
+	uint32_t pop_at;    /* place of the array in a slot, in units of 8 bytes; 0: none, or split */
 	uint32_t free_at;   /* = the map value of the cache's pages */
 	uint32_t state;     /* enum dry_cache_state; changes once, by destroy */
 	uint32_t flags;
@@ -124,7 +134,8 @@ struct dry_cache {
 	uint8_t order;                   /* log2 pages per slab */
 	uint8_t mgmt;                    /* enum dry_mgmt */
 	uint8_t index_width;             /* 1 or 2 bytes, index types */
-	bool split;                      /* two arrays a slot */
+	bool split;                      /* two arrays a slot: see alloc_at */
+	uint32_t alloc_at;               /* split: place of the packed array that allocations pop; else pop_at */
 	bool mergeable;                  /* may get aliases */
 	bool orphan;                     /* root: destroyed by name, alive for its aliases; guarded by heap->lock */
 	uint32_t colours, colour_unit;   /* offsets 0, unit, ... (colours - 1) * unit */
@@ -138,12 +149,12 @@ struct dry_cache {
 };
 
 struct dry_heap {
-	/* what the fast path reads; slots is replaced while the heap is stopped */
-	char *const *slots;
-	struct dry_arena arena;
+	struct dry_arena arena; /* first: the fast path reads its first fields */
 
-	char **slot_table;   /* the real table; entries go from dry_stopped_area to an area once, under lock */
-	uint32_t slot_count; /* entries */
+	/* [slot_count], beside slots[]: the areas themselves, or dry_stopped_area where there is none yet */
+	char **areas;        /* entries change once, under lock */
+	uint32_t slot_count;
+	bool stopped;        /* written under lock; all of slots[] is dry_stopped_area */
 	uint32_t nodes;
 	size_t area_size;    /* bytes of a slot's area */
 	struct dry_lock lock;
@@ -161,9 +172,20 @@ struct dry_heap {
 	/* the cache that cache structs come from; room for its nodes follows it */
 	struct dry_cache cache_cache;
 	struct dry_node cache_cache_nodes[DRY_MAX_NODES];
+	/* [slot_count], read by the sequences: areas[], or dry_stopped_area throughout while stopped */
+	char *slots[];
 };
 
-extern struct dry_heap dry_main_heap;
+#define DRY_SLOTS_MAX 4096
+
+/* The default heap, with room for its slots. */
+struct dry_main {
+	struct dry_heap heap;
+	char *slots[DRY_SLOTS_MAX];
+};
+
+extern struct dry_main dry_main;
+#define dry_main_heap dry_main.heap
 extern char dry_stopped_area[];
 
 /* All heaps; guarded by dry_heaps_lock. */
@@ -194,8 +216,8 @@ void dry_slots_fini(struct dry_heap *heap);
 /* A place for an array with `limit` entries in every slot; 0: none left. Caller holds heap->lock. */
 uint32_t dry_slot_place_locked(struct dry_heap *heap, uint32_t limit, uint32_t batchcount);
 void dry_slot_unplace_locked(struct dry_heap *heap, uint32_t at, uint32_t limit);
-/* Stop and start all array caches of the heap; caller holds reap_lock. false: not stopped. */
-bool dry_slots_stop(struct dry_heap *heap);
-void dry_slots_start(struct dry_heap *heap);
+/* Stop and start all array caches of the heap; caller holds reap_lock and lock. false: not stopped. */
+bool dry_slots_stop_locked(struct dry_heap *heap);
+void dry_slots_start_locked(struct dry_heap *heap);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * A heap's slots: their areas, the places of arrays in them, stopping.
  *
- * To stop a heap means to point heap->slots to a table of nothing but stopped
- * areas, then to fence: sequences that read the old table have committed or will
- * restart and find every array empty and full at once. Until the heap is started
+ * To stop a heap means to put the stopped area into all of slots[], then to
+ * fence: sequences that read an old entry have committed or will restart and
+ * find every array empty and full at once. Until the heap is started
  * again its array caches belong to who stopped it; everybody else works on the
  * slabs directly.
  */
@@ -16,40 +16,38 @@
 /* All zero for ever: avail 0, limit 0 wherever one looks. */
 char dry_stopped_area[DRY_AREA_MAX + sizeof(struct dry_array)] DRY_ALIGNED(64);
 
-#define STOPPED_TABLE 4096
-static char *stopped_table[STOPPED_TABLE];
+static size_t table_bytes(unsigned slots)
+{
+	size_t page = dry_port_page_size();
+
+	return (slots * sizeof(char *) + page - 1) & ~(page - 1);
+}
 
 int dry_slots_init(struct dry_heap *heap)
 {
-	size_t page = dry_port_page_size();
 	unsigned slots = dry_port_slots();
-	size_t bytes = (slots * sizeof(char *) + page - 1) & ~(page - 1);
+	size_t bytes = table_bytes(slots);
 
-	for (unsigned i = 0; i < slots; i++)
-		stopped_table[i] = dry_stopped_area; /* the same value each time: no harm in a race */
-	heap->slot_table = dry_port_reserve(bytes, page, false);
-	if (heap->slot_table == NULL || dry_port_commit(heap->slot_table, bytes) != 0)
+	heap->areas = dry_port_reserve(bytes, dry_port_page_size(), false);
+	if (heap->areas == NULL || dry_port_commit(heap->areas, bytes) != 0)
 		return -1;
 	for (unsigned i = 0; i < slots; i++)
-		heap->slot_table[i] = dry_stopped_area;
+		heap->areas[i] = heap->slots[i] = dry_stopped_area;
 	heap->slot_count = slots;
 	heap->area_map[0] = 1; /* place 0 is the stopped array */
-	heap->slots = heap->slot_table;
 	return 0;
 }
 
 void dry_slots_fini(struct dry_heap *heap)
 {
-	size_t page = dry_port_page_size();
-
-	if (heap->slot_table != NULL)
-		dry_port_release(heap->slot_table, (heap->slot_count * sizeof(char *) + page - 1) & ~(page - 1));
-	heap->slot_table = NULL;
+	if (heap->areas != NULL)
+		dry_port_release(heap->areas, table_bytes(heap->slot_count));
+	heap->areas = NULL;
 }
 
 static void array_init(struct dry_heap *heap, uint32_t slot, uint32_t at, uint32_t limit, uint32_t batchcount)
 {
-	struct dry_array *array = dry_area_array(heap->slot_table[slot], at);
+	struct dry_array *array = dry_area_array(heap->areas[slot], at);
 
 	array->word = 0;
 	array->seen = 0;
@@ -87,7 +85,7 @@ uint32_t dry_slot_place_locked(struct dry_heap *heap, uint32_t limit, uint32_t b
 		uint32_t first = unit - need + 1, at = first * (DRY_AREA_UNIT / 8);
 		mark_units(heap, first, need, true);
 		for (uint32_t slot = 0; slot < heap->slot_count; slot++)
-			if (heap->slot_table[slot] != dry_stopped_area)
+			if (heap->areas[slot] != dry_stopped_area)
 				array_init(heap, slot, at, limit, batchcount);
 		return at;
 	}
@@ -99,7 +97,7 @@ void dry_slot_unplace_locked(struct dry_heap *heap, uint32_t at, uint32_t limit)
 	if (at == 0)
 		return;
 	for (uint32_t slot = 0; slot < heap->slot_count; slot++)
-		if (heap->slot_table[slot] != dry_stopped_area)
+		if (heap->areas[slot] != dry_stopped_area)
 			array_init(heap, slot, at, 0, 0);
 	mark_units(heap, at / (DRY_AREA_UNIT / 8), units_of(limit), false);
 }
@@ -110,7 +108,7 @@ static void open_slot_locked(struct dry_heap *heap, uint32_t slot)
 	struct dry_arena *arena = &heap->arena;
 	uint32_t pages = (uint32_t)(heap->area_size >> arena->page_shift);
 
-	if (heap->slot_table[slot] != dry_stopped_area)
+	if (heap->areas[slot] != dry_stopped_area)
 		return;
 	struct dry_page *run = dry_arena_alloc(arena, pages, 1);
 	if (run == NULL)
@@ -128,38 +126,46 @@ static void open_slot_locked(struct dry_heap *heap, uint32_t slot)
 		array->limit = (uint16_t)cache->limit;
 		array->batchcount = (uint16_t)cache->batchcount;
 	}
+	heap->areas[slot] = area;
 	/* release: pairs with the sequences' dependent loads through slots[slot] */
-	__atomic_store_n(&heap->slot_table[slot], area, __ATOMIC_RELEASE);
+	if (!heap->stopped)
+		__atomic_store_n(&heap->slots[slot], area, __ATOMIC_RELEASE);
 }
 
 bool dry_slot_prepare(struct dry_heap *heap)
 {
-	if (__atomic_load_n(&heap->slots, __ATOMIC_RELAXED) == stopped_table || !dry_port_slot_attach())
+	/* relaxed: while it is stopped, at worst a sequence finds that out */
+	if (__atomic_load_n(&heap->stopped, __ATOMIC_RELAXED) || !dry_port_slot_attach())
 		return false;
 	uint32_t slot = dry_percpu_slot();
 	if (slot >= heap->slot_count)
 		return false;
-	if (__atomic_load_n(&heap->slot_table[slot], __ATOMIC_ACQUIRE) == dry_stopped_area) {
+	if (__atomic_load_n(&heap->slots[slot], __ATOMIC_ACQUIRE) == dry_stopped_area) {
 		dry_lock_acquire(&heap->lock);
 		open_slot_locked(heap, slot);
 		dry_lock_release(&heap->lock);
 	}
-	return heap->slot_table[slot] != dry_stopped_area;
+	return __atomic_load_n(&heap->slots[slot], __ATOMIC_RELAXED) != dry_stopped_area;
 }
 
-bool dry_slots_stop(struct dry_heap *heap)
+bool dry_slots_stop_locked(struct dry_heap *heap)
 {
-	__atomic_store_n(&heap->slots, stopped_table, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&heap->stopped, true, __ATOMIC_RELAXED);
+	for (uint32_t slot = 0; slot < heap->slot_count; slot++)
+		__atomic_store_n(&heap->slots[slot], dry_stopped_area, __ATOMIC_RELAXED);
+	/* The fence is a full barrier on every thread: sequences that begin after it see the stores. */
 	if (dry_port_slot_fence())
 		return true;
-	dry_slots_start(heap);
+	dry_slots_start_locked(heap);
 	return false;
 }
 
-void dry_slots_start(struct dry_heap *heap)
+void dry_slots_start_locked(struct dry_heap *heap)
 {
-	/* release: what was done to the arrays is seen by who reads the table again */
-	__atomic_store_n(&heap->slots, heap->slot_table, __ATOMIC_RELEASE);
+	__atomic_store_n(&heap->stopped, false, __ATOMIC_RELAXED);
+	/* release: what was done to the arrays is seen by who finds the area again */
+	for (uint32_t slot = 0; slot < heap->slot_count; slot++)
+		__atomic_store_n(&heap->slots[slot], heap->areas[slot], __ATOMIC_RELEASE);
 }
 
 /* ---- draining -------------------------------------------------------------------- */
@@ -172,8 +178,10 @@ struct drain {
 	bool found;
 };
 
-static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry_array *array)
+static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry_array *array, bool packed)
 {
+	void *objects[DRY_MAX_LIMIT];
+
 	unsigned avail = dry_array_avail(array);
 	bool touched = array->seen != (uint32_t)array->word;
 
@@ -187,10 +195,13 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 	drain->found = true;
 	if (drain->dry_run)
 		return;
-	/* Emptied before it is given on: the entries are copied piece by piece by their new owner. */
-	array->word &= ~(uint64_t)0xffff;
+	for (unsigned i = 0; i < avail; i++)
+		objects[i] = dry_array_object(array, packed, i);
+	array->word = packed ? 0 : array->word & ~(uint64_t)0xffff;
 	array->seen = (uint32_t)array->word;
-	dry_node_put_slabs(cache, array->entry, avail);
+	if (packed) /* they went in as allocations to come */
+		atomic_fetch_sub_explicit(&cache->node[0].bulk_allocs, avail, memory_order_relaxed);
+	dry_node_put_slabs(cache, objects, avail);
 }
 
 static void drain_slots(struct drain *drain)
@@ -198,15 +209,15 @@ static void drain_slots(struct drain *drain)
 	struct dry_heap *heap = drain->heap;
 
 	for (uint32_t slot = 0; slot < heap->slot_count; slot++) {
-		char *area = heap->slot_table[slot];
+		char *area = heap->areas[slot];
 		if (area == dry_stopped_area)
 			continue;
 		for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
 			if (cache->root != cache || cache->alloc_at == 0 || (drain->only && drain->only != cache))
 				continue;
-			drain_array(drain, cache, dry_area_array(area, cache->alloc_at));
+			drain_array(drain, cache, dry_area_array(area, cache->alloc_at), cache->split);
 			if (cache->free_at != cache->alloc_at)
-				drain_array(drain, cache, dry_area_array(area, cache->free_at));
+				drain_array(drain, cache, dry_area_array(area, cache->free_at), false);
 		}
 	}
 }
@@ -217,10 +228,10 @@ void dry_arrays_drain_locked(struct dry_heap *heap, struct dry_cache *cache, boo
 
 	dry_lock_acquire(&heap->lock); /* keeps the list of caches and the slots as they are */
 	drain_slots(&drain);
-	if (drain.found && dry_slots_stop(heap)) {
+	if (drain.found && dry_slots_stop_locked(heap)) {
 		drain.dry_run = false;
 		drain_slots(&drain);
-		dry_slots_start(heap);
+		dry_slots_start_locked(heap);
 	}
 	dry_lock_release(&heap->lock);
 }

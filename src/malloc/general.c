@@ -124,7 +124,7 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 		class = class_for(size, align);
 	if (class < DRY_CLASS_COUNT) {
 		struct dry_cache *cache = dry_general_cache(heap, class);
-		void *object = cache != NULL ? dry_fast_alloc(cache) : NULL;
+		void *object = cache != NULL ? dry_fast_alloc_split(cache) : NULL;
 		return object != NULL && zero ? memset(object, 0, size) : object;
 	}
 	void *object = alloc_big(heap, size, align, zero);

@@ -45,8 +45,10 @@ static DRY_SLOW void free_slow(void *object)
 DRY_FAST void *fast_malloc(size_t size)
 {
 	if (DRY_LIKELY(size <= DRY_CLASS_MAX)) {
-		void *object = dry_percpu_pop((char *const *const *)&HEAP->slots, dry_class_at[(size + 15) / 16]);
-		if (DRY_LIKELY(object != NULL))
+		size_t at = dry_class_at[(size + 15) / 16];
+		void *object;
+		/* 0: no cache yet, perhaps no heap, and then no sequence may be entered */
+		if (DRY_LIKELY(at != 0) && DRY_LIKELY((object = dry_percpu_pop_packed(HEAP->slots, at)) != NULL))
 			return object;
 	}
 	return malloc_slow(size);
@@ -57,7 +59,7 @@ DRY_FAST void fast_free(void *object)
 	size_t granule = ((uintptr_t)object - HEAP->arena.base) >> DRY_GRANULE_SHIFT;
 
 	if (DRY_LIKELY(granule < HEAP->arena.granules) &&
-	    DRY_LIKELY(dry_percpu_push((char *const *const *)&HEAP->slots, HEAP->arena.map[granule], object)))
+	    DRY_LIKELY(dry_percpu_push(HEAP->slots, HEAP->arena.map[granule], object)))
 		return;
 	free_slow(object);
 }

@@ -8,12 +8,16 @@
 #include "base/error.h"
 #include "core/heap.h"
 
-static void add_array(struct dry_cache_stats *stats, const struct dry_array *array)
+/* Objects in a packed array are counted as allocated already, when they went in. */
+static void add_array(struct dry_cache_stats *stats, const struct dry_array *array, bool packed)
 {
 	uint64_t word = __atomic_load_n(&array->word, __ATOMIC_RELAXED);
 
 	stats->cached_objects += word & 0xffff;
-	stats->allocs += word >> 16;
+	if (packed)
+		stats->allocs -= word & 0xffff;
+	else
+		stats->allocs += word >> 16;
 }
 
 static void add_arrays(struct dry_cache_stats *stats, const struct dry_cache *cache)
@@ -21,12 +25,12 @@ static void add_arrays(struct dry_cache_stats *stats, const struct dry_cache *ca
 	const struct dry_heap *heap = cache->heap;
 
 	for (uint32_t slot = 0; cache->alloc_at != 0 && slot < heap->slot_count; slot++) {
-		char *area = heap->slot_table[slot];
+		char *area = heap->areas[slot];
 		if (area == dry_stopped_area)
 			continue;
-		add_array(stats, dry_area_array(area, cache->alloc_at));
+		add_array(stats, dry_area_array(area, cache->alloc_at), cache->split);
 		if (cache->free_at != cache->alloc_at)
-			add_array(stats, dry_area_array(area, cache->free_at));
+			add_array(stats, dry_area_array(area, cache->free_at), false);
 	}
 }
 

@@ -101,11 +101,13 @@ void dry_port_init(void)
 		slot_count = possible_cpus();
 		if (slot_count > MAX_CPUS)
 			slot_count = MAX_CPUS;
-		dry_slot_id = cid ? MM_CID_OFFSET : (ptrdiff_t)offsetof(struct rseq, cpu_id);
-		dry_slot_cs = ((char *)__builtin_thread_pointer() + __rseq_offset) - (char *)&dry_slot_tls;
+		dry_slot_id = __rseq_offset + (cid ? MM_CID_OFFSET : (ptrdiff_t)offsetof(struct rseq, cpu_id));
+		dry_slot_cs = __rseq_offset;
 		return;
 	}
 	membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+	dry_slot_cs = (char *)&dry_slot_tls - (char *)__builtin_thread_pointer();
+	dry_slot_id = dry_slot_cs + (ptrdiff_t)offsetof(struct dry_slot_tls, id);
 	slot_count = DRY_THREAD_SLOTS;
 }
 

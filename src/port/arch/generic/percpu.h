@@ -4,7 +4,7 @@
  * exclusively. See arch/x86_64/percpu.h for the layout and the operands.
  *
  * `inside` tells the fence that its owner is in a sequence. Owner: store inside,
- * full fence, read slots. Fence (dry_port_slot_fence): replaced slots, full fence,
+ * full fence, read slots[]. Fence (dry_port_slot_fence): replaced slots, full fence,
  * read inside. One of the two sees the other (Dekker). The release store at the
  * end pairs with the fence's acquire load: whoever sees 0 sees the array.
  */
@@ -30,12 +30,13 @@ struct dry_percpu_array {
 	void *entry[];
 };
 
-static inline struct dry_percpu_array *dry_percpu_enter(char *const *const *slots, size_t at)
+static inline struct dry_percpu_array *dry_percpu_enter(char *const *slots, size_t at)
 {
 	atomic_store_explicit(&dry_slot_tls.inside, 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst);
-	char *const *table = *(char *const *volatile const *)slots;
-	return (struct dry_percpu_array *)(void *)(table[dry_slot_tls.id] + at * 8);
+	/* relaxed: the fence above orders it; see dry_slots_stop() */
+	char *area = __atomic_load_n(&slots[dry_slot_tls.id], __ATOMIC_RELAXED);
+	return (struct dry_percpu_array *)(void *)(area + at * 8);
 }
 
 static inline void dry_percpu_leave(void)
@@ -43,7 +44,7 @@ static inline void dry_percpu_leave(void)
 	atomic_store_explicit(&dry_slot_tls.inside, 0, memory_order_release);
 }
 
-static inline void *dry_percpu_pop(char *const *const *slots, size_t at)
+static inline void *dry_percpu_pop(char *const *slots, size_t at)
 {
 	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
 	size_t n = array->word & 0xffff;
@@ -60,7 +61,7 @@ static inline void *dry_percpu_pop(char *const *const *slots, size_t at)
 	return object;
 }
 
-static inline bool dry_percpu_push(char *const *const *slots, size_t at, void *object)
+static inline bool dry_percpu_push(char *const *slots, size_t at, void *object)
 {
 	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
 	size_t n = array->word & 0xffff;
@@ -74,7 +75,7 @@ static inline bool dry_percpu_push(char *const *const *slots, size_t at, void *o
 	return room;
 }
 
-static inline size_t dry_percpu_pop_batch(char *const *const *slots, size_t at, void **objects, size_t max)
+static inline size_t dry_percpu_pop_batch(char *const *slots, size_t at, void **objects, size_t max)
 {
 	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
 	size_t n = array->word & 0xffff, count = n < max ? n : max;
@@ -87,7 +88,7 @@ static inline size_t dry_percpu_pop_batch(char *const *const *slots, size_t at, 
 	return count;
 }
 
-static inline size_t dry_percpu_push_batch(char *const *const *slots, size_t at, void *const *objects, size_t max)
+static inline size_t dry_percpu_push_batch(char *const *slots, size_t at, void *const *objects, size_t max)
 {
 	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
 	size_t n = array->word & 0xffff, room = array->limit > n ? array->limit - n : 0;
@@ -97,6 +98,36 @@ static inline size_t dry_percpu_push_batch(char *const *const *slots, size_t at,
 		array->entry[n + i] = objects[i];
 	if (count != 0)
 		array->word += count;
+	dry_percpu_leave();
+	return count;
+}
+
+/* The packed stack: see arch/x86_64/percpu.h. */
+static inline void *dry_percpu_pop_packed(char *const *slots, size_t at)
+{
+	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
+	uint64_t word = array->word;
+
+	if ((word & 0xffff) != 0)
+		array->word = (uint64_t)(uintptr_t)array->entry[(word & 0xffff) - 1];
+	dry_percpu_leave();
+	return (void *)(uintptr_t)((int64_t)word >> 16);
+}
+
+static inline size_t dry_percpu_push_batch_packed(char *const *slots, size_t at, void *const *objects,
+						  size_t max)
+{
+	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
+	size_t n = array->word & 0xffff, room = array->limit > n ? array->limit - n : 0;
+	size_t count = room < max ? room : max;
+	uint64_t word = array->word;
+
+	for (size_t i = 0; i < count; i++) {
+		array->entry[n + i] = (void *)(uintptr_t)word;
+		word = (uint64_t)(uintptr_t)objects[i] << 16 | (n + i + 1);
+	}
+	if (count != 0)
+		array->word = word;
 	dry_percpu_leave();
 	return count;
 }

@@ -21,13 +21,13 @@
  * there it says whether its owner is inside a sequence; dry_port_slot_fence()
  * relies on it. The store was measured as free.
  *
- * Both offsets start out as those of dry_slot_tls, whose id 0 is never given to
- * a thread, and a heap's slots[0] then is the stopped area: an unprepared
- * thread takes the slow path.
+ * Id 0 of dry_slot_tls is never given to a thread, and slots[0] then is the stopped
+ * area: a thread without a slot takes the slow path. No sequence may be entered
+ * before dry_port_init() has set the offsets; there is no heap before it.
  *
- * Operands: `slots` is the heap's table of slot areas, read inside the sequence
- * because replacing it, then fencing, is how a heap is stopped. `at` is the
- * place of the array in its slot, in units of 8 bytes.
+ * Operands: `slots` is the heap's table of slot areas. Its entry is read inside the
+ * sequence, because replacing all entries, then fencing, is how a heap is stopped. `at`
+ * is the place of the array in its slot, in units of 8 bytes.
  */
 #ifndef DRY_PORT_PERCPU_H
 #define DRY_PORT_PERCPU_H
@@ -46,8 +46,8 @@ struct dry_slot_tls {
 extern _Thread_local struct dry_slot_tls dry_slot_tls __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /*
- * Where the area in use starts (rseq_cs is at +8), from dry_slot_tls; and where the slot id is, from there.
- * Both 0 at the start. Written by dry_port_init() only, before any heap has slots.
+ * Offsets from the thread pointer: of the area in use (rseq_cs is at +8), and of the slot id. Written by
+ * dry_port_init() only.
  */
 extern ptrdiff_t dry_slot_cs __attribute__((visibility("hidden")));
 extern ptrdiff_t dry_slot_id __attribute__((visibility("hidden")));
@@ -65,32 +65,30 @@ extern ptrdiff_t dry_slot_id __attribute__((visibility("hidden")));
 	"94: jmp 95f\n"                                                      \
 	".popsection\n"                                                      \
 	"95: lea 93b(%%rip), %[a]\n"                                         \
-	"mov dry_slot_tls@gottpoff(%%rip), %[t]\n"                           \
-	"add dry_slot_cs(%%rip), %[t]\n"                                     \
+	"mov dry_slot_cs(%%rip), %[t]\n"                                     \
 	"mov %[a], %%fs:8(%[t])\n"                                           \
 	"91: mov dry_slot_id(%%rip), %[a]\n"                                 \
-	"mov %%fs:(%[t],%[a]), %k[a]\n"                                      \
-	"mov %[slots], %[n]\n"                                               \
-	"mov (%[n],%[a],8), %[a]\n"                                          \
-	"lea (%[a],%[at],8), %[a]\n"                                         \
-	"movzwl (%[a]), %k[n]\n"
+	"mov %%fs:(%[a]), %k[a]\n"                                           \
+	"mov (%[slots],%[a],8), %[a]\n"                                      \
+	"lea (%[a],%[at],8), %[a]\n"
 
 #define DRY_SEQ_END                                                          \
 	"92: movq $0, %%fs:8(%[t])\n"
 /* clang-format on */
 
 /* Take the newest object; NULL if the array is empty or stopped. */
-static inline __attribute__((always_inline)) void *dry_percpu_pop(char *const *const *slots, size_t at)
+static inline __attribute__((always_inline)) void *dry_percpu_pop(char *const *slots, size_t at)
 {
 	size_t a, n, t;
 	void *object;
 
-	__asm__ volatile goto(DRY_SEQ_BEGIN "test %k[n], %k[n]\n"
+	__asm__ volatile goto(DRY_SEQ_BEGIN "movzwl (%[a]), %k[n]\n"
+					    "test %k[n], %k[n]\n"
 					    "jz %l[empty]\n"
 					    "mov 8(%[a],%[n],8), %[object]\n"
 					    "addq $0xffff, (%[a])\n" DRY_SEQ_END
 			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&r"(object)
-			      : [slots] "m"(*slots), [at] "r"(at)
+			      : [slots] "r"(slots), [at] "r"(at)
 			      : "memory", "cc"
 			      : empty);
 	if (object == NULL)
@@ -101,17 +99,18 @@ empty:
 }
 
 /* Add an object; false if the array is full or stopped. */
-static inline __attribute__((always_inline)) _Bool dry_percpu_push(char *const *const *slots, size_t at,
+static inline __attribute__((always_inline)) _Bool dry_percpu_push(char *const *slots, size_t at,
 								   void *object)
 {
 	size_t a, n, t;
 
-	__asm__ volatile goto(DRY_SEQ_BEGIN "cmp 8(%[a]), %w[n]\n"
+	__asm__ volatile goto(DRY_SEQ_BEGIN "movzwl (%[a]), %k[n]\n"
+					    "cmp 8(%[a]), %w[n]\n"
 					    "jae %l[full]\n"
 					    "mov %[object], 16(%[a],%[n],8)\n"
 					    "incq (%[a])\n" DRY_SEQ_END
 			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t)
-			      : [slots] "m"(*slots), [at] "r"(at), [object] "r"(object)
+			      : [slots] "r"(slots), [at] "r"(at), [object] "r"(object)
 			      : "memory", "cc"
 			      : full);
 	return 1;
@@ -123,12 +122,13 @@ full:
  * Take the newest min(avail, max) objects, oldest first into objects[]. Their
  * number. Not counted as pops.
  */
-static inline size_t dry_percpu_pop_batch(char *const *const *slots, size_t at, void **objects, size_t max)
+static inline size_t dry_percpu_pop_batch(char *const *slots, size_t at, void **objects, size_t max)
 {
 	size_t a, n, t, count;
 	void *from, *to;
 
-	__asm__ volatile(DRY_SEQ_BEGIN "cmp %[max], %[n]\n"
+	__asm__ volatile(DRY_SEQ_BEGIN "movzwl (%[a]), %k[n]\n"
+				       "cmp %[max], %[n]\n"
 				       "mov %[n], %%rcx\n"
 				       "cmova %[max], %%rcx\n"
 				       "mov %%rcx, %[count]\n"
@@ -140,19 +140,20 @@ static inline size_t dry_percpu_pop_batch(char *const *const *slots, size_t at, 
 				       "jz 92f\n" /* the stopped area is never written */
 				       "sub %[count], (%[a])\n" DRY_SEQ_END
 			 : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [count] "=&r"(count), "=&S"(from), "=&D"(to)
-			 : [slots] "m"(*slots), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
+			 : [slots] "r"(slots), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
 			 : "memory", "cc", "rcx");
 	return count;
 }
 
 /* Add objects[0 .. returned) on top; as many as there is room for. */
-static inline size_t dry_percpu_push_batch(char *const *const *slots, size_t at, void *const *objects, size_t max)
+static inline size_t dry_percpu_push_batch(char *const *slots, size_t at, void *const *objects, size_t max)
 {
 	size_t a, n, t, count;
 	const void *from;
 	void *to;
 
-	__asm__ volatile(DRY_SEQ_BEGIN "movzwl 8(%[a]), %%ecx\n"
+	__asm__ volatile(DRY_SEQ_BEGIN "movzwl (%[a]), %k[n]\n"
+				       "movzwl 8(%[a]), %%ecx\n"
 				       "sub %[n], %%rcx\n" /* room, 0 if the limit is below avail */
 				       "mov $0, %k[count]\n"
 				       "cmovb %[count], %%rcx\n"
@@ -166,18 +167,79 @@ static inline size_t dry_percpu_push_batch(char *const *const *slots, size_t at,
 				       "jz 92f\n" /* the stopped area is never written */
 				       "add %[count], (%[a])\n" DRY_SEQ_END
 			 : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [count] "=&r"(count), "=&S"(from), "=&D"(to)
-			 : [slots] "m"(*slots), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
+			 : [slots] "r"(slots), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
 			 : "memory", "cc", "rcx");
 	return count;
+}
+
+/*
+ * The same on a packed stack, where word holds the newest object itself: its address in the upper
+ * 48 bits (canonical addresses of 47 bits and a sign), avail in the lower 16. entry[k] is
+ * the word as it was when avail was k. So a pop knows the object after one load, and what
+ * depends on it (the page map, in free) starts a load earlier.
+ */
+static inline __attribute__((always_inline)) void *dry_percpu_pop_packed(char *const *slots, size_t at)
+{
+	size_t a, n, t;
+	void *object;
+
+	__asm__ volatile goto(DRY_SEQ_BEGIN "mov (%[a]), %[object]\n"
+					    "movzwl %w[object], %k[n]\n"
+					    "test %k[n], %k[n]\n"
+					    "jz %l[empty]\n"
+					    "mov 8(%[a],%[n],8), %[n]\n"
+					    "mov %[n], (%[a])\n" DRY_SEQ_END "sar $16, %[object]\n"
+			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&r"(object)
+			      : [slots] "r"(slots), [at] "r"(at)
+			      : "memory", "cc"
+			      : empty);
+	if (object == NULL)
+		__builtin_unreachable();
+	return object;
+empty:
+	return NULL;
+}
+
+static inline size_t dry_percpu_push_batch_packed(char *const *slots, size_t at, void *const *objects,
+						  size_t max)
+{
+	size_t a, n, t, count, word;
+	const void *from;
+
+	__asm__ volatile(DRY_SEQ_BEGIN "mov (%[a]), %[word]\n"
+				       "movzwl %w[word], %k[n]\n"
+				       "movzwl 8(%[a]), %k[count]\n"
+				       "xor %%ecx, %%ecx\n"
+				       "sub %[n], %[count]\n" /* room, 0 if the limit is below avail */
+				       "cmovb %%rcx, %[count]\n"
+				       "cmp %[max], %[count]\n"
+				       "cmova %[max], %[count]\n"
+				       "test %[count], %[count]\n"
+				       "jz 92f\n"
+				       "add %[n], %[count]\n" /* avail afterwards */
+				       "mov %[objects], %[from]\n"
+				       "96: mov %[word], 16(%[a],%[n],8)\n"
+				       "mov (%[from]), %[word]\n"
+				       "add $8, %[from]\n"
+				       "inc %[n]\n"
+				       "shl $16, %[word]\n"
+				       "or %[n], %[word]\n"
+				       "cmp %[count], %[n]\n"
+				       "jne 96b\n"
+				       "mov %[word], (%[a])\n" DRY_SEQ_END "sub %[objects], %[from]\n"
+			 : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [count] "=&r"(count), [word] "=&r"(word),
+			   [from] "=&r"(from)
+			 : [slots] "r"(slots), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
+			 : "memory", "cc", "rcx");
+	return count == 0 ? 0 : (size_t)from / sizeof(void *);
 }
 
 /* The slot that the caller runs on; a hint, it may change at once. */
 static inline unsigned dry_percpu_slot(void)
 {
 	uint32_t id;
-	char *area = (char *)&dry_slot_tls + dry_slot_cs;
 
-	__asm__ volatile("mov %1, %0" : "=r"(id) : "m"(*(uint32_t *)(void *)(area + dry_slot_id)));
+	__asm__ volatile("mov %%fs:(%1), %0" : "=r"(id) : "r"(dry_slot_id));
 	return id;
 }
 
