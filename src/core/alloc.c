@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/fatal.h"
+#include "core/cache.h"
 #include "core/debug_ops.h"
 #include "core/fast.h"
 #include "core/node.h"
@@ -258,17 +259,26 @@ DRY_EXPORT int dry_cache_prefill(dry_cache *cache, size_t n)
 	return dry_node_reserve(cache, dry_heap_node(cache->heap), n) == 0 ? 0 : -DRY_ENOMEM;
 }
 
-DRY_EXPORT size_t dry_cache_shrink(dry_cache *cache)
+bool dry_cache_empty(struct dry_cache *cache, size_t *freed)
 {
 	size_t before, after;
+	bool quiet;
 
-	cache = cache->root;
 	dry_lock_acquire(&cache->heap->reap_lock);
 	before = dry_node_slabs(cache);
-	dry_arrays_drain_locked(cache->heap, cache, false);
+	quiet = dry_arrays_drain_locked(cache->heap, cache, false);
 	dry_node_drain_depots(cache, true);
 	dry_node_shrink(cache, true);
 	after = dry_node_slabs(cache);
 	dry_lock_release(&cache->heap->reap_lock);
-	return before > after ? before - after : 0;
+	*freed = before > after ? before - after : 0;
+	return quiet;
+}
+
+DRY_EXPORT size_t dry_cache_shrink(dry_cache *cache)
+{
+	size_t freed;
+
+	dry_cache_empty(cache->root, &freed);
+	return freed;
 }

@@ -14,6 +14,7 @@
 	 DRY_CACHE_TYPE_MASK)
 #define MAX_SIZE  ((size_t)4 << 20)
 #define MAX_ALIGN 65536u
+#define EMPTY_TRIES 100 /* each waits some 20 ms for threads inside of a sequence */
 
 static bool valid(const struct dry_heap *heap, const struct dry_cache_attr *attr)
 {
@@ -288,6 +289,7 @@ void dry_cache_release_depots(struct dry_cache *cache)
 DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
 {
 	struct dry_heap *heap;
+	size_t freed;
 
 	if (cache == NULL)
 		return 0;
@@ -302,7 +304,9 @@ DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
 	heap = cache->heap;
 	for (uint32_t n = 0; n < heap->nodes; n++)
 		atomic_store_explicit(&cache->node[n].reserved, 0, memory_order_relaxed);
-	dry_cache_shrink(cache);
+	/* What array caches still hold must not be taken for objects in use. */
+	for (unsigned tries = 0; tries < EMPTY_TRIES && !dry_cache_empty(cache, &freed);)
+		tries++;
 	if (dry_node_slabs(cache) != 0) {
 		dry_warn("cache %s: %zu objects still allocated at destroy", cache->name, objects_out(cache));
 		return -DRY_EBUSY;

@@ -14,6 +14,12 @@ struct dry_cache *dry_cache_create_split(struct dry_heap *heap, const struct dry
 /* OFF_SLAB: the cache that index arrays of `size` bytes come from; made if need be. */
 struct dry_cache *dry_freelist_cache(struct dry_heap *heap, size_t size);
 
+/*
+ * What dry_cache_shrink() does, on a root. false: a thread stayed inside of a sequence (thread slots only), so
+ * that the array caches could not be emptied.
+ */
+bool dry_cache_empty(struct dry_cache *cache, size_t *freed);
+
 /* Give the shared and alien arrays' memory back; they are empty. */
 void dry_cache_release_depots(struct dry_cache *cache);
 

@@ -38,8 +38,9 @@ int dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count);
 
 /*
  * slots.c: empty the array caches of one cache, or (NULL) of all; untouched_only: those not used since the
- * last such call. Caller holds reap_lock.
+ * last such call. Caller holds reap_lock. false: a thread stayed inside of a sequence, so that they were
+ * left as they are.
  */
-void dry_arrays_drain_locked(struct dry_heap *heap, struct dry_cache *cache, bool untouched_only);
+bool dry_arrays_drain_locked(struct dry_heap *heap, struct dry_cache *cache, bool untouched_only);
 
 #endif

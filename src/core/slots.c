@@ -141,7 +141,9 @@ bool dry_slot_prepare(struct dry_heap *heap)
 	if (slot >= heap->slot_count)
 		return false;
 	if (__atomic_load_n(&heap->slots[slot], __ATOMIC_ACQUIRE) == dry_stopped_area) {
-		dry_lock_acquire(&heap->lock);
+		/* Only tried: housekeeping frees index arrays of slabs while it holds the lock itself. */
+		if (!dry_lock_try(&heap->lock))
+			return false;
 		open_slot_locked(heap, slot);
 		dry_lock_release(&heap->lock);
 	}
@@ -222,16 +224,20 @@ static void drain_slots(struct drain *drain)
 	}
 }
 
-void dry_arrays_drain_locked(struct dry_heap *heap, struct dry_cache *cache, bool untouched_only)
+bool dry_arrays_drain_locked(struct dry_heap *heap, struct dry_cache *cache, bool untouched_only)
 {
 	struct drain drain = { heap, cache, untouched_only, true, false };
+	bool quiet = true;
 
 	dry_lock_acquire(&heap->lock); /* keeps the list of caches and the slots as they are */
 	drain_slots(&drain);
-	if (drain.found && dry_slots_stop_locked(heap)) {
+	if (drain.found)
+		quiet = dry_slots_stop_locked(heap);
+	if (drain.found && quiet) {
 		drain.dry_run = false;
 		drain_slots(&drain);
 		dry_slots_start_locked(heap);
 	}
 	dry_lock_release(&heap->lock);
+	return quiet;
 }
