@@ -120,6 +120,7 @@ static void add_arrays(struct reader *r, uint64_t cache, struct walk_cache *out,
 	const struct dry_inspect *layout = r->layout;
 	uint64_t at[2] = { READ(r, cache, cache_alloc_array), READ(r, cache, cache_free_array) };
 	uint64_t mask = ((uint64_t)1 << layout->avail_bits) - 1;
+	unsigned arrays = at[1] != 0 && at[1] != at[0] ? 2 : 1;
 	size_t count = 0;
 
 	out->shared_factor = at[0] != 0 ? layout->shared_factor : 0;
@@ -132,14 +133,17 @@ static void add_arrays(struct reader *r, uint64_t cache, struct walk_cache *out,
 	for (uint64_t s = 0; s < r->slots; s++) {
 		if (r->area[s] == 0 || r->area[s] == (uintptr_t)layout->stopped_area)
 			continue;
-		for (unsigned i = 0; i < (at[1] != 0 && at[1] != at[0] ? 2 : 1); i++)
+		for (unsigned i = 0; i < arrays; i++)
 			r->addresses[count++] = r->area[s] + at[i] * layout->array_unit + layout->array_word.offset;
 	}
 	uint64_t *words = r->addresses + 2 * r->slots;
 	target_read_words(r->target, r->addresses, count, words);
 	for (size_t i = 0; i < count; i++) {
 		*elsewhere += words[i] & mask;
-		out->allocs += words[i] >> layout->avail_bits;
+		if (arrays == 1)
+			out->allocs += words[i] >> layout->avail_bits;
+		else if (i % 2 == 0) /* counted as allocated when they went in */
+			out->allocs = less(out->allocs, words[i] & mask);
 	}
 }
 
