@@ -200,9 +200,12 @@ static uint32_t checked_index(struct dry_cache *cache, const struct dry_page *sl
 {
 	uint32_t index;
 
-	if (slab->kind != DRY_PAGE_SLAB || slab->slab.cache != cache) {
-		const char *owner = slab->kind == DRY_PAGE_SLAB ? slab->slab.cache->name : NULL;
-		dry_fatal(DRY_FATAL_WRONG_CACHE, object, cache->name, owner);
+	if (slab->kind != DRY_PAGE_SLAB) {
+		dry_fatal(DRY_FATAL_INVALID_POINTER, object, cache->name, "its slab is gone: freed twice");
+		return UINT32_MAX;
+	}
+	if (slab->slab.cache != cache) {
+		dry_fatal(DRY_FATAL_WRONG_CACHE, object, cache->name, slab->slab.cache->name);
 		return UINT32_MAX;
 	}
 	index = dry_slab_index(cache, slab, object);

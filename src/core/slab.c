@@ -241,6 +241,8 @@ void dry_slab_free(struct dry_cache *cache, struct dry_page *slab)
 		       "a deferred call fits where the freelist was");
 	const struct dry_grace *grace = cache->heap->grace;
 
+	for (uint32_t i = 0; cache->debug && i < cache->num; i++) /* the last look at its free objects */
+		cache->debug->handed_out(cache, object_at(cache, slab, i));
 	if (cache->mgmt == DRY_MGMT_OFF_SLAB)
 		dry_cache_free(cache->freelist_cache, slab->slab.freelist);
 	if (!(cache->flags & DRY_CACHE_TYPESAFE_BY_RCU)) {
@@ -277,6 +279,8 @@ bool dry_slab_put(struct dry_cache *cache, struct dry_page *slab, void *object, 
 	} else if (cache->mgmt == DRY_MGMT_CHAIN) {
 		if (!chain_put(cache, slab, object, index))
 			return false;
+	} else if (index_is_free(cache, slab, index)) {
+		return false;
 	} else {
 		index_put(cache, slab, object, index);
 	}

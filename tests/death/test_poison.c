@@ -64,12 +64,6 @@ static void run_alloc_off_slab(void)
 	found_at_alloc(128, 5, DRY_CACHE_OFF_SLAB);
 }
 
-/* The array of indices sits in a free object; the poison behind it counts nevertheless. */
-static void run_alloc_objfreelist(void)
-{
-	found_at_alloc(500, 499, DRY_CACHE_OBJFREELIST);
-}
-
 static void run_bulk(void)
 {
 	void *bulk[N * 2];
@@ -90,11 +84,6 @@ static void run_shrink(void)
 	dry_cache_shrink(write_after_free(64, 20, 0));
 }
 
-static void run_shrink_big(void)
-{
-	dry_cache_shrink(write_after_free(5000, 4999, 0));
-}
-
 #define WRITTEN "^drystone: free object was written to: 0x[0-9a-f]+, cache victim"
 
 static const struct death_case cases[] = {
@@ -104,11 +93,9 @@ static const struct death_case cases[] = {
 	{ "alloc-tiny", WRITTEN, run_alloc_tiny },
 	{ "alloc-bitmap", WRITTEN, run_alloc_bitmap },
 	{ "alloc-off-slab", WRITTEN, run_alloc_off_slab },
-	{ "alloc-objfreelist", WRITTEN, run_alloc_objfreelist },
 	{ "bulk", WRITTEN, run_bulk },
 	{ "zalloc", WRITTEN, run_zalloc },
 	{ "shrink", WRITTEN, run_shrink },
-	{ "shrink-big", WRITTEN, run_shrink_big },
 };
 
 int main(int argc, char **argv)
