@@ -42,6 +42,7 @@
 #define DRY_MAX_LIMIT      512
 #define DRY_GENERAL_CACHES 72
 #define DRY_AREA_MAX       ((size_t)512 << 10) /* a slot's area: what a uint16_t of 8-byte units can reach */
+#define DRY_SHARED_FACTOR  8                  /* batches that a shared or alien array holds, as published */
 #define DRY_AREA_UNIT      64                 /* arrays start on a cache line */
 
 /* One array cache of one slot. Written by its slot's sequences only, but for a stopped heap. */

@@ -6,8 +6,6 @@
 #include "base/fatal.h"
 #include "core/slab.h"
 
-#define DEPOT_BATCHES 8 /* a shared or alien array holds that many batches, as the published sharedfactor */
-
 void dry_node_init(struct dry_node *node)
 {
 	memset(node, 0, sizeof(*node));
@@ -99,7 +97,7 @@ static void unreserve(struct dry_node *node, size_t count)
 
 static size_t depot_pages(const struct dry_cache *cache)
 {
-	size_t bytes = (size_t)DEPOT_BATCHES * cache->batchcount * sizeof(void *);
+	size_t bytes = (size_t)DRY_SHARED_FACTOR * cache->batchcount * sizeof(void *);
 	size_t page = (size_t)1 << cache->heap->arena.page_shift;
 
 	return (bytes + page - 1) / page;
@@ -116,7 +114,7 @@ static void depot_open_locked(struct dry_cache *cache, struct dry_depot *depot)
 	if (run == NULL)
 		return;
 	depot->entry = dry_arena_address(arena, dry_arena_index_of(arena, run));
-	depot->limit = DEPOT_BATCHES * cache->batchcount;
+	depot->limit = DRY_SHARED_FACTOR * cache->batchcount;
 }
 
 static bool depot_put(struct dry_cache *cache, struct dry_depot *depot, void *const *objects, unsigned count)

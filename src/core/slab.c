@@ -102,7 +102,8 @@ static unsigned bitmap_take(const struct dry_cache *cache, struct dry_page *slab
 			objects[--left] = base + (size_t)(word * 64 + dry_ctz64(bits)) * cache->size;
 			bits &= bits - 1;
 		}
-		slab->slab.bits[word] = bits;
+		/* relaxed: guarded by the lock, but checked_slab() looks at the bit of an object of its own without */
+		__atomic_store_n(&slab->slab.bits[word], bits, __ATOMIC_RELAXED);
 	}
 	return count;
 }
@@ -113,7 +114,7 @@ static bool bitmap_put(struct dry_page *slab, uint32_t index)
 
 	if (slab->slab.bits[index >> 6] & bit)
 		return false;
-	slab->slab.bits[index >> 6] |= bit;
+	__atomic_store_n(&slab->slab.bits[index >> 6], slab->slab.bits[index >> 6] | bit, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -156,6 +157,8 @@ static unsigned chain_take(const struct dry_cache *cache, struct dry_page *slab,
 		char *object = object_at(cache, slab, (uint32_t)index);
 		memcpy(&link, object, sizeof(link));
 		slab->slab.bits[0] = link & 0xffff;
+		/* No mark may stay, or the next free of an object that was not written to looks like a second one. */
+		memset(object, 0, sizeof(link));
 		objects[--left] = object;
 	}
 	return count;
@@ -292,7 +295,7 @@ bool dry_slab_is_free(const struct dry_cache *cache, const struct dry_page *slab
 {
 	switch (cache->mgmt) {
 	case DRY_MGMT_BITMAP:
-		return slab->slab.bits[index >> 6] >> (index & 63) & 1;
+		return __atomic_load_n(&slab->slab.bits[index >> 6], __ATOMIC_RELAXED) >> (index & 63) & 1;
 	case DRY_MGMT_CHAIN:
 		return chain_is_free(cache, slab, index);
 	default:

@@ -139,6 +139,8 @@ static DRY_SLOW void report_foreign(struct dry_heap *heap, void *object)
 
 	if (extent != NULL)
 		dry_fatal(DRY_FATAL_INTERIOR, object, NULL, "big block");
+	else if (dry_extent_was_freed(&heap->extents, object))
+		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, NULL, "big block");
 	else
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "never given out");
 }

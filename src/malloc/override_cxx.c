@@ -3,6 +3,9 @@
  * C++ new and delete, by their mangled names (Itanium ABI, LP64), so that the
  * library needs no C++ run-time library. Where the program has one, a failing
  * new calls the new_handler and throws std::bad_alloc through it.
+ *
+ * The nothrow forms are left to that library: the standard has them call the plain form
+ * and catch what it throws, which C cannot do. So they come here all the same.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,7 +24,7 @@ static void *try_once(size_t size, size_t align)
 	return align == 0 ? malloc(size) : aligned_alloc(align, size);
 }
 
-static DRY_SLOW void *insist(size_t size, size_t align, bool nothrow)
+static DRY_SLOW void *insist(size_t size, size_t align)
 {
 	for (;;) {
 		new_handler handler = get_new_handler != NULL ? get_new_handler() : NULL;
@@ -32,38 +35,30 @@ static DRY_SLOW void *insist(size_t size, size_t align, bool nothrow)
 		if (object != NULL)
 			return object;
 	}
-	if (nothrow)
-		return NULL;
 	if (throw_bad_alloc != NULL)
 		throw_bad_alloc();
 	dry_warn("operator new: out of memory, and no C++ run-time library to throw with");
 	dry_port_abort();
 }
 
-DRY_FAST void *allocate(size_t size, size_t align, bool nothrow)
+DRY_FAST void *allocate(size_t size, size_t align)
 {
 	void *object = try_once(size, align);
 
-	return DRY_LIKELY(object != NULL) ? object : insist(size, align, nothrow);
+	return DRY_LIKELY(object != NULL) ? object : insist(size, align);
 }
 
-#define NEW(c_name, symbol, params, align, nothrow)              \
+#define NEW(c_name, symbol, params, align)                       \
 	DRY_EXPORT void *c_name params __asm__(symbol);          \
 	void *c_name params                                      \
 	{                                                        \
-		return allocate(size, align, nothrow);           \
+		return allocate(size, align);           \
 	}
 
-NEW(new_object, "_Znwm", (size_t size), 0, false)
-NEW(new_array, "_Znam", (size_t size), 0, false)
-NEW(new_object_nt, "_ZnwmRKSt9nothrow_t", (size_t size, const void *tag __attribute__((unused))), 0, true)
-NEW(new_array_nt, "_ZnamRKSt9nothrow_t", (size_t size, const void *tag __attribute__((unused))), 0, true)
-NEW(new_object_al, "_ZnwmSt11align_val_t", (size_t size, size_t align), align, false)
-NEW(new_array_al, "_ZnamSt11align_val_t", (size_t size, size_t align), align, false)
-NEW(new_object_al_nt, "_ZnwmSt11align_val_tRKSt9nothrow_t",
-    (size_t size, size_t align, const void *tag __attribute__((unused))), align, true)
-NEW(new_array_al_nt, "_ZnamSt11align_val_tRKSt9nothrow_t",
-    (size_t size, size_t align, const void *tag __attribute__((unused))), align, true)
+NEW(new_object, "_Znwm", (size_t size), 0)
+NEW(new_array, "_Znam", (size_t size), 0)
+NEW(new_object_al, "_ZnwmSt11align_val_t", (size_t size, size_t align), align)
+NEW(new_array_al, "_ZnamSt11align_val_t", (size_t size, size_t align), align)
 
 #define DELETE(c_name, symbol, params)                \
 	DRY_EXPORT void c_name params __asm__(symbol); \

@@ -68,7 +68,7 @@ DRY_EXPORT int dry_cache_stats(dry_cache *handle, struct dry_cache_stats *stats)
 	stats->waste = cache->waste;
 	stats->limit = cache->alloc_at != 0 ? cache->limit : 0;
 	stats->batchcount = cache->alloc_at != 0 ? cache->batchcount : 0;
-	stats->shared = cache->alloc_at != 0 ? 8 : 0;
+	stats->shared = cache->alloc_at != 0 ? DRY_SHARED_FACTOR : 0;
 	for (const struct dry_cache *alias = cache->alias; alias != NULL; alias = alias->alias)
 		stats->aliases++;
 	for (uint32_t n = 0; n < cache->heap->nodes; n++)
