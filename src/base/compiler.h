@@ -15,6 +15,8 @@
 #define DRY_SLOW __attribute__((noinline, cold))
 
 #define DRY_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+/* On a declaration: known to be in this library, so no detour through its offset table. */
+#define DRY_HIDDEN            __attribute__((visibility("hidden")))
 #define DRY_EXPORT            __attribute__((visibility("default")))
 #define DRY_ALIGNED(n)        __attribute__((aligned(n)))
 

@@ -16,11 +16,6 @@
 #include "core/node.h"
 #include "core/slab.h"
 
-static char *const *slots_of(const struct dry_cache *cache)
-{
-	return cache->heap->slots;
-}
-
 static void count_slow(_Atomic uint64_t *counter, uint64_t by)
 {
 	/* relaxed: a statistic */
@@ -48,8 +43,8 @@ static void *alloc_direct(struct dry_cache *cache)
 
 static void *pop(struct dry_cache *cache)
 {
-	return cache->split ? dry_percpu_pop_packed(slots_of(cache), cache->alloc_at) :
-			      dry_percpu_pop(slots_of(cache), cache->alloc_at);
+	return cache->split ? dry_percpu_pop_packed(DRY_SLOTS(cache->heap), cache->alloc_at) :
+			      dry_percpu_pop(DRY_SLOTS(cache->heap), cache->alloc_at);
 }
 
 /* Onto the array that allocations pop; the number that found room. */
@@ -58,8 +53,8 @@ static size_t push_batch(struct dry_cache *cache, void *const *objects, size_t c
 	size_t placed;
 
 	if (!cache->split)
-		return dry_percpu_push_batch(slots_of(cache), cache->alloc_at, objects, count);
-	placed = dry_percpu_push_batch_packed(slots_of(cache), cache->alloc_at, objects, count);
+		return dry_percpu_push_batch(DRY_SLOTS(cache->heap), cache->alloc_at, objects, count);
+	placed = dry_percpu_push_batch_packed(DRY_SLOTS(cache->heap), cache->alloc_at, objects, count);
 	/* Packed arrays do not count their pops. */
 	count_slow(&cache->node[0].bulk_allocs, placed);
 	return placed;
@@ -71,7 +66,7 @@ static bool turn_over(struct dry_cache *cache)
 	void *objects[DRY_MAX_LIMIT];
 	size_t count, placed;
 
-	count = dry_percpu_pop_batch(slots_of(cache), cache->free_at, objects, cache->limit);
+	count = dry_percpu_pop_batch(DRY_SLOTS(cache->heap), cache->free_at, objects, cache->limit);
 	if (count == 0)
 		return false;
 	placed = push_batch(cache, objects, count);
@@ -154,7 +149,7 @@ static void flush(struct dry_cache *cache, void *object)
 	void *objects[DRY_MAX_LIMIT + 1];
 	size_t count, kept, oldest = 0;
 
-	count = dry_percpu_pop_batch(slots_of(cache), cache->free_at, objects, cache->limit);
+	count = dry_percpu_pop_batch(DRY_SLOTS(cache->heap), cache->free_at, objects, cache->limit);
 	objects[count++] = object;
 	if (cache->split)
 		oldest = push_batch(cache, objects, count);
@@ -165,7 +160,7 @@ static void flush(struct dry_cache *cache, void *object)
 		count_slow(&cache->node[home].slow_frees, 1);
 		oldest += flushed;
 	}
-	kept = dry_percpu_push_batch(slots_of(cache), cache->free_at, objects + oldest, count - oldest);
+	kept = dry_percpu_push_batch(DRY_SLOTS(cache->heap), cache->free_at, objects + oldest, count - oldest);
 	oldest += kept;
 	if (oldest < count)
 		dry_node_flush(cache, dry_heap_node(cache->heap), objects + oldest, (unsigned)(count - oldest));
@@ -183,7 +178,7 @@ DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
 	if (checked_slab(cache, object) == NULL)
 		return;
 	if (cache->free_at != 0 && dry_slot_prepare(cache->heap)) {
-		if (!dry_percpu_push(slots_of(cache), cache->free_at, object))
+		if (!dry_percpu_push(DRY_SLOTS(cache->heap), cache->free_at, object))
 			flush(cache, object);
 		return;
 	}
@@ -225,7 +220,7 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 
 	cache = cache->root;
 	if (cache->pop_at != 0 && n != 0)
-		done = dry_percpu_pop_batch(slots_of(cache), cache->pop_at, objects, n);
+		done = dry_percpu_pop_batch(DRY_SLOTS(cache->heap), cache->pop_at, objects, n);
 	if (done != 0)
 		count_slow(&cache->node[0].bulk_allocs, done);
 	while (done < n && !cache->debug) {

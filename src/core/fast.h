@@ -22,7 +22,7 @@ DRY_FAST bool dry_fast_is_of(const struct dry_heap *heap, const void *ptr, uint3
 
 DRY_FAST void *dry_fast_alloc(struct dry_cache *cache)
 {
-	void *object = dry_percpu_pop(cache->heap->slots, cache->pop_at);
+	void *object = dry_percpu_pop(DRY_SLOTS(cache->heap), cache->pop_at);
 
 	return DRY_LIKELY(object != NULL) ? object : dry_alloc_slow(cache);
 }
@@ -30,7 +30,7 @@ DRY_FAST void *dry_fast_alloc(struct dry_cache *cache)
 /* From a split cache. */
 DRY_FAST void *dry_fast_alloc_split(struct dry_cache *cache)
 {
-	void *object = dry_percpu_pop_packed(cache->heap->slots, cache->alloc_at);
+	void *object = dry_percpu_pop_packed(DRY_SLOTS(cache->heap), cache->alloc_at);
 
 	return DRY_LIKELY(object != NULL) ? object : dry_alloc_slow(cache);
 }
@@ -38,7 +38,7 @@ DRY_FAST void *dry_fast_alloc_split(struct dry_cache *cache)
 DRY_FAST void dry_fast_free(struct dry_cache *cache, void *object)
 {
 	if (DRY_LIKELY(dry_fast_is_of(cache->heap, object, cache->free_at)) &&
-	    DRY_LIKELY(dry_percpu_push(cache->heap->slots, cache->free_at, object)))
+	    DRY_LIKELY(dry_percpu_push(DRY_SLOTS(cache->heap), cache->free_at, object)))
 		return;
 	dry_free_slow(cache, object);
 }

@@ -185,13 +185,16 @@ struct dry_main {
 	char *slots[DRY_SLOTS_MAX];
 };
 
-extern struct dry_main dry_main;
+extern DRY_HIDDEN struct dry_main dry_main;
 #define dry_main_heap dry_main.heap
-extern char dry_stopped_area[];
+extern DRY_HIDDEN char dry_stopped_area[];
 
 /* All heaps; guarded by dry_heaps_lock. */
 extern struct dry_heap *dry_heaps;
 extern struct dry_lock dry_heaps_lock;
+
+/* A heap's table of slots, as the sequences of percpu.h take it. */
+#define DRY_SLOTS(heap) (heap), offsetof(struct dry_heap, slots)
 
 static inline struct dry_array *dry_area_array(char *area, uint32_t at)
 {

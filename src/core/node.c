@@ -199,7 +199,7 @@ static uint32_t checked_index(struct dry_cache *cache, const struct dry_page *sl
 	uint32_t index;
 
 	if (slab->kind != DRY_PAGE_SLAB) {
-		dry_fatal(DRY_FATAL_INVALID_POINTER, object, cache->name, "its slab is gone: freed twice");
+		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, cache->name, "its slab is gone, freed twice");
 		return UINT32_MAX;
 	}
 	if (slab->slab.cache != cache) {

@@ -56,9 +56,10 @@ static void array_init(struct dry_heap *heap, uint32_t slot, uint32_t at, uint32
 	__atomic_store_n(&array->limit, (uint16_t)limit, __ATOMIC_RELEASE);
 }
 
+/* An entry more than the limit: see dry_percpu_push_batch_packed(). */
 static uint32_t units_of(uint32_t limit)
 {
-	return (uint32_t)((sizeof(struct dry_array) + limit * sizeof(void *) + DRY_AREA_UNIT - 1) / DRY_AREA_UNIT);
+	return (uint32_t)((sizeof(struct dry_array) + (limit + 1) * sizeof(void *) + DRY_AREA_UNIT - 1) / DRY_AREA_UNIT);
 }
 
 static bool unit_used(const struct dry_heap *heap, uint32_t unit)

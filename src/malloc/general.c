@@ -15,6 +15,7 @@ _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every
 #define SIZE_LIMIT  ((size_t)PTRDIFF_MAX)
 #define NATURAL_MAX 4096u             /* classes are aligned to their lowest bit, up to a page */
 
+size_t dry_class_limit;
 uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
 
 static void publish(unsigned class, const struct dry_cache *cache)
@@ -23,6 +24,8 @@ static void publish(unsigned class, const struct dry_cache *cache)
 
 	for (size_t i = from; i <= to; i++)
 		__atomic_store_n(&dry_class_at[i], (uint16_t)cache->alloc_at, __ATOMIC_RELEASE);
+	/* release: who sees the limit sees the port ready */
+	__atomic_store_n(&dry_class_limit, DRY_CLASS_MAX + 1, __ATOMIC_RELEASE);
 }
 
 static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned class)
@@ -140,7 +143,7 @@ static DRY_SLOW void report_foreign(struct dry_heap *heap, void *object)
 	if (extent != NULL)
 		dry_fatal(DRY_FATAL_INTERIOR, object, NULL, "big block");
 	else if (dry_extent_was_freed(&heap->extents, object))
-		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, NULL, "big block");
+		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, NULL, "big block, freed twice");
 	else
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "never given out");
 }

@@ -29,6 +29,7 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size);
  * 16. 0 (the stopped array) while the class has no cache: that leads to the slow path,
  * and there to the cache. Written once per class.
  */
-extern uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
+extern DRY_HIDDEN size_t dry_class_limit; /* DRY_CLASS_MAX + 1 from the first cache on; 0 before */
+extern DRY_HIDDEN uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
 
 #endif

@@ -44,11 +44,10 @@ static DRY_SLOW void free_slow(void *object)
 
 DRY_FAST void *fast_malloc(size_t size)
 {
-	if (DRY_LIKELY(size <= DRY_CLASS_MAX)) {
-		size_t at = dry_class_at[(size + 15) / 16];
-		void *object;
-		/* 0: no cache yet, perhaps no heap, and then no sequence may be entered */
-		if (DRY_LIKELY(at != 0) && DRY_LIKELY((object = dry_percpu_pop_packed(HEAP->slots, at)) != NULL))
+	/* The limit is 0 before there is a heap: then no sequence may be entered. */
+	if (DRY_LIKELY(size < dry_class_limit)) {
+		void *object = dry_percpu_pop_packed(DRY_SLOTS(HEAP), dry_class_at[(size + 15) / 16]);
+		if (DRY_LIKELY(object != NULL))
 			return object;
 	}
 	return malloc_slow(size);
@@ -59,7 +58,7 @@ DRY_FAST void fast_free(void *object)
 	size_t granule = ((uintptr_t)object - HEAP->arena.base) >> DRY_GRANULE_SHIFT;
 
 	if (DRY_LIKELY(granule < HEAP->arena.granules) &&
-	    DRY_LIKELY(dry_percpu_push(HEAP->slots, HEAP->arena.map[granule], object)))
+	    DRY_LIKELY(dry_percpu_push(DRY_SLOTS(HEAP), HEAP->arena.map[granule], object)))
 		return;
 	free_slow(object);
 }

@@ -30,11 +30,12 @@ struct dry_percpu_array {
 	void *entry[];
 };
 
-static inline struct dry_percpu_array *dry_percpu_enter(char *const *slots, size_t at)
+static inline struct dry_percpu_array *dry_percpu_enter(const void *base, size_t disp, size_t at)
 {
 	atomic_store_explicit(&dry_slot_tls.inside, 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst);
 	/* relaxed: the fence above orders it; see dry_slots_stop() */
+	char *const *slots = (char *const *)(const void *)((const char *)base + disp);
 	char *area = __atomic_load_n(&slots[dry_slot_tls.id], __ATOMIC_RELAXED);
 	return (struct dry_percpu_array *)(void *)(area + at * 8);
 }
@@ -44,9 +45,9 @@ static inline void dry_percpu_leave(void)
 	atomic_store_explicit(&dry_slot_tls.inside, 0, memory_order_release);
 }
 
-static inline void *dry_percpu_pop(char *const *slots, size_t at)
+static inline void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 {
-	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
+	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
 	size_t n = array->word & 0xffff;
 
 	if (n == 0) {
@@ -61,9 +62,9 @@ static inline void *dry_percpu_pop(char *const *slots, size_t at)
 	return object;
 }
 
-static inline bool dry_percpu_push(char *const *slots, size_t at, void *object)
+static inline bool dry_percpu_push(const void *base, size_t disp, size_t at, void *object)
 {
-	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
+	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
 	size_t n = array->word & 0xffff;
 	bool room = n < array->limit;
 
@@ -75,9 +76,9 @@ static inline bool dry_percpu_push(char *const *slots, size_t at, void *object)
 	return room;
 }
 
-static inline size_t dry_percpu_pop_batch(char *const *slots, size_t at, void **objects, size_t max)
+static inline size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max)
 {
-	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
+	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
 	size_t n = array->word & 0xffff, count = n < max ? n : max;
 
 	for (size_t i = 0; i < count; i++)
@@ -88,9 +89,9 @@ static inline size_t dry_percpu_pop_batch(char *const *slots, size_t at, void **
 	return count;
 }
 
-static inline size_t dry_percpu_push_batch(char *const *slots, size_t at, void *const *objects, size_t max)
+static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
 {
-	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
+	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
 	size_t n = array->word & 0xffff, room = array->limit > n ? array->limit - n : 0;
 	size_t count = room < max ? room : max;
 
@@ -103,9 +104,9 @@ static inline size_t dry_percpu_push_batch(char *const *slots, size_t at, void *
 }
 
 /* The packed stack: see arch/x86_64/percpu.h. */
-static inline void *dry_percpu_pop_packed(char *const *slots, size_t at)
+static inline void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
 {
-	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
+	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
 	uint64_t word = array->word;
 
 	if ((word & 0xffff) != 0)
@@ -114,10 +115,10 @@ static inline void *dry_percpu_pop_packed(char *const *slots, size_t at)
 	return (void *)(uintptr_t)((int64_t)word >> 16);
 }
 
-static inline size_t dry_percpu_push_batch_packed(char *const *slots, size_t at, void *const *objects,
+static inline size_t dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects,
 						  size_t max)
 {
-	struct dry_percpu_array *array = dry_percpu_enter(slots, at);
+	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
 	size_t n = array->word & 0xffff, room = array->limit > n ? array->limit - n : 0;
 	size_t count = room < max ? room : max;
 	uint64_t word = array->word;

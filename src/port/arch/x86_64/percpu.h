@@ -25,9 +25,9 @@
  * area: a thread without a slot takes the slow path. No sequence may be entered
  * before dry_port_init() has set the offsets; there is no heap before it.
  *
- * Operands: `slots` is the heap's table of slot areas. Its entry is read inside the
- * sequence, because replacing all entries, then fencing, is how a heap is stopped. `at`
- * is the place of the array in its slot, in units of 8 bytes.
+ * Operands: `base` + `disp` (a constant) is the heap's table of slot areas. Its entry is
+ * read inside the sequence, because replacing all entries, then fencing, is how a heap is
+ * stopped. `at` is the place of the array in its slot, in units of 8 bytes.
  */
 #ifndef DRY_PORT_PERCPU_H
 #define DRY_PORT_PERCPU_H
@@ -69,15 +69,21 @@ extern ptrdiff_t dry_slot_id __attribute__((visibility("hidden")));
 	"mov %[a], %%fs:8(%[t])\n"                                           \
 	"91: mov dry_slot_id(%%rip), %[a]\n"                                 \
 	"mov %%fs:(%[a]), %k[a]\n"                                           \
-	"mov (%[slots],%[a],8), %[a]\n"                                      \
+	"mov %c[disp](%[base],%[a],8), %[a]\n"                               \
 	"lea (%[a],%[at],8), %[a]\n"
 
 #define DRY_SEQ_END                                                          \
 	"92: movq $0, %%fs:8(%[t])\n"
 /* clang-format on */
 
+/* A sequence that ended early is over, too: a fence must not wait for it. */
+static inline __attribute__((always_inline)) void dry_percpu_leave(void)
+{
+	__asm__ volatile("movq $0, %%fs:8(%0)" : : "r"(dry_slot_cs) : "memory");
+}
+
 /* Take the newest object; NULL if the array is empty or stopped. */
-static inline __attribute__((always_inline)) void *dry_percpu_pop(char *const *slots, size_t at)
+static inline __attribute__((always_inline)) void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 {
 	size_t a, n, t;
 	void *object;
@@ -87,20 +93,21 @@ static inline __attribute__((always_inline)) void *dry_percpu_pop(char *const *s
 					    "jz %l[empty]\n"
 					    "mov 8(%[a],%[n],8), %[object]\n"
 					    "addq $0xffff, (%[a])\n" DRY_SEQ_END
-			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&r"(object)
-			      : [slots] "r"(slots), [at] "r"(at)
+			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&a"(object)
+			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at)
 			      : "memory", "cc"
 			      : empty);
 	if (object == NULL)
 		__builtin_unreachable(); /* no NULL was ever pushed: spares the caller's test */
 	return object;
 empty:
+	dry_percpu_leave();
 	return NULL;
 }
 
 /* Add an object; false if the array is full or stopped. */
-static inline __attribute__((always_inline)) _Bool dry_percpu_push(char *const *slots, size_t at,
-								   void *object)
+static inline __attribute__((always_inline)) _Bool dry_percpu_push(const void *base, size_t disp,
+								   size_t at, void *object)
 {
 	size_t a, n, t;
 
@@ -110,11 +117,12 @@ static inline __attribute__((always_inline)) _Bool dry_percpu_push(char *const *
 					    "mov %[object], 16(%[a],%[n],8)\n"
 					    "incq (%[a])\n" DRY_SEQ_END
 			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t)
-			      : [slots] "r"(slots), [at] "r"(at), [object] "r"(object)
+			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at), [object] "r"(object)
 			      : "memory", "cc"
 			      : full);
 	return 1;
 full:
+	dry_percpu_leave();
 	return 0;
 }
 
@@ -122,7 +130,7 @@ full:
  * Take the newest min(avail, max) objects, oldest first into objects[]. Their
  * number. Not counted as pops.
  */
-static inline size_t dry_percpu_pop_batch(char *const *slots, size_t at, void **objects, size_t max)
+static inline __attribute__((always_inline)) size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max)
 {
 	size_t a, n, t, count;
 	void *from, *to;
@@ -140,13 +148,13 @@ static inline size_t dry_percpu_pop_batch(char *const *slots, size_t at, void **
 				       "jz 92f\n" /* the stopped area is never written */
 				       "sub %[count], (%[a])\n" DRY_SEQ_END
 			 : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [count] "=&r"(count), "=&S"(from), "=&D"(to)
-			 : [slots] "r"(slots), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
+			 : [base] "r"(base), [disp] "i"(disp), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
 			 : "memory", "cc", "rcx");
 	return count;
 }
 
 /* Add objects[0 .. returned) on top; as many as there is room for. */
-static inline size_t dry_percpu_push_batch(char *const *slots, size_t at, void *const *objects, size_t max)
+static inline __attribute__((always_inline)) size_t dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
 {
 	size_t a, n, t, count;
 	const void *from;
@@ -167,7 +175,7 @@ static inline size_t dry_percpu_push_batch(char *const *slots, size_t at, void *
 				       "jz 92f\n" /* the stopped area is never written */
 				       "add %[count], (%[a])\n" DRY_SEQ_END
 			 : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [count] "=&r"(count), "=&S"(from), "=&D"(to)
-			 : [slots] "r"(slots), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
+			 : [base] "r"(base), [disp] "i"(disp), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
 			 : "memory", "cc", "rcx");
 	return count;
 }
@@ -178,7 +186,7 @@ static inline size_t dry_percpu_push_batch(char *const *slots, size_t at, void *
  * the word as it was when avail was k. So a pop knows the object after one load, and what
  * depends on it (the page map, in free) starts a load earlier.
  */
-static inline __attribute__((always_inline)) void *dry_percpu_pop_packed(char *const *slots, size_t at)
+static inline __attribute__((always_inline)) void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
 {
 	size_t a, n, t;
 	void *object;
@@ -189,22 +197,25 @@ static inline __attribute__((always_inline)) void *dry_percpu_pop_packed(char *c
 					    "jz %l[empty]\n"
 					    "mov 8(%[a],%[n],8), %[n]\n"
 					    "mov %[n], (%[a])\n" DRY_SEQ_END "sar $16, %[object]\n"
-			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&r"(object)
-			      : [slots] "r"(slots), [at] "r"(at)
+			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&a"(object)
+			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at)
 			      : "memory", "cc"
 			      : empty);
 	if (object == NULL)
 		__builtin_unreachable();
 	return object;
 empty:
+	dry_percpu_leave();
 	return NULL;
 }
 
-static inline size_t dry_percpu_push_batch_packed(char *const *slots, size_t at, void *const *objects,
-						  size_t max)
+/* Two objects at a time; writes up to one entry above the last one, which the array has room for. */
+static inline __attribute__((always_inline)) size_t
+dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
 {
 	size_t a, n, t, count, word;
 	const void *from;
+	void *to;
 
 	__asm__ volatile(DRY_SEQ_BEGIN "mov (%[a]), %[word]\n"
 				       "movzwl %w[word], %k[n]\n"
@@ -216,22 +227,39 @@ static inline size_t dry_percpu_push_batch_packed(char *const *slots, size_t at,
 				       "cmova %[max], %[count]\n"
 				       "test %[count], %[count]\n"
 				       "jz 92f\n"
-				       "add %[n], %[count]\n" /* avail afterwards */
+				       "mov %[word], 16(%[a],%[n],8)\n"
+				       "lea 24(%[a],%[n],8), %[to]\n" /* entry[n + 1] */
 				       "mov %[objects], %[from]\n"
-				       "96: mov %[word], 16(%[a],%[n],8)\n"
-				       "mov (%[from]), %[word]\n"
-				       "add $8, %[from]\n"
-				       "inc %[n]\n"
+				       "lea 1(%[n]), %[word]\n"
+				       "movq %[word], %%xmm1\n"
+				       "inc %[word]\n"
+				       "movq %[word], %%xmm2\n"
+				       "punpcklqdq %%xmm2, %%xmm1\n" /* n + 1, n + 2 */
+				       "mov $2, %k[word]\n"
+				       "movq %[word], %%xmm2\n"
+				       "punpcklqdq %%xmm2, %%xmm2\n"
+				       "mov %[count], %%rcx\n"
+				       "shr %%rcx\n" /* pairs among the first count - 1 objects, rounded up */
+				       "jz 97f\n"
+				       "96: movdqu (%[from]), %%xmm0\n"
+				       "psllq $16, %%xmm0\n"
+				       "por %%xmm1, %%xmm0\n"
+				       "movdqu %%xmm0, (%[to])\n"
+				       "paddq %%xmm2, %%xmm1\n"
+				       "add $16, %[from]\n"
+				       "add $16, %[to]\n"
+				       "dec %%rcx\n"
+				       "jnz 96b\n"
+				       "97: mov -8(%[objects],%[count],8), %[word]\n"
 				       "shl $16, %[word]\n"
+				       "add %[count], %[n]\n"
 				       "or %[n], %[word]\n"
-				       "cmp %[count], %[n]\n"
-				       "jne 96b\n"
-				       "mov %[word], (%[a])\n" DRY_SEQ_END "sub %[objects], %[from]\n"
+				       "mov %[word], (%[a])\n" DRY_SEQ_END
 			 : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [count] "=&r"(count), [word] "=&r"(word),
-			   [from] "=&r"(from)
-			 : [slots] "r"(slots), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
-			 : "memory", "cc", "rcx");
-	return count == 0 ? 0 : (size_t)from / sizeof(void *);
+			   [from] "=&r"(from), [to] "=&r"(to)
+			 : [base] "r"(base), [disp] "i"(disp), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
+			 : "memory", "cc", "rcx", "xmm0", "xmm1", "xmm2");
+	return count;
 }
 
 /* The slot that the caller runs on; a hint, it may change at once. */
