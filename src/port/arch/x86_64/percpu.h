@@ -130,7 +130,8 @@ full:
  * Take the newest min(avail, max) objects, oldest first into objects[]. Their
  * number. Not counted as pops.
  */
-static inline __attribute__((always_inline)) size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max)
+static inline __attribute__((always_inline)) size_t
+dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max)
 {
 	size_t a, n, t, count;
 	void *from, *to;
@@ -154,7 +155,8 @@ static inline __attribute__((always_inline)) size_t dry_percpu_pop_batch(const v
 }
 
 /* Add objects[0 .. returned) on top; as many as there is room for. */
-static inline __attribute__((always_inline)) size_t dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
+static inline __attribute__((always_inline)) size_t
+dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
 {
 	size_t a, n, t, count;
 	const void *from;
