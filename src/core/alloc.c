@@ -211,7 +211,7 @@ DRY_EXPORT void *dry_cache_zalloc(dry_cache *cache)
 		return NULL;
 	}
 	object = dry_fast_alloc(cache);
-	return object != NULL ? memset(object, 0, cache->root->object_size) : NULL;
+	return object != NULL ? memset(object, 0, cache->object_size) : NULL;
 }
 
 DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **objects)

@@ -133,7 +133,8 @@ struct dry_cache *dry_freelist_cache(struct dry_heap *heap, size_t size)
 		name[i] = (char)('0' + digits % 10);
 	dry_lock_acquire(&heap->lock);
 	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next)
-		if (memcmp(cache->name, name, sizeof(name)) == 0)
+		if (memcmp(cache->name, name, sizeof(name)) == 0 && cache->root == cache && cache->object_size == size &&
+		    cache->flags == (DRY_CACHE_NO_MERGE | DRY_CACHE_BITMAP) && cache->ctor == NULL)
 			found = cache;
 	dry_lock_release(&heap->lock);
 	if (found != NULL)
@@ -232,12 +233,24 @@ static int destroy_alias(struct dry_cache *alias)
 	*link = alias->alias;
 	list_remove_locked(heap, alias);
 	last = root->orphan && root->alias == NULL;
+	if (last)
+		root->orphan = root->mergeable = false;
 	dry_lock_release(&heap->lock);
+	if (last) {
+		int rc = dry_cache_destroy(root);
+		if (rc != 0) {
+			/* Objects are out: it stays what it was. */
+			dry_lock_acquire(&heap->lock);
+			root->orphan = true;
+			alias->alias = root->alias;
+			root->alias = alias;
+			list_append_locked(heap, alias);
+			dry_lock_release(&heap->lock);
+			return rc;
+		}
+	}
 	forget(alias);
-	if (!last)
-		return 0;
-	root->orphan = false;
-	return dry_cache_destroy(root);
+	return 0;
 }
 
 /*

@@ -287,8 +287,8 @@ static void put_alien(struct dry_cache *cache, unsigned home, unsigned owner, vo
 	struct dry_node *node = &cache->node[home];
 	struct dry_depot *alien = __atomic_load_n(&node->alien, __ATOMIC_ACQUIRE);
 
-	if (alien == NULL) {
-		dry_lock_acquire(&cache->heap->lock);
+	/* Only tried: housekeeping, which frees index arrays of slabs, holds it already. */
+	if (alien == NULL && dry_lock_try(&cache->heap->lock)) {
 		aliens_open_locked(cache, node);
 		dry_lock_release(&cache->heap->lock);
 		alien = node->alien;
@@ -405,6 +405,8 @@ int dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count)
 {
 	struct dry_node *node = &cache->node[home];
 
+	if (count > (cache->heap->arena.granules << DRY_GRANULE_SHIFT) / cache->size)
+		return -1;
 	/* Reserved first, so that a concurrent shrink leaves what is already free. */
 	atomic_fetch_add_explicit(&node->reserved, count, memory_order_relaxed);
 	while (atomic_load_explicit(&node->free_objects, memory_order_relaxed) <

@@ -177,7 +177,8 @@ struct drain {
 	struct dry_heap *heap;
 	struct dry_cache *only; /* NULL: all */
 	bool untouched_only;
-	bool dry_run;           /* look, and mark as seen, but leave */
+	bool mark;              /* this pass is the last: touched arrays count as seen */
+	bool dry_run;           /* look, but leave */
 	bool found;
 };
 
@@ -189,7 +190,7 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 	bool touched = array->seen != (uint32_t)array->word;
 
 	if (drain->untouched_only && touched) {
-		if (drain->dry_run)
+		if (drain->mark)
 			array->seen = (uint32_t)array->word;
 		return;
 	}
@@ -227,7 +228,7 @@ static void drain_slots(struct drain *drain)
 
 bool dry_arrays_drain_locked(struct dry_heap *heap, struct dry_cache *cache, bool untouched_only)
 {
-	struct drain drain = { heap, cache, untouched_only, true, false };
+	struct drain drain = { heap, cache, untouched_only, false, true, false };
 	bool quiet = true;
 
 	dry_lock_acquire(&heap->lock); /* keeps the list of caches and the slots as they are */
@@ -236,8 +237,12 @@ bool dry_arrays_drain_locked(struct dry_heap *heap, struct dry_cache *cache, boo
 		quiet = dry_slots_stop_locked(heap);
 	if (drain.found && quiet) {
 		drain.dry_run = false;
+		drain.mark = true;
 		drain_slots(&drain);
 		dry_slots_start_locked(heap);
+	} else if (untouched_only) {
+		drain.mark = true;
+		drain_slots(&drain);
 	}
 	dry_lock_release(&heap->lock);
 	return quiet;

@@ -4,7 +4,8 @@
 #include "malloc/options.h"
 
 #define START_BYTES ((size_t)16 << 20)
-#define IDLE_TICKS  12 /* rounds without work before the thread ends */
+#define IDLE_TICKS  12 /* rounds of a small heap before the thread ends */
+#define LONG_SLEEP  1000 /* ms between rounds when the last ones had nothing to return */
 
 static _Atomic int running; /* 0: OFF, 1: RUNNING */
 
@@ -13,15 +14,22 @@ static size_t idle_bytes(const struct dry_heap *heap)
 	return (heap->arena.free_dirty << heap->arena.page_shift) + heap->extents.cached_bytes;
 }
 
+static size_t held_bytes(const struct dry_heap *heap)
+{
+	return idle_bytes(heap) + (heap->arena.used << heap->arena.page_shift) + heap->extents.live_bytes;
+}
+
 static void run(void)
 {
 	struct dry_heap *heap = &dry_main_heap;
-	unsigned idle = 0;
+	unsigned small = 0, idle = 0;
 
-	while (idle < IDLE_TICKS) {
-		dry_port_sleep_ms(dry_option_decay_ms / 2);
+	while (small < IDLE_TICKS) {
+		unsigned sleep = dry_option_decay_ms / 2;
+		dry_port_sleep_ms(idle > 4 && sleep < LONG_SLEEP ? LONG_SLEEP : sleep);
 		dry_heap_reap(heap);
 		idle = idle_bytes(heap) == 0 ? idle + 1 : 0;
+		small = held_bytes(heap) < START_BYTES && idle != 0 ? small + 1 : 0;
 	}
 	/* release: a later starter sees what this thread did */
 	atomic_store_explicit(&running, 0, memory_order_release);
@@ -45,7 +53,7 @@ static DRY_SLOW void start(void)
 void dry_background_poke(void)
 {
 	/* relaxed and unlocked: a hint */
-	if (DRY_UNLIKELY(idle_bytes(&dry_main_heap) >= START_BYTES) &&
+	if (DRY_UNLIKELY(held_bytes(&dry_main_heap) >= START_BYTES) &&
 	    atomic_load_explicit(&running, memory_order_relaxed) == 0)
 		start();
 }

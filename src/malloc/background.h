@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Memory goes back while the program is idle: a helper thread reaps the default
- * heap. It starts when much is free (START_BYTES) and ends when nothing is left to
- * do, so small programs never have it.
+ * heap. It starts when the heap has grown (START_BYTES) and ends when it has been
+ * small for a while, so small programs never have it.
+ *
+ * It is started by allocations only: libc frees memory under locks that pthread_create() takes, but does
+ * not allocate under them.
  *
  * States: OFF -> RUNNING (poke) -> OFF (thread ends; fork child). One atomic.
  */
@@ -11,7 +14,7 @@
 
 #include "core/heap.h"
 
-/* After a slow free: start the thread if there is much to return. Cheap. */
+/* After a slow allocation: start the thread if the heap is big. Cheap. */
 void dry_background_poke(void);
 
 /* In the child of a fork the thread is gone. */

@@ -23,6 +23,7 @@ static DRY_SLOW void *malloc_slow(size_t size)
 
 	if (DRY_LIKELY(size <= DRY_CLASS_MAX))
 		cache = atomic_load_explicit(&HEAP->general[dry_class_of(size | (size == 0))], memory_order_acquire);
+	dry_background_poke();
 	if (DRY_LIKELY(cache != NULL))
 		return dry_alloc_slow(cache);
 	object = heap != NULL ? dry_general_alloc(heap, size, 1, false) : NULL;
@@ -38,7 +39,6 @@ static DRY_SLOW void free_slow(void *object)
 	if (object == NULL)
 		return;
 	dry_general_free(HEAP, object);
-	dry_background_poke();
 	errno = saved;
 }
 
@@ -80,6 +80,7 @@ static void *zalloc(size_t size)
 		return object != NULL ? memset(object, 0, size) : NULL;
 	}
 	struct dry_heap *heap = dry_heap_get(NULL);
+	dry_background_poke();
 	void *object = heap != NULL ? dry_general_alloc(heap, size, 1, true) : NULL;
 	if (object == NULL)
 		errno = ENOMEM;

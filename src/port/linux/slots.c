@@ -72,10 +72,8 @@ static unsigned possible_cpus(void)
 		if (value > last)
 			last = value;
 	}
-	if (n <= 0) {
-		long configured = sysconf(_SC_NPROCESSORS_CONF);
-		last = configured > 0 ? (unsigned)configured - 1 : 0;
-	}
+	if (n <= 0 || (size_t)n == sizeof(text))
+		last = MAX_CPUS - 1; /* not known: then as many as there is room for */
 	dry_port_set_errno(saved);
 	return last + 1;
 }
@@ -86,6 +84,8 @@ static bool rseq_usable(void)
 		return false;
 	struct rseq *area = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
 	if ((int32_t)area->cpu_id < 0)
+		return false;
+	if (possible_cpus() > MAX_CPUS)
 		return false;
 	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) == 0;
 }
@@ -99,8 +99,6 @@ void dry_port_init(void)
 
 		use_rseq = true;
 		slot_count = possible_cpus();
-		if (slot_count > MAX_CPUS)
-			slot_count = MAX_CPUS;
 		dry_slot_id = __rseq_offset + (cid ? MM_CID_OFFSET : (ptrdiff_t)offsetof(struct rseq, cpu_id));
 		dry_slot_cs = __rseq_offset;
 		return;

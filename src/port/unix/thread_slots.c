@@ -25,13 +25,13 @@ static void detach(void *value)
 	struct dry_slot_tls *tls = &dry_slot_tls;
 	uint32_t id = tls->id;
 
-	if (id == 0)
-		return;
 	tls->id = 0;
 	if ((uintptr_t)value >= 2)
 		tls->state = EXITED;
 	else
 		pthread_setspecific(key, (void *)((uintptr_t)value + 1));
+	if (id == 0)
+		return;
 	dry_lock_acquire(&lock);
 	owner[id] = NULL;
 	dry_lock_release(&lock);
