@@ -140,25 +140,49 @@ static unsigned depot_take(struct dry_depot *depot, void **objects, unsigned max
 	dry_lock_acquire(&depot->lock);
 	uint32_t avail = atomic_load_explicit(&depot->avail, memory_order_relaxed);
 	unsigned count = avail < max ? avail : max;
-	memcpy(objects, depot->entry + avail - count, count * sizeof(void *));
-	atomic_store_explicit(&depot->avail, avail - count, memory_order_relaxed);
-	depot->moves++;
+	if (count != 0) {
+		memcpy(objects, depot->entry + avail - count, count * sizeof(void *));
+		atomic_store_explicit(&depot->avail, avail - count, memory_order_relaxed);
+		depot->moves++;
+	}
 	dry_lock_release(&depot->lock);
 	return count;
 }
 
 /* All of a depot into the slabs, in pieces. */
-static void depot_drain(struct dry_cache *cache, struct dry_depot *depot, bool all)
+static void depot_drain(struct dry_cache *cache, struct dry_depot *depot)
 {
 	void *piece[128];
 	unsigned count;
 
-	if (!all && depot->seen != depot->moves) {
-		depot->seen = depot->moves;
-		return;
-	}
 	while ((count = depot_take(depot, piece, 128)) != 0)
 		dry_node_put_slabs(cache, piece, count);
+}
+
+/* Give an empty depot's memory back: a page of it would keep a whole chunk in use. */
+static void depot_close(struct dry_cache *cache, struct dry_depot *depot)
+{
+	struct dry_arena *arena = &cache->heap->arena;
+	void **entry = NULL;
+
+	dry_lock_acquire(&depot->lock);
+	if (atomic_load_explicit(&depot->avail, memory_order_relaxed) == 0) {
+		entry = depot->entry;
+		depot->entry = NULL;
+		depot->limit = 0;
+	}
+	dry_lock_release(&depot->lock);
+	if (entry != NULL)
+		dry_arena_free(arena, dry_arena_run_of(arena, entry));
+}
+
+/* Housekeeping: empty and close a depot that was not used since the last call, or (all) in any case. */
+static void depot_reap(struct dry_cache *cache, struct dry_depot *depot, bool all)
+{
+	if (all || depot->seen == depot->moves) {
+		depot_drain(cache, depot);
+		depot_close(cache, depot);
+	}
 	depot->seen = depot->moves;
 }
 
@@ -167,9 +191,9 @@ void dry_node_drain_depots(struct dry_cache *cache, bool all)
 	uint32_t nodes = cache->heap->nodes;
 
 	for (uint32_t n = 0; n < nodes; n++) {
-		depot_drain(cache, &cache->node[n].shared, all);
+		depot_reap(cache, &cache->node[n].shared, all);
 		for (uint32_t other = 0; cache->node[n].alien != NULL && other < nodes; other++)
-			depot_drain(cache, &cache->node[n].alien[other], all);
+			depot_reap(cache, &cache->node[n].alien[other], all);
 	}
 }
 
@@ -296,7 +320,7 @@ static void put_alien(struct dry_cache *cache, unsigned home, unsigned owner, vo
 	if (alien != NULL && depot_put(cache, &alien[owner], &object, 1))
 		return;
 	if (alien != NULL)
-		depot_drain(cache, &alien[owner], true);
+		depot_drain(cache, &alien[owner]);
 	dry_node_put_slabs(cache, &object, 1);
 }
 

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <regex.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
