@@ -10,6 +10,8 @@ enum dry_rank {
 	DRY_RANK_HEAPS = 1, /* the list of heaps */
 	DRY_RANK_REAP,      /* one reap, drain or destroy of a heap at a time */
 	DRY_RANK_CACHES,    /* a heap's list of caches, its slots */
+	DRY_RANK_MAIN_REAP, /* the default heap's: a grace-period provider called under another heap's lock may */
+	DRY_RANK_MAIN_CACHES, /* use malloc */
 	DRY_RANK_ALIEN,     /* one alien array */
 	DRY_RANK_SHARED,    /* one shared array */
 	DRY_RANK_NODE,      /* slab lists of one cache on one node */

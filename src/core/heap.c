@@ -65,8 +65,8 @@ static int init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 		if (heap->area_size > DRY_AREA_MAX)
 			heap->area_size = DRY_AREA_MAX;
 	}
-	dry_lock_init(&heap->lock, DRY_RANK_CACHES);
-	dry_lock_init(&heap->reap_lock, DRY_RANK_REAP);
+	dry_lock_init(&heap->lock, heap->is_default ? DRY_RANK_MAIN_CACHES : DRY_RANK_CACHES);
+	dry_lock_init(&heap->reap_lock, heap->is_default ? DRY_RANK_MAIN_REAP : DRY_RANK_REAP);
 	heap->caches_end = &heap->caches;
 	dry_extents_init(&heap->extents, EXTENT_CAP);
 	if (dry_slots_init(heap) != 0)
