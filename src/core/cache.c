@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/fatal.h"
+#include "base/fmt.h"
 #include "core/node.h"
 #include "core/slab.h"
 
@@ -33,21 +34,12 @@ static bool valid(const struct dry_heap *heap, const struct dry_cache_attr *attr
 	return true;
 }
 
-static void copy_name(char *to, size_t size, const char *from)
-{
-	size_t i = 0;
-
-	for (; i + 1 < size && from[i] != '\0'; i++)
-		to[i] = from[i];
-	to[i] = '\0';
-}
-
 static void init_struct(struct dry_cache *cache, struct dry_heap *heap, const char *name)
 {
 	memset(cache, 0, sizeof(*cache));
 	cache->heap = heap;
 	cache->root = cache;
-	copy_name(cache->name, sizeof(cache->name), name);
+	dry_format(cache->name, sizeof(cache->name), "%s", name);
 	for (uint32_t n = 0; n < heap->nodes; n++)
 		dry_node_init(&cache->node[n]);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fmt.h"
 #include "core/cache.h"
 #include "core/node.h"
 
@@ -36,21 +37,12 @@ static int init_cache_cache(struct dry_heap *heap)
 	return dry_cache_init(&heap->cache_cache, heap, &attr, false);
 }
 
-static void copy_name(struct dry_heap *heap, const char *name)
-{
-	size_t i = 0;
-
-	for (; i + 1 < sizeof(heap->name) && name[i] != '\0'; i++)
-		heap->name[i] = name[i];
-	heap->name[i] = '\0';
-}
-
 /* Everything but the arena. */
 static int init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 {
 	size_t bytes = heap->arena.granules << DRY_GRANULE_SHIFT;
 
-	copy_name(heap, attr->name != NULL ? attr->name : "heap");
+	dry_format(heap->name, sizeof(heap->name), "%s", attr->name != NULL ? attr->name : "heap");
 	heap->grace = attr->grace;
 	heap->nodes = attr->nodes != 0 ? attr->nodes : dry_port_nodes();
 	heap->area_size = heap->is_default ? DRY_AREA_MAX : DRY_AREA_MAX / 4;

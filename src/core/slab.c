@@ -230,7 +230,7 @@ static void release(struct dry_cache *cache, struct dry_page *slab)
 
 static void release_after_grace(struct dry_grace_head *head)
 {
-	struct dry_page *slab = (struct dry_page *)((char *)head - offsetof(struct dry_page, slab.grace));
+	struct dry_page *slab = DRY_CONTAINER(head, struct dry_page, slab.grace);
 	struct dry_cache *cache = slab->slab.cache;
 
 	release(cache, slab);

@@ -98,7 +98,6 @@ DRY_EXPORT void *calloc(size_t count, size_t size)
 	return zalloc(bytes);
 }
 
-/* The class of a live general object, from its slab; the common case of realloc needs no more. */
 DRY_EXPORT void *realloc(void *object, size_t size)
 {
 	void *moved;

@@ -34,7 +34,7 @@ static inline struct dry_percpu_array *dry_percpu_enter(const void *base, size_t
 {
 	atomic_store_explicit(&dry_slot_tls.inside, 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst);
-	/* relaxed: the fence above orders it; see dry_slots_stop() */
+	/* relaxed: the fence above orders it; see dry_slots_stop_locked() */
 	char *const *slots = (char *const *)(const void *)((const char *)base + disp);
 	char *area = __atomic_load_n(&slots[dry_slot_tls.id], __ATOMIC_RELAXED);
 	return (struct dry_percpu_array *)(void *)(area + at * 8);
