@@ -9,20 +9,21 @@
 
 static void test_alloc_free(dry_heap *heap)
 {
-	enum { N = 3000, SIZE = 100 };
+	enum { SIZE = 100 };
+	const size_t n = test_fit(3000, SIZE);
 	dry_cache *cache = make_cache(heap, "alloc-free", SIZE, 0, DRY_CACHE_NO_MERGE);
-	void **objects = calloc(N, sizeof(*objects));
+	void **objects = calloc(n, sizeof(*objects));
 
 	CHECK(cache && objects);
-	for (int i = 0; i < N; i++) {
+	for (size_t i = 0; i < n; i++) {
 		objects[i] = dry_cache_alloc(cache);
 		CHECK(objects[i] && (uintptr_t)objects[i] % 8 == 0);
 		pattern_fill(objects[i], SIZE);
 		CHECK_EQ(stats_of(cache).active_objects, i + 1);
 	}
-	for (int i = 0; i < N; i++)
+	for (size_t i = 0; i < n; i++)
 		CHECK(pattern_holds(objects[i], SIZE));
-	for (int i = 0; i < N; i++) {
+	for (size_t i = 0; i < n; i++) {
 		errno = 1234;
 		dry_cache_free(cache, objects[i]);
 		CHECK_EQ(errno, 1234);
@@ -42,17 +43,18 @@ static void test_zalloc(dry_heap *heap)
 	enum { N = 500 };
 	void *objects[N];
 
-	for (size_t size = 1; size <= 5000; size = size * 3 / 2 + 1) {
+	for (size_t size = 1; size <= test_biggest(5000); size = size * 3 / 2 + 1) {
+		const int n = (int)test_fit(N, size);
 		dry_cache *cache = make_cache(heap, "zalloc", size, 0, DRY_CACHE_NO_MERGE);
 
 		CHECK(cache);
 		for (int round = 0; round < 2; round++) {
-			for (int i = 0; i < N; i++) {
+			for (int i = 0; i < n; i++) {
 				objects[i] = dry_cache_zalloc(cache);
 				CHECK(objects[i] && all_bytes(objects[i], size, 0));
 				memset(objects[i], 0xa5, size);
 			}
-			for (int i = 0; i < N; i++)
+			for (int i = 0; i < n; i++)
 				dry_cache_free(cache, objects[i]);
 		}
 		CHECK_EQ(dry_cache_destroy(cache), 0);
@@ -67,7 +69,7 @@ static void test_bulk(dry_heap *heap)
 
 	CHECK(cache);
 	for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
-		size_t n = counts[c];
+		size_t n = test_fit(counts[c], 72);
 
 		CHECK_EQ(dry_cache_alloc_bulk(cache, n, objects), n);
 		for (size_t i = 0; i < n; i++) {
@@ -93,6 +95,7 @@ static void test_bulk_fails_whole(void)
 	struct dry_heap_attr attr = { .name = "small", .limit = 2 << 20 };
 	dry_heap *heap = dry_heap_create(&attr);
 	dry_cache *cache = make_cache(heap, "bulk-fail", 256, 0, DRY_CACHE_NO_MERGE);
+	const size_t some = test_fit(1000, 256);
 	void **objects = calloc(N, sizeof(*objects));
 
 	CHECK(heap && cache && objects);
@@ -102,8 +105,8 @@ static void test_bulk_fails_whole(void)
 		CHECK_EQ(errno, ENOMEM);
 		CHECK_EQ(stats_of(cache).active_objects, 0);
 		CHECK_EQ(dry_heap_check(heap), 0);
-		CHECK_EQ(dry_cache_alloc_bulk(cache, 1000, objects), 1000);
-		dry_cache_free_bulk(cache, 1000, objects);
+		CHECK_EQ(dry_cache_alloc_bulk(cache, some, objects), some);
+		dry_cache_free_bulk(cache, some, objects);
 	}
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 	free(objects);
@@ -133,7 +136,7 @@ static void test_prefill(void)
 	static void *objects[1500];
 	struct dry_heap_attr attr = { .name = "prefill", .limit = 4 << 20 };
 
-	for (size_t n = 1; n <= 1500; n = n * 2 + 3) {
+	for (size_t n = 1; n <= test_fit(1500, 200); n = n * 2 + 3) {
 		dry_heap *heap = dry_heap_create(&attr);
 		dry_cache *cache = make_cache(heap, "prefilled", 200, 0, DRY_CACHE_NO_MERGE);
 		dry_cache *hog = make_cache(heap, "hog", 4096, 0, DRY_CACHE_NO_MERGE);
@@ -187,22 +190,22 @@ static void test_prefill_fails_whole(void)
 
 static void test_shrink(dry_heap *heap)
 {
-	enum { N = 2000 };
-	static void *objects[N];
+	static void *objects[2000];
+	const size_t n = test_fit(2000, 128);
 	dry_cache *cache = make_cache(heap, "shrink", 128, 0, DRY_CACHE_NO_MERGE);
 	struct dry_cache_stats before;
 	size_t freed;
 
 	CHECK(cache);
 	CHECK_EQ(dry_cache_shrink(cache), 0);
-	CHECK_EQ(dry_cache_alloc_bulk(cache, N, objects), N);
-	dry_cache_free_bulk(cache, N - 1, objects);
+	CHECK_EQ(dry_cache_alloc_bulk(cache, n, objects), n);
+	dry_cache_free_bulk(cache, n - 1, objects);
 	before = stats_of(cache);
 	freed = dry_cache_shrink(cache);
 	CHECK_EQ(freed, before.slabs - stats_of(cache).slabs);
 	CHECK_EQ(stats_of(cache).slabs, 1); /* the one with the last object */
 	CHECK_EQ(stats_of(cache).active_objects, 1);
-	dry_cache_free(cache, objects[N - 1]);
+	dry_cache_free(cache, objects[n - 1]);
 	CHECK_EQ(dry_cache_shrink(cache), 1);
 	CHECK_EQ(stats_of(cache).slabs, 0);
 	CHECK_EQ(stats_of(cache).objects, 0);
@@ -220,11 +223,12 @@ static void test_destroy_busy(dry_heap *heap)
 	struct capture capture;
 
 	for (int c = 0; c < 3; c++) {
+		const size_t n = test_fit(counts[c], 64);
 		dry_cache *cache = make_cache(heap, "busy-cache", 64, 0, DRY_CACHE_NO_MERGE);
 
 		CHECK(cache);
-		CHECK_EQ(dry_cache_alloc_bulk(cache, counts[c], objects), counts[c]);
-		for (size_t i = 0; i < counts[c]; i++)
+		CHECK_EQ(dry_cache_alloc_bulk(cache, n, objects), n);
+		for (size_t i = 0; i < n; i++)
 			pattern_fill(objects[i], 64);
 		capture_begin(&capture);
 		errno = 1234;
@@ -234,16 +238,16 @@ static void test_destroy_busy(dry_heap *heap)
 		CHECK_EQ(result, -EBUSY);
 		CHECK_EQ(error, 1234);
 		CHECK_EQ(count_lines(text), 1);
-		snprintf(number, sizeof(number), "%zu", counts[c]);
+		snprintf(number, sizeof(number), "%zu", n);
 		CHECK(strstr(text, "drystone: ") == text);
 		CHECK(strstr(text, "busy-cache") && strstr(text, number));
-		for (size_t i = 0; i < counts[c]; i++)
+		for (size_t i = 0; i < n; i++)
 			CHECK(pattern_holds(objects[i], 64));
 		void *more = dry_cache_alloc(cache);
 		CHECK(more);
 		dry_cache_free(cache, more);
 		CHECK_EQ(dry_cache_check(cache), 0);
-		dry_cache_free_bulk(cache, counts[c], objects);
+		dry_cache_free_bulk(cache, n, objects);
 		CHECK_EQ(dry_cache_destroy(cache), 0);
 	}
 }
@@ -315,7 +319,7 @@ int main(int argc, char **argv)
 	test_destroy_busy(heap);
 	test_names(heap);
 	test_for_each(heap);
-	for (size_t size = 1; size <= 40000; size = size * 2 + rng_below(&rng, size)) {
+	for (size_t size = 1; size <= test_biggest(40000); size = size * 2 + rng_below(&rng, size)) {
 		dry_cache *cache = make_cache(heap, "random", size, 0, DRY_CACHE_NO_MERGE);
 
 		CHECK(cache);

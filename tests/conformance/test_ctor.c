@@ -30,8 +30,8 @@ static dry_cache *make(dry_heap *heap, size_t size, unsigned flags)
 
 static void test_size(dry_heap *heap, size_t size, unsigned flags, struct rng *rng)
 {
-	enum { N = 700 };
-	void *things[N];
+	void *things[700];
+	const int n = (int)test_fit(700, size);
 	size_t freed = 0;
 	uint64_t serial = 1;
 	dry_cache *cache = make(heap, size, flags);
@@ -39,7 +39,7 @@ static void test_size(dry_heap *heap, size_t size, unsigned flags, struct rng *r
 	CHECK(cache);
 	constructed = 0;
 	for (int round = 0; round < 6; round++) {
-		for (int i = 0; i < N; i++) {
+		for (int i = 0; i < n; i++) {
 			struct thing *thing = things[i] = dry_cache_alloc(cache);
 
 			CHECK(thing && thing->magic == MAGIC);
@@ -48,18 +48,18 @@ static void test_size(dry_heap *heap, size_t size, unsigned flags, struct rng *r
 				CHECK_EQ(thing->state, 0);
 			pattern_fill((char *)thing + 16, size - 16);
 		}
-		for (int i = 0; i < N; i++) {
+		for (int i = 0; i < n; i++) {
 			struct thing *thing = things[i];
 
 			CHECK(pattern_holds((char *)thing + 16, size - 16));
 			CHECK_EQ(thing->magic, MAGIC);
 			thing->state = serial++;
 		}
-		rng_shuffle(rng, things, N);
+		rng_shuffle(rng, things, (size_t)n);
 		if (round & 1)
-			dry_cache_free_bulk(cache, N, things);
+			dry_cache_free_bulk(cache, (size_t)n, things);
 		else
-			for (int i = 0; i < N; i++)
+			for (int i = 0; i < n; i++)
 				dry_cache_free(cache, things[i]);
 		if (round == 3)
 			freed += dry_cache_shrink(cache);
@@ -75,19 +75,20 @@ static void test_size(dry_heap *heap, size_t size, unsigned flags, struct rng *r
 static void test_once(dry_heap *heap)
 {
 	static void *things[5000];
+	const int n = (int)test_fit(5000, 96);
 	dry_cache *cache = make(heap, 96, 0);
 
 	CHECK(cache);
 	constructed = 0;
-	for (int i = 0; i < 5000; i++)
+	for (int i = 0; i < n; i++)
 		CHECK(things[i] = dry_cache_alloc(cache));
 	CHECK_EQ(constructed, stats_of(cache).objects);
 	for (int i = 0; i < 100000; i++) { /* handing to and fro constructs nothing */
-		dry_cache_free(cache, things[i % 5000]);
-		CHECK(things[i % 5000] = dry_cache_alloc(cache));
+		dry_cache_free(cache, things[i % n]);
+		CHECK(things[i % n] = dry_cache_alloc(cache));
 	}
 	CHECK_EQ(constructed, stats_of(cache).objects);
-	dry_cache_free_bulk(cache, 5000, things);
+	dry_cache_free_bulk(cache, (size_t)n, things);
 	dry_cache_shrink(cache);
 	CHECK_EQ(stats_of(cache).slabs, 0);
 	constructed = 0;
@@ -105,7 +106,7 @@ int main(int argc, char **argv)
 	dry_cache *cache;
 
 	CHECK(heap);
-	for (size_t size = 16; size <= 9000; size += size / 4 + 8)
+	for (size_t size = 16; size <= test_biggest(9000); size += size / 4 + 8)
 		test_size(heap, size, 0, &rng);
 	test_once(heap);
 

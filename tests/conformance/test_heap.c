@@ -5,7 +5,7 @@
 
 #include "../support/exercise.h"
 
-#define ROOM ((size_t)8 << 20)
+#define ROOM test_min((size_t)8 << 20, TEST_POOL)
 
 static size_t address_space(void)
 {
@@ -100,7 +100,7 @@ static void test_memory(size_t size, size_t shift, struct rng *rng)
 
 static void test_limit(struct rng *rng)
 {
-	static const size_t limits[] = { 1 << 20, 3 << 20, ROOM };
+	const size_t limits[] = { ROOM / 8, ROOM / 8 * 3, ROOM };
 
 	for (int i = 0; i < 3; i++) {
 		struct dry_heap_attr attr = { .name = "limited", .limit = limits[i] };
@@ -109,7 +109,7 @@ static void test_limit(struct rng *rng)
 		CHECK(heap);
 		test_fill(heap, 32, rng, NULL, NULL);
 		test_fill(heap, 3000, rng, NULL, NULL);
-		test_fill(heap, 20000, rng, NULL, NULL);
+		test_fill(heap, test_biggest(20000), rng, NULL, NULL);
 		CHECK(heap_stats_of(heap).in_use + heap_stats_of(heap).extents <= limits[i]);
 		errno = 0; /* big blocks count, too */
 		CHECK(!dry_alloc(heap, limits[i] + 1));
@@ -128,7 +128,7 @@ static void exercise_heap(const struct dry_heap_attr *attr, struct rng *rng)
 	dry_heap *heap = dry_heap_create(attr);
 
 	CHECK(heap);
-	for (size_t size = 8; size < 70000; size = size * 3 + 8) {
+	for (size_t size = 8; size < test_biggest(70000); size = size * 3 + 8) {
 		dry_cache *cache = make_cache(heap, "exercised", size, 0, DRY_CACHE_NO_MERGE);
 		struct dry_cache_stats stats;
 
@@ -147,6 +147,7 @@ static void test_many(struct rng *rng)
 {
 	enum { HEAPS = 40, N = 300 };
 	static void *objects[HEAPS][N];
+	const int n = (int)test_fit(N, 40 + HEAPS * 8);
 	dry_heap *heaps[HEAPS];
 	dry_cache *caches[HEAPS];
 	int order[HEAPS];
@@ -158,7 +159,7 @@ static void test_many(struct rng *rng)
 		CHECK(caches[h] = make_cache(heaps[h], "many", 40 + (size_t)h * 8, 0, 0));
 		order[h] = h;
 	}
-	for (int i = 0; i < N; i++)
+	for (int i = 0; i < n; i++)
 		for (int h = 0; h < HEAPS; h++) {
 			CHECK(objects[h][i] = i % 2 ? dry_cache_alloc(caches[h]) : dry_alloc(heaps[h], 40));
 			pattern_fill(objects[h][i], 40);
@@ -167,7 +168,7 @@ static void test_many(struct rng *rng)
 		int pick = (int)rng_below(rng, (size_t)k), h = order[pick];
 
 		order[pick] = order[k - 1];
-		for (int i = 0; i < N; i++)
+		for (int i = 0; i < n; i++)
 			CHECK(pattern_holds(objects[h][i], 40));
 		CHECK_EQ(dry_heap_check(heaps[h]), 0);
 		CHECK_EQ(dry_heap_destroy(heaps[h]), 0); /* with everything still allocated */
@@ -202,19 +203,20 @@ int main(int argc, char **argv)
 
 	test_memory(ROOM, 0, &rng);
 	test_memory(ROOM, 4096 + 123, &rng);
-	test_memory(256 << 10, 0, &rng);
-	test_memory((1 << 20) + 4096, 0, &rng);
+	for (size_t size = 256 << 10; size < ROOM; size = size * 4 + 4096)
+		test_memory(size, 0, &rng);
 	test_limit(&rng);
 	for (int i = 0; i < 3; i++) {
 		for (unsigned nodes = 1; nodes <= 8; nodes += 3) {
 			struct dry_heap_attr attr = { .name = "pages", .page_size = pages[i], .nodes = nodes };
 
-			if (pages[i] >= (size_t)sysconf(_SC_PAGESIZE))
+			if (pages[i] >= (size_t)sysconf(_SC_PAGESIZE) && !test_in_pool())
 				exercise_heap(&attr, &rng);
 		}
 	}
 	test_many(&rng);
-	test_destroy_returns_all();
+	if (!test_in_pool())
+		test_destroy_returns_all();
 
 	CHECK(dry_heap_default());
 	CHECK_EQ(dry_heap_destroy(dry_heap_default()), -EINVAL);

@@ -7,24 +7,25 @@
 static void test_size(dry_heap *heap, size_t size, unsigned type, struct rng *rng)
 {
 	dry_cache *cache = make_cache(heap, "poisoned", size, 0, DRY_CACHE_POISON | type);
+	const int n = (int)test_fit(300, size);
 	void *objects[300];
 
 	if (!cache) { /* not every type can be had for every size */
 		CHECK(type && errno == EINVAL);
 		return;
 	}
-	CHECK_EQ(dry_cache_alloc_bulk(cache, 300, objects), 300);
-	for (int i = 0; i < 300; i++)
+	CHECK_EQ(dry_cache_alloc_bulk(cache, (size_t)n, objects), n);
+	for (int i = 0; i < n; i++)
 		memset(objects[i], 0x3c, size);
-	rng_shuffle(rng, objects, 300);
-	for (int i = 0; i < 300; i++)
+	rng_shuffle(rng, objects, (size_t)n);
+	for (int i = 0; i < n; i++)
 		dry_cache_free(cache, objects[i]);
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < n; i++) {
 		CHECK(objects[i] = dry_cache_alloc(cache));
 		if (size >= 16)
 			CHECK(!all_bytes(objects[i], size, 0x3c));
 	}
-	dry_cache_free_bulk(cache, 300, objects);
+	dry_cache_free_bulk(cache, (size_t)n, objects);
 	exercise_cache(heap, cache, test_scaled(6000), rng);
 	CHECK_EQ(dry_cache_destroy(cache), 0);
 }
@@ -37,7 +38,7 @@ int main(int argc, char **argv)
 	dry_heap *heap = dry_heap_create(NULL);
 
 	CHECK(heap);
-	for (size_t size = 1; size < 9000; size += size / 3 + 1)
+	for (size_t size = 1; size < test_biggest(9000); size += size / 3 + 1)
 		for (int t = 0; t < 7; t++)
 			test_size(heap, size, types[t], &rng);
 	CHECK_EQ(dry_heap_check(heap), 0);

@@ -98,13 +98,14 @@ int main(int argc, char **argv)
 	static void *objects[3000];
 	dry_heap *heap = dry_heap_create(NULL);
 	dry_cache *cache;
+	const size_t most = test_fit(3000, 88);
 	size_t lines;
 
 	test_seed(argc, argv);
 	CHECK(heap);
 	cache = make_cache(heap, "slabinfo-test-with-a-long-name", 88, 0, DRY_CACHE_NO_MERGE);
 	CHECK(cache);
-	for (size_t held = 0; held <= 3000; held += 500) {
+	for (size_t held = 0; held <= most; held += most / 6) {
 		struct wanted wanted;
 
 		CHECK_EQ(dry_cache_alloc_bulk(cache, held, objects), held);

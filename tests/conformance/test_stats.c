@@ -11,13 +11,14 @@ static void test_equations(dry_heap *heap, struct rng *rng)
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 
 	for (size_t size = 8; size <= 3000; size = size * 2 + 24) {
+		const size_t n = test_fit(N, size);
 		dry_cache *cache = make_cache(heap, "equations", size, 0, DRY_CACHE_NO_MERGE);
 		struct dry_cache_stats stats;
 		size_t held = 0;
 
 		CHECK(cache);
 		for (int step = 0; step < 400; step++) {
-			size_t want = rng_below(rng, N);
+			size_t want = rng_below(rng, n);
 
 			while (held < want)
 				CHECK(objects[held++] = dry_cache_alloc(cache));
@@ -73,6 +74,7 @@ static void test_tunables(dry_heap *heap)
 {
 	static const unsigned limits[] = { 1, 2, 7, 60, 500, 512 };
 	struct dry_cache_attr attr = { .name = "tuned", .size = 64, .flags = DRY_CACHE_NO_MERGE };
+	const int n = (int)test_fit(3000, 64);
 	void *objects[3000];
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
@@ -81,9 +83,9 @@ static void test_tunables(dry_heap *heap)
 		CHECK(cache);
 		CHECK_EQ(stats_of(cache).limit, limits[i]);
 		CHECK(stats_of(cache).batchcount >= 1 && stats_of(cache).batchcount <= limits[i]);
-		for (int k = 0; k < 3000; k++)
+		for (int k = 0; k < n; k++)
 			CHECK(objects[k] = dry_cache_alloc(cache));
-		for (int k = 0; k < 3000; k++)
+		for (int k = 0; k < n; k++)
 			dry_cache_free(cache, objects[k]);
 		CHECK_EQ(stats_of(cache).active_objects, 0);
 		CHECK_EQ(dry_cache_check(cache), 0);
@@ -97,25 +99,26 @@ static void test_heap_figures(void)
 	dry_heap *heap = dry_heap_create(&attr);
 	struct dry_heap_stats empty, full;
 	dry_cache *cache = make_cache(heap, "figures", 1000, 0, DRY_CACHE_NO_MERGE);
+	const size_t n = test_fit(1000, 1000), huge = test_biggest(64 << 20);
 	void *objects[1000], *big;
 
 	CHECK(heap && cache);
 	/* once before: what a first use takes for array caches stays */
-	CHECK_EQ(dry_cache_alloc_bulk(cache, 1000, objects), 1000);
-	dry_cache_free_bulk(cache, 1000, objects);
+	CHECK_EQ(dry_cache_alloc_bulk(cache, n, objects), n);
+	dry_cache_free_bulk(cache, n, objects);
 	dry_cache_shrink(cache);
 	empty = heap_stats_of(heap);
-	CHECK_EQ(dry_cache_alloc_bulk(cache, 1000, objects), 1000);
-	big = dry_alloc(heap, 64 << 20);
+	CHECK_EQ(dry_cache_alloc_bulk(cache, n, objects), n);
+	big = dry_alloc(heap, huge);
 	CHECK(big);
 	full = heap_stats_of(heap);
-	CHECK(full.in_use >= empty.in_use + 1000000);
-	CHECK(full.in_use + full.extents >= empty.in_use + empty.extents + 1000000 + (64 << 20));
+	CHECK(full.in_use >= empty.in_use + n * 1000);
+	CHECK(full.in_use + full.extents >= empty.in_use + empty.extents + n * 1000 + huge);
 	CHECK(full.reserved >= full.in_use);
 	CHECK(full.slots >= 1 && full.slots <= 4096);
 	CHECK(full.allocs >= full.slow_allocs);
 	dry_free(heap, big);
-	dry_cache_free_bulk(cache, 1000, objects);
+	dry_cache_free_bulk(cache, n, objects);
 	dry_cache_shrink(cache);
 	CHECK_EQ(heap_stats_of(heap).in_use, empty.in_use);
 	CHECK_EQ(heap_stats_of(heap).extents, empty.extents);

@@ -61,16 +61,17 @@ static void hold_type(dry_heap *heap, dry_cache *cache, struct provider *provide
 	enum { N = 3000 };
 	static struct typed *objects[N];
 	static void *others[N];
+	const int n = (int)test_fit(N, sizeof(struct typed));
 	size_t hogged = 0, in_use;
 	dry_cache *hog = make_cache(heap, "hog", 4096, 0, DRY_CACHE_NO_MERGE);
 
 	CHECK(hog);
-	for (int i = 0; i < N; i++) {
+	for (int i = 0; i < n; i++) {
 		CHECK(objects[i] = dry_cache_alloc(cache));
 		CHECK_EQ(objects[i]->tag, TAG);
 		objects[i]->value = (uint64_t)i + 1;
 	}
-	for (int i = 0; i < N; i++)
+	for (int i = 0; i < n; i++)
 		dry_cache_free(cache, objects[i]);
 	CHECK_EQ(stats_of(cache).active_objects, 0);
 	in_use = heap_stats_of(heap).in_use;
@@ -79,7 +80,7 @@ static void hold_type(dry_heap *heap, dry_cache *cache, struct provider *provide
 	/* a reader that still looks sees the type and the last value: nobody writes */
 	while (hogged < N && (others[hogged] = dry_cache_alloc(hog)))
 		memset(others[hogged++], 0xbb, 4096);
-	for (int i = 0; i < N; i++) {
+	for (int i = 0; i < n; i++) {
 		CHECK_EQ(objects[i]->tag, TAG);
 		CHECK_EQ(objects[i]->value, i + 1);
 	}

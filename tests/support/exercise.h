@@ -13,6 +13,7 @@
 #include "check.h"
 #include "pattern.h"
 #include "random.h"
+#include "room.h"
 
 #define EXERCISE_BLOCKS 1024
 
@@ -59,10 +60,10 @@ static inline void check_figures(const struct dry_cache_stats *s, size_t page_si
 	CHECK(s->slow_allocs <= s->allocs);
 }
 
-static inline void exercise_cache_step(dry_cache *cache, size_t size, struct block *blocks, size_t *held,
+static inline void exercise_cache_step(dry_cache *cache, size_t size, struct block *blocks, size_t room, size_t *held,
 				       struct rng *rng)
 {
-	struct block *block = &blocks[rng_below(rng, EXERCISE_BLOCKS)];
+	struct block *block = &blocks[rng_below(rng, room)];
 
 	if (block->at) {
 		CHECK(pattern_holds(block->at, size));
@@ -83,9 +84,10 @@ static inline void exercise_cache(dry_heap *heap, dry_cache *cache, size_t steps
 	static __thread struct block blocks[EXERCISE_BLOCKS];
 	void *bulk[100];
 	size_t held = 0, size = stats_of(cache).object_size;
+	const size_t room = test_fit(EXERCISE_BLOCKS, size), most = test_fit(100, 2 * size);
 
 	for (size_t step = 0; step < steps; step++) {
-		size_t n = rng_below(rng, 100) + 1;
+		size_t n = rng_below(rng, most) + 1;
 
 		if (step % 64 == 63) {
 			CHECK_EQ(dry_cache_alloc_bulk(cache, n, bulk), n);
@@ -96,7 +98,7 @@ static inline void exercise_cache(dry_heap *heap, dry_cache *cache, size_t steps
 				CHECK(pattern_holds(bulk[i], size));
 			dry_cache_free_bulk(cache, n, bulk);
 		} else {
-			exercise_cache_step(cache, size, blocks, &held, rng);
+			exercise_cache_step(cache, size, blocks, room, &held, rng);
 		}
 		if (step % 1024 == 1023) {
 			CHECK_EQ(stats_of(cache).active_objects, held);
@@ -122,9 +124,12 @@ static inline void exercise_cache(dry_heap *heap, dry_cache *cache, size_t steps
 static inline void exercise_general(dry_heap *heap, unsigned bits, size_t steps, struct rng *rng)
 {
 	static __thread struct block blocks[EXERCISE_BLOCKS / 4];
+	size_t room;
 
+	bits = test_bits(bits);
+	room = test_fit(EXERCISE_BLOCKS / 4, ((size_t)1 << bits) / bits); /* the sizes' mean */
 	for (size_t step = 0; step < steps; step++) {
-		struct block *block = &blocks[rng_below(rng, EXERCISE_BLOCKS / 4)];
+		struct block *block = &blocks[rng_below(rng, room)];
 		size_t size = rng_size(rng, bits);
 
 		if (block->at) {
