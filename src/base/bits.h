@@ -47,4 +47,18 @@ static inline size_t dry_round_up(size_t x, size_t unit)
 	return (x + unit - 1) & ~(unit - 1);
 }
 
+/* A word at any address; the freestanding memcpy() would be a call. */
+static inline uint64_t dry_load64(const void *from)
+{
+	uint64_t word;
+
+	__builtin_memcpy(&word, from, sizeof(word));
+	return word;
+}
+
+static inline void dry_store64(void *to, uint64_t word)
+{
+	__builtin_memcpy(to, &word, sizeof(word));
+}
+
 #endif

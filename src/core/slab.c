@@ -71,9 +71,31 @@ static void index_put(struct dry_cache *cache, struct dry_page *slab, void *obje
 	index_set(cache, slab->slab.freelist, slab->slab.active - 1u, index);
 }
 
+/* A lane of the word is zero: the borrow of a zero lane reaches its top bit, and no lower one's can but from a zero. */
+static uint64_t zero_lanes(const char *at, uint64_t pattern, uint64_t ones, unsigned width)
+{
+	uint64_t word = dry_load64(at) ^ pattern;
+
+	return (word - ones) & ~word & ones << (8 * width - 1);
+}
+
+/* Entries [active, num), a word of them at a time. */
 static bool index_is_free(const struct dry_cache *cache, const struct dry_page *slab, uint32_t index)
 {
-	for (uint32_t i = slab->slab.active; i < cache->num; i++)
+	const unsigned width = cache->index_width, entries = 8 / width;
+	const uint64_t ones = width == 1 ? 0x0101010101010101u : 0x0001000100010001u, pattern = ones * index;
+	uint32_t i = slab->slab.active;
+
+	for (; i + 4 * entries <= cache->num; i += 4 * entries) {
+		const char *at = (const char *)slab->slab.freelist + (size_t)i * width;
+		if (zero_lanes(at, pattern, ones, width) | zero_lanes(at + 8, pattern, ones, width) |
+		    zero_lanes(at + 16, pattern, ones, width) | zero_lanes(at + 24, pattern, ones, width))
+			return true;
+	}
+	for (; i + entries <= cache->num; i += entries)
+		if (zero_lanes((const char *)slab->slab.freelist + (size_t)i * width, pattern, ones, width))
+			return true;
+	for (; i < cache->num; i++)
 		if (index_get(cache, slab->slab.freelist, i) == index)
 			return true;
 	return false;
