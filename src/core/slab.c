@@ -143,26 +143,34 @@ static bool bitmap_put(struct dry_page *slab, uint32_t index)
 /* ---- chain through free objects ---------------------------------------------
  * bits[0]: index of the first link, or CHAIN_END. Objects from bits[1] on were never
  * handed out and are not linked. A link is 8 bytes: next index below, above it a mark
- * made of the address, by which a second free of the same object is suspected.
+ * made of the address and of bits[2], which differs with each life of the pages: by
+ * the mark a second free of the same object is suspected.
  */
 #define CHAIN_END 0xffffu
+#define CHAIN_MIX 0x9e3779b97f4a7c15u
 
-static uint64_t chain_mark(const void *object)
+static uint64_t chain_mark(const struct dry_page *slab, const void *object)
 {
-	return ((uintptr_t)object * 0x9e3779b97f4a7c15u) & ~(uint64_t)0xffff;
+	return (((uintptr_t)object ^ slab->slab.bits[2]) * CHAIN_MIX) & ~(uint64_t)0xffff;
+}
+
+static void chain_init(const struct dry_cache *cache, struct dry_page *slab, uint32_t life)
+{
+	slab->slab.bits[0] = CHAIN_END;
+	slab->slab.bits[1] = 0;
+	slab->slab.bits[2] = ((uintptr_t)cache + life) * CHAIN_MIX;
 }
 
 static bool chain_is_free(const struct dry_cache *cache, const struct dry_page *slab, uint32_t index)
 {
-	uint64_t at = slab->slab.bits[0], link;
+	uint64_t at = slab->slab.bits[0];
 
 	if (index >= slab->slab.bits[1])
 		return true;
 	for (uint32_t steps = 0; at < cache->num && steps < cache->num; steps++) {
 		if (at == index)
 			return true;
-		memcpy(&link, object_at(cache, slab, (uint32_t)at), sizeof(link));
-		at = link & 0xffff;
+		at = dry_load64(object_at(cache, slab, (uint32_t)at)) & 0xffff;
 	}
 	return false;
 }
@@ -170,17 +178,16 @@ static bool chain_is_free(const struct dry_cache *cache, const struct dry_page *
 static unsigned chain_take(const struct dry_cache *cache, struct dry_page *slab, void **objects, unsigned count)
 {
 	for (unsigned left = count; left > 0;) {
-		uint64_t index = slab->slab.bits[0], link;
+		uint64_t index = slab->slab.bits[0];
 		if (index == CHAIN_END) {
 			index = slab->slab.bits[1]++;
 			objects[--left] = object_at(cache, slab, (uint32_t)index);
 			continue;
 		}
 		char *object = object_at(cache, slab, (uint32_t)index);
-		memcpy(&link, object, sizeof(link));
-		slab->slab.bits[0] = link & 0xffff;
+		slab->slab.bits[0] = dry_load64(object) & 0xffff;
 		/* No mark may stay, or the next free of an object that was not written to looks like a second one. */
-		memset(object, 0, sizeof(link));
+		dry_store64(object, 0);
 		objects[--left] = object;
 	}
 	return count;
@@ -188,28 +195,26 @@ static unsigned chain_take(const struct dry_cache *cache, struct dry_page *slab,
 
 static bool chain_put(const struct dry_cache *cache, struct dry_page *slab, void *object, uint32_t index)
 {
-	uint64_t link;
+	uint64_t mark = chain_mark(slab, object);
 
-	memcpy(&link, object, sizeof(link));
-	if ((link & ~(uint64_t)0xffff) == chain_mark(object) && chain_is_free(cache, slab, index))
+	if ((dry_load64(object) & ~(uint64_t)0xffff) == mark && chain_is_free(cache, slab, index))
 		return false;
-	link = chain_mark(object) | slab->slab.bits[0];
-	memcpy(object, &link, sizeof(link));
+	dry_store64(object, mark | slab->slab.bits[0]);
 	slab->slab.bits[0] = index;
 	return true;
 }
 
 /* ---- all types ---------------------------------------------------------------- */
 
-static bool freelist_init(struct dry_cache *cache, struct dry_page *slab)
+/* life: counts the slabs of the cache. */
+static bool freelist_init(struct dry_cache *cache, struct dry_page *slab, uint32_t life)
 {
 	switch (cache->mgmt) {
 	case DRY_MGMT_BITMAP:
 		bitmap_init(cache, slab);
 		return true;
 	case DRY_MGMT_CHAIN:
-		slab->slab.bits[0] = CHAIN_END;
-		slab->slab.bits[1] = 0;
+		chain_init(cache, slab, life);
 		return true;
 	default:
 		return index_init(cache, slab);
@@ -230,7 +235,7 @@ struct dry_page *dry_slab_new(struct dry_cache *cache, unsigned node, uint32_t c
 	slab->slab.active = 0;
 	slab->slab.first = (uint16_t)(colour % cache->colours * cache->colour_unit);
 	slab->slab.list = DRY_LIST_NONE;
-	if (!freelist_init(cache, slab)) {
+	if (!freelist_init(cache, slab, colour)) {
 		dry_arena_free(&heap->arena, slab);
 		return NULL;
 	}
