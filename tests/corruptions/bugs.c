@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The classic corruptions: `bugs NAME` has the bug NAME, `bugs --list` names them. Each is a program by
+ * itself: it makes one mistake, then goes on for a while as programs do (settle()), so that a checker that looks later has
+ * its chance. What must come out is in the file `table`. Exit status 42: the program came to its end.
+ */
+#include <drystone/drystone.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../support/check.h"
+
+#define N 400
+
+static char global[256] __attribute__((aligned(16)));
+
+/* The size has to be given back to who promised to know it. */
+void free_sized(void *object, size_t size);
+void free_aligned_sized(void *object, size_t align, size_t size);
+
+static volatile unsigned sink;
+
+static char *get(size_t size)
+{
+	char *object = malloc(size);
+
+	CHECK(object);
+	OPAQUE(object);
+	return object;
+}
+
+static void give(void *object)
+{
+	OPAQUE(object);
+	free(object);
+}
+
+/* Objects of this size come and go; then all that is free goes back to the slabs, and from there. */
+static void settle(size_t size)
+{
+	static void *objects[N];
+
+	for (int i = 0; i < N; i++)
+		memset(objects[i] = get(size), 0x31, size);
+	for (int i = 0; i < N; i++)
+		give(objects[i]);
+	malloc_trim(0);
+}
+
+/* ---- overflow: bytes [from, to) of a block of `size` ---------------------------------------- */
+
+/* Neighbours on both sides, so that it is objects that are hit. */
+static void overflow(size_t size, long from, long to)
+{
+	char *blocks[9];
+
+	for (int i = 0; i < 9; i++)
+		blocks[i] = get(size);
+	for (long i = from; i < to; i++)
+		blocks[4][i] = 0x41;
+	for (int i = 0; i < 9; i++)
+		give(blocks[i]);
+	settle(size);
+}
+
+#define OVERFLOW(name, size, from, to) \
+	static void overflow_##name(void) \
+	{ \
+		overflow(size, from, to); \
+	}
+
+OVERFLOW(right_1, 64, 64, 65)
+OVERFLOW(right_8, 64, 64, 72)
+OVERFLOW(right_64, 512, 512, 576)
+OVERFLOW(right_far, 48, 48, 248)
+OVERFLOW(right_odd, 53, 53, 54)
+OVERFLOW(left_1, 64, -1, 0)
+OVERFLOW(left_8, 64, -8, 0)
+OVERFLOW(left_64, 512, -64, 0)
+
+static void overflow_after_shrink(void)
+{
+	char *block = realloc(get(100), 70);
+
+	CHECK(block);
+	OPAQUE(block);
+	block[70] = 0x41;
+	give(block);
+	settle(100);
+}
+
+static void overflow_calloc(void)
+{
+	char *block = calloc(5, 20);
+
+	CHECK(block);
+	OPAQUE(block);
+	block[100] = 0x41;
+	give(block);
+	settle(100);
+}
+
+static void overflow_memalign(void)
+{
+	char *block = memalign(256, 300);
+
+	CHECK(block);
+	OPAQUE(block);
+	block[300] = 0x41;
+	give(block);
+	settle(300);
+}
+
+static void overflow_realloc(void)
+{
+	char *block = get(40);
+
+	block[40] = 0x41;
+	block = realloc(block, 4000);
+	CHECK(block);
+	give(block);
+	settle(40);
+}
+
+/* ---- typed caches ---------------------------------------------------------------------------------- */
+
+static void *objects[N];
+
+static dry_cache *typed(const char *name, size_t size)
+{
+	struct dry_cache_attr attr = { .name = name, .size = size, .flags = DRY_CACHE_NO_MERGE };
+	dry_cache *cache = dry_cache_create(NULL, &attr);
+
+	CHECK(cache);
+	CHECK_EQ(dry_cache_alloc_bulk(cache, N, objects), N);
+	return cache;
+}
+
+static void settle_typed(dry_cache *cache)
+{
+	dry_cache_free_bulk(cache, N, objects);
+	CHECK_EQ(dry_cache_alloc_bulk(cache, N, objects), N);
+	dry_cache_free_bulk(cache, N, objects);
+	dry_cache_shrink(cache);
+}
+
+static void overflow_typed(size_t size, long from, long to)
+{
+	dry_cache *cache = typed("victim", size);
+
+	for (long i = from; i < to; i++)
+		((char *)objects[N / 2])[i] = 0x41;
+	settle_typed(cache);
+}
+
+static void typed_right_1(void)
+{
+	overflow_typed(40, 40, 41);
+}
+
+static void typed_right_64(void)
+{
+	overflow_typed(128, 128, 192);
+}
+
+static void typed_left_1(void)
+{
+	overflow_typed(40, -1, 0);
+}
+
+static void typed_double_free(void)
+{
+	dry_cache *cache = typed("victim", 64);
+
+	dry_cache_free(cache, objects[7]);
+	settle_typed(cache);
+}
+
+static void typed_write_after_free(void)
+{
+	dry_cache *cache = typed("victim", 64);
+	char *object = objects[7];
+
+	dry_cache_free_bulk(cache, N, objects);
+	OPAQUE(object);
+	object[20] = 0x41;
+	CHECK_EQ(dry_cache_alloc_bulk(cache, N, objects), N);
+	settle_typed(cache);
+}
+
+static void foreign_cache(void)
+{
+	dry_cache *owner = typed("owner", 64);
+	void *object = objects[0];
+	dry_cache *taker = typed("taker", 64);
+
+	(void)owner;
+	dry_cache_free(taker, object);
+	settle_typed(taker);
+}
+
+static void general_to_cache(void)
+{
+	dry_cache *taker = typed("taker", 64);
+
+	dry_cache_free(taker, get(64));
+	settle_typed(taker);
+}
+
+static void typed_misaligned(void)
+{
+	dry_cache *cache = typed("victim", 64);
+
+	dry_cache_free(cache, (char *)objects[7] + 4);
+	settle_typed(cache);
+}
+
+static void leak_at_destroy(void)
+{
+	dry_cache *cache = typed("victim", 64);
+
+	dry_cache_free_bulk(cache, N - 3, objects);
+	CHECK(dry_cache_destroy(cache) != 0);
+}
+
+static dry_cache *destroyed(void)
+{
+	dry_cache *cache = typed("victim", 64);
+
+	dry_cache_free_bulk(cache, N, objects);
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+	return cache;
+}
+
+static void destroy_twice(void)
+{
+	dry_cache_destroy(destroyed());
+}
+
+static void alloc_after_destroy(void)
+{
+	OPAQUE(objects[0]);
+	objects[0] = dry_cache_alloc(destroyed());
+}
+
+static void free_after_destroy(void)
+{
+	dry_cache *cache = destroyed();
+
+	dry_cache_free(cache, objects[0]);
+}
+
+/* ---- double free ------------------------------------------------------------------------------------- */
+
+static void double_free_at_once(void)
+{
+	char *block = get(64);
+
+	give(block);
+	give(block);
+	settle(64);
+}
+
+static void double_free_other_between(void)
+{
+	char *block = get(64), *other = get(64);
+
+	give(block);
+	give(other);
+	give(block);
+	settle(64);
+}
+
+/* The block has a new owner, who frees it, too. */
+static void double_free_after_reuse(void)
+{
+	char *block = get(1000), *owner = NULL;
+
+	give(block);
+	for (int i = 0; i < 100000 && owner != block; i++)
+		owner = get(1000);
+	give(block);
+	give(owner);
+	settle(1000);
+}
+
+static void double_free_in_slab(void)
+{
+	for (int i = 0; i < N; i++)
+		objects[i] = get(64);
+	for (int i = 0; i < N; i += 2)
+		give(objects[i]);
+	malloc_trim(0);
+	give(objects[10]);
+	settle(64);
+}
+
+static void double_free_much_later(void)
+{
+	char *block = get(64);
+
+	give(block);
+	settle(64);
+	give(block);
+	settle(64);
+}
+
+static void *free_it(void *object)
+{
+	give(object);
+	return NULL;
+}
+
+static void double_free_two_threads(void)
+{
+	char *block = get(64), *other = get(64);
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, free_it, block));
+	CHECK(!pthread_join(thread, NULL));
+	give(block);
+	settle(64);
+	give(other);
+}
+
+static void double_free_pages(void)
+{
+	char *block = get(200000);
+
+	give(block);
+	give(block);
+}
+
+static void double_free_big(void)
+{
+	char *block = get(32 << 20);
+
+	give(block);
+	give(block);
+}
+
+static void double_free_zero(void)
+{
+	char *block = get(0);
+
+	give(block);
+	give(block);
+	settle(1);
+}
+
+/* ---- use after free ------------------------------------------------------------------------------------ */
+
+static void write_after_free(void)
+{
+	char *block = get(64);
+
+	give(block);
+	OPAQUE(block);
+	block[9] = 0x41;
+	settle(64);
+}
+
+static void write_after_free_first_byte(void)
+{
+	char *block = get(300);
+
+	give(block);
+	OPAQUE(block);
+	memset(block, 0x41, 16);
+	settle(300);
+}
+
+static void write_after_reuse(void)
+{
+	char *block = get(64), *owner = NULL;
+
+	give(block);
+	for (int i = 0; i < 100000 && owner != block; i++)
+		owner = get(64);
+	OPAQUE(block);
+	block[9] = 0x41;
+	give(owner);
+	settle(64);
+}
+
+static void read_after_free(void)
+{
+	char *block = get(64);
+
+	memset(block, 1, 64);
+	give(block);
+	OPAQUE(block);
+	sink += (unsigned)block[9];
+	settle(64);
+}
+
+static void read_after_reuse(void)
+{
+	char *block = get(64), *owner = NULL;
+
+	give(block);
+	for (int i = 0; i < 100000 && owner != block; i++)
+		owner = get(64);
+	OPAQUE(block);
+	sink += (unsigned)block[9];
+	give(owner);
+	settle(64);
+}
+
+static void realloc_after_free(void)
+{
+	char *block = get(64);
+
+	give(block);
+	OPAQUE(block);
+	block = realloc(block, 60);
+	OPAQUE(block);
+	settle(64);
+}
+
+/* ---- pointers that are none ---------------------------------------------------------------------------- */
+
+static void bad(void *pointer)
+{
+	give(get(64)); /* so that there is room in an array */
+	give(pointer);
+	settle(64);
+}
+
+static void free_stack(void)
+{
+	char stack[64] __attribute__((aligned(16))) = { 0 };
+
+	bad(stack);
+}
+
+static void free_global(void)
+{
+	bad(global + 64);
+}
+
+static void free_wild(void)
+{
+	bad((void *)(uintptr_t)0x123456789000u);
+}
+
+static void free_non_canonical(void)
+{
+	bad((void *)(uintptr_t)0xdeadbeefdeadbee0u);
+}
+
+static void free_low(void)
+{
+	bad((void *)(uintptr_t)16);
+}
+
+static void free_middle(void)
+{
+	bad(get(200) + 96);
+}
+
+static void free_misaligned(void)
+{
+	bad(get(64) + 1);
+}
+
+static void free_before(void)
+{
+	get(2000);
+	bad(get(2000) - 16);
+}
+
+static void free_middle_of_pages(void)
+{
+	bad(get(200000) + 4096);
+}
+
+static void free_middle_of_big(void)
+{
+	bad(get(32 << 20) + (1 << 20));
+}
+
+static void free_middle_of_freed(void)
+{
+	char *block = get(200);
+
+	give(block);
+	bad(block + 16);
+}
+
+static void realloc_stack(void)
+{
+	char stack[64] __attribute__((aligned(16))) = { 0 };
+	char *block = stack;
+
+	OPAQUE(block);
+	block = realloc(block, 100);
+	OPAQUE(block);
+}
+
+static void realloc_middle(void)
+{
+	char *block = get(200) + 16;
+
+	OPAQUE(block);
+	block = realloc(block, 100);
+	OPAQUE(block);
+	settle(200);
+}
+
+static void usable_of_middle(void)
+{
+	char *block = get(200) + 16;
+
+	OPAQUE(block);
+	sink += (unsigned)malloc_usable_size(block);
+	free(block);
+	settle(200);
+}
+
+/* ---- wrong size ----------------------------------------------------------------------------------------- */
+
+static void sized_free_too_big(void)
+{
+	char *block = get(64);
+
+	OPAQUE(block);
+	free_sized(block, 4000);
+	settle(64);
+}
+
+static void sized_free_too_small(void)
+{
+	char *block = get(500);
+
+	OPAQUE(block);
+	free_sized(block, 16);
+	settle(500);
+}
+
+static void sized_free_same_class(void)
+{
+	char *block = get(500);
+
+	OPAQUE(block);
+	free_sized(block, 499);
+	settle(500);
+}
+
+static void sized_free_aligned(void)
+{
+	char *block = memalign(128, 256);
+
+	OPAQUE(block);
+	free_aligned_sized(block, 128, 1024);
+	settle(256);
+}
+
+static void leak_at_exit(void)
+{
+	for (int i = 0; i < 5; i++)
+		memset(get(12345), 1, 12345);
+}
+
+#define BUG(name) { #name, name }
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} bugs[] = {
+	BUG(overflow_right_1), BUG(overflow_right_8), BUG(overflow_right_64), BUG(overflow_right_far),
+	BUG(overflow_right_odd), BUG(overflow_left_1), BUG(overflow_left_8), BUG(overflow_left_64),
+	BUG(overflow_after_shrink), BUG(overflow_calloc), BUG(overflow_memalign), BUG(overflow_realloc),
+	BUG(typed_right_1), BUG(typed_right_64), BUG(typed_left_1), BUG(typed_double_free),
+	BUG(typed_write_after_free), BUG(typed_misaligned), BUG(foreign_cache), BUG(general_to_cache),
+	BUG(leak_at_destroy), BUG(destroy_twice), BUG(alloc_after_destroy), BUG(free_after_destroy),
+	BUG(double_free_at_once), BUG(double_free_other_between), BUG(double_free_after_reuse),
+	BUG(double_free_in_slab), BUG(double_free_much_later), BUG(double_free_two_threads),
+	BUG(double_free_pages), BUG(double_free_big), BUG(double_free_zero), BUG(write_after_free),
+	BUG(write_after_free_first_byte), BUG(write_after_reuse), BUG(read_after_free), BUG(read_after_reuse),
+	BUG(realloc_after_free), BUG(free_stack), BUG(free_global), BUG(free_wild), BUG(free_non_canonical),
+	BUG(free_low), BUG(free_middle), BUG(free_misaligned), BUG(free_before), BUG(free_middle_of_pages),
+	BUG(free_middle_of_big), BUG(free_middle_of_freed), BUG(realloc_stack), BUG(realloc_middle),
+	BUG(usable_of_middle), BUG(sized_free_too_big), BUG(sized_free_too_small), BUG(sized_free_same_class),
+	BUG(sized_free_aligned), BUG(leak_at_exit),
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++) {
+		if (argc == 2 && !strcmp(argv[1], bugs[i].name)) {
+			bugs[i].run();
+			return 42;
+		}
+		if (argc == 2 && !strcmp(argv[1], "--list"))
+			puts(bugs[i].name);
+	}
+	return argc == 2 && !strcmp(argv[1], "--list") ? 0 : 2;
+}
