@@ -156,20 +156,15 @@ static void overflow_typed(size_t size, long from, long to)
 	settle_typed(cache);
 }
 
-static void typed_right_1(void)
-{
-	overflow_typed(40, 40, 41);
-}
+#define TYPED(name, size, from, to) \
+	static void typed_##name(void) \
+	{ \
+		overflow_typed(size, from, to); \
+	}
 
-static void typed_right_64(void)
-{
-	overflow_typed(128, 128, 192);
-}
-
-static void typed_left_1(void)
-{
-	overflow_typed(40, -1, 0);
-}
+TYPED(right_1, 40, 40, 41)
+TYPED(right_64, 128, 128, 192)
+TYPED(left_1, 40, -1, 0)
 
 static void typed_double_free(void)
 {
@@ -255,15 +250,6 @@ static void free_after_destroy(void)
 
 /* ---- double free ------------------------------------------------------------------------------------- */
 
-static void double_free_at_once(void)
-{
-	char *block = get(64);
-
-	give(block);
-	give(block);
-	settle(64);
-}
-
 static void double_free_other_between(void)
 {
 	char *block = get(64), *other = get(64);
@@ -326,29 +312,34 @@ static void double_free_two_threads(void)
 	give(other);
 }
 
-static void double_free_pages(void)
+static void double_free(size_t size)
 {
-	char *block = get(200000);
+	char *block = get(size);
 
 	give(block);
 	give(block);
+	if (size < 4096)
+		settle(size | (size == 0));
+}
+
+static void double_free_at_once(void)
+{
+	double_free(64);
+}
+
+static void double_free_pages(void)
+{
+	double_free(200000);
 }
 
 static void double_free_big(void)
 {
-	char *block = get(32 << 20);
-
-	give(block);
-	give(block);
+	double_free(32 << 20);
 }
 
 static void double_free_zero(void)
 {
-	char *block = get(0);
-
-	give(block);
-	give(block);
-	settle(1);
+	double_free(0);
 }
 
 /* ---- use after free ------------------------------------------------------------------------------------ */
