@@ -139,7 +139,17 @@ int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats);
 #define DRY_CACHE_BITMAP           0x0400u /* bitmap in the page descriptor, at most 256 objects a slab */
 #define DRY_CACHE_CHAIN            0x0500u /* links through free objects */
 #define DRY_CACHE_PUBLISHED        0x0600u /* whichever of the first three the published order gives */
+#define DRY_CACHE_PUBLISHED_2015   0x0700u /* the published order before OBJFREELIST came */
 #define DRY_CACHE_TYPE_MASK        0x0f00u
+/*
+ * How things were done elsewhere or before, to measure it against what is done here
+ * (docs/experiments.md). They cost the caches that do not ask for them nothing.
+ */
+#define DRY_CACHE_SMALL_SLABS      0x1000u /* published types: the smallest slab that holds an object, whatever
+                                              it wastes, as SLAB_RECLAIM_ACCOUNT has it in Linux */
+#define DRY_CACHE_NO_ARRAYS        0x2000u /* no per-CPU arrays: every object goes to and from the slabs */
+#define DRY_CACHE_ATTACH_FIRST     0x4000u /* a new slab is put on its node's list before objects are taken
+                                              from it: two rounds of the node's lock, as before 2016 */
 
 struct dry_cache_attr {
 	const char *name;          /* required, not empty; copied, at most 63 bytes kept */
@@ -220,6 +230,8 @@ struct dry_cache_stats {
 	size_t shared_objects;  /* in the nodes' shared arrays */
 	size_t cached_objects;  /* in per-CPU arrays, shared and alien arrays */
 	uint64_t allocs, slow_allocs, slow_frees;
+	uint64_t node_locks;    /* times that a node's lock was taken for slabs: refill, flush, attach */
+	uint64_t shared_locks;  /* batches that went into or came out of shared and alien arrays */
 };
 int dry_cache_stats(dry_cache *cache, struct dry_cache_stats *stats);
 

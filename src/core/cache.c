@@ -12,7 +12,7 @@
 
 #define KNOWN_FLAGS                                                                                   \
 	(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE | DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_POISON |      \
-	 DRY_CACHE_TYPE_MASK)
+	 DRY_CACHE_TYPE_MASK | DRY_CACHE_SMALL_SLABS | DRY_CACHE_NO_ARRAYS | DRY_CACHE_ATTACH_FIRST)
 #define MAX_SIZE  ((size_t)4 << 20)
 #define MAX_ALIGN 65536u
 #define EMPTY_TRIES 100 /* each waits some 20 ms for threads inside of a sequence */
@@ -25,7 +25,7 @@ static bool valid(const struct dry_heap *heap, const struct dry_cache_attr *attr
 		return false;
 	if ((attr->align & (attr->align - 1)) != 0 || attr->align > MAX_ALIGN || attr->limit > DRY_MAX_LIMIT)
 		return false;
-	if ((attr->flags & ~KNOWN_FLAGS) != 0 || type > DRY_CACHE_PUBLISHED)
+	if ((attr->flags & ~KNOWN_FLAGS) != 0 || type > DRY_CACHE_PUBLISHED_2015)
 		return false;
 	if ((attr->flags & DRY_CACHE_TYPESAFE_BY_RCU) && heap->grace == NULL)
 		return false;
@@ -69,7 +69,7 @@ static void list_remove_locked(struct dry_heap *heap, struct dry_cache *cache)
 /* Places for the arrays; without room the cache works without. Debugged caches never have any. */
 static void place_locked(struct dry_heap *heap, struct dry_cache *cache)
 {
-	if (cache->debug != NULL)
+	if (cache->debug != NULL || (cache->flags & DRY_CACHE_NO_ARRAYS))
 		return;
 	cache->alloc_at = dry_slot_place_locked(heap, cache->limit, cache->batchcount);
 	cache->free_at = cache->alloc_at;

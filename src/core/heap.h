@@ -79,7 +79,7 @@ struct dry_depot {
 	_Atomic uint32_t avail;
 	uint32_t limit;   /* 0: none could be allocated yet */
 	uint32_t seen;    /* reap: value of moves at the last reap */
-	uint32_t moves;   /* batches moved in or out */
+	uint32_t moves;   /* batches moved in or out, or that found no room: the lock's rounds */
 	void **entry;
 };
 
@@ -100,6 +100,7 @@ struct dry_node {
 	size_t free_slabs;           /* guarded by lock */
 	size_t free_limit;           /* most free slabs kept; guarded by lock */
 	size_t free_low;             /* fewest free slabs since the last reap; guarded by lock */
+	_Atomic uint64_t lock_rounds; /* for slabs: refill, flush, attach; written under lock, read without */
 	_Atomic uint32_t colour_next; /* counts slabs made */
 	_Atomic size_t slabs;        /* all of this cache on this node */
 	_Atomic size_t reserved;     /* prefill: free objects that may not be given back */

@@ -60,7 +60,7 @@ static bool published_order(const struct dry_cache *cache, bool dedicated, struc
 			break;
 		size_t array = dedicated ? num * index_bytes((uint32_t)num) : 0;
 		*best = (struct candidate){ (uint32_t)num, bytes - num * cache->size - array, (uint8_t)order };
-		if (order >= PUBLISHED_MAX_ORDER || !wasteful(best->left, bytes))
+		if (order >= PUBLISHED_MAX_ORDER || (cache->flags & DRY_CACHE_SMALL_SLABS) || !wasteful(best->left, bytes))
 			return true;
 	}
 	return false;
@@ -151,9 +151,9 @@ static bool try_normal(struct dry_cache *cache)
 	return try_leftover(cache) || try_dedicated(cache);
 }
 
-static bool try_published(struct dry_cache *cache)
+static bool try_published_2015(struct dry_cache *cache)
 {
-	return try_objfreelist(cache) || try_leftover(cache) || try_off_slab(cache, true) || try_dedicated(cache);
+	return try_leftover(cache) || try_off_slab(cache, true) || try_dedicated(cache);
 }
 
 /* Slabs of the default types: 64 KiB at most where the heap is big, so that a refill comes from one. */
@@ -221,7 +221,7 @@ static bool choose_type(struct dry_cache *cache)
 {
 	switch (cache->flags & DRY_CACHE_TYPE_MASK) {
 	case 0:
-		return try_bitmap(cache) || try_chain(cache) || try_published(cache);
+		return try_bitmap(cache) || try_chain(cache) || try_objfreelist(cache) || try_published_2015(cache);
 	case DRY_CACHE_OBJFREELIST:
 		return try_objfreelist(cache);
 	case DRY_CACHE_NORMAL:
@@ -233,7 +233,9 @@ static bool choose_type(struct dry_cache *cache)
 	case DRY_CACHE_CHAIN:
 		return try_chain(cache);
 	case DRY_CACHE_PUBLISHED:
-		return try_published(cache);
+		return try_objfreelist(cache) || try_published_2015(cache);
+	case DRY_CACHE_PUBLISHED_2015:
+		return try_published_2015(cache);
 	default:
 		return false;
 	}

@@ -15,6 +15,15 @@ void dry_node_init(struct dry_node *node)
 		node->list[i] = DRY_PAGE_NIL;
 }
 
+/* For slabs, counted. */
+static void node_acquire(struct dry_node *node)
+{
+	dry_lock_acquire(&node->lock);
+	/* relaxed: exact under the lock, a figure without */
+	atomic_store_explicit(&node->lock_rounds,
+			      atomic_load_explicit(&node->lock_rounds, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
 /* ---- slab lists; caller holds node->lock --------------------------------------- */
 
 static void list_remove_locked(struct dry_arena *arena, struct dry_node *node, struct dry_page *slab)
@@ -127,8 +136,8 @@ static bool depot_put(struct dry_cache *cache, struct dry_depot *depot, void *co
 	if (fits) {
 		memcpy(depot->entry + avail, objects, count * sizeof(void *));
 		atomic_store_explicit(&depot->avail, avail + count, memory_order_relaxed);
-		depot->moves++;
 	}
+	depot->moves++;
 	dry_lock_release(&depot->lock);
 	return fits;
 }
@@ -293,7 +302,7 @@ void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned 
 	for (unsigned i = 0; i < count;) {
 		unsigned home = dry_slab_of(cache, objects[i])->node % cache->heap->nodes;
 		struct dry_node *node = &cache->node[home];
-		dry_lock_acquire(&node->lock);
+		node_acquire(node);
 		while (i < count) {
 			struct dry_page *slab = dry_slab_of(cache, objects[i]);
 			if (slab->node % cache->heap->nodes != home)
@@ -364,7 +373,7 @@ static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, 
 	/* relaxed: a hint; whoever misses an object here makes a new slab or retries */
 	if (atomic_load_explicit(&node->free_objects, memory_order_relaxed) == 0)
 		return 0;
-	dry_lock_acquire(&node->lock);
+	node_acquire(node);
 	while (count < max && (slab = fullest_locked(cache, node)) != NULL) {
 		count += dry_slab_take(cache, slab, objects + count, max - count);
 		relist_locked(cache, node, slab);
@@ -377,7 +386,7 @@ static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, 
 
 static void attach(struct dry_cache *cache, struct dry_node *node, struct dry_page *slab)
 {
-	dry_lock_acquire(&node->lock);
+	node_acquire(node);
 	count_free_locked(node, cache->num - slab->slab.active, 0);
 	relist_locked(cache, node, slab);
 	dry_lock_release(&node->lock);
@@ -394,6 +403,19 @@ static struct dry_page *new_slab(struct dry_cache *cache, unsigned home)
 	return slab;
 }
 
+/* As it was before: others may take what the new slab holds, so it is done until some are left. */
+static unsigned attach_first(struct dry_cache *cache, unsigned home, void **objects, unsigned max)
+{
+	struct dry_page *slab;
+	unsigned count = 0;
+
+	while (count == 0 && (slab = new_slab(cache, home)) != NULL) {
+		attach(cache, &cache->node[home], slab);
+		count = take_from_lists(cache, &cache->node[home], objects, max);
+	}
+	return count;
+}
+
 /*
  * A new slab is its creator's alone, so the objects are taken before the node's
  * lock is touched, and the lock is not taken at all if none is left over
@@ -401,8 +423,9 @@ static struct dry_page *new_slab(struct dry_cache *cache, unsigned home)
  */
 static unsigned take_from_new_slab(struct dry_cache *cache, unsigned home, void **objects, unsigned max)
 {
+	if (cache->flags & DRY_CACHE_ATTACH_FIRST)
+		return attach_first(cache, home, objects, max);
 	struct dry_page *slab = new_slab(cache, home);
-
 	if (slab == NULL)
 		return 0;
 	unsigned count = dry_slab_take(cache, slab, objects, max);

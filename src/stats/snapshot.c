@@ -43,8 +43,12 @@ static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cach
 	stats->slabs += atomic_load_explicit(&node->slabs, memory_order_relaxed);
 	stats->active_slabs -= node->free_slabs;
 	stats->shared_objects += atomic_load_explicit(&node->shared.avail, memory_order_relaxed);
-	for (uint32_t i = 0; node->alien != NULL && i < cache->heap->nodes; i++)
+	stats->node_locks += atomic_load_explicit(&node->lock_rounds, memory_order_relaxed);
+	stats->shared_locks += node->shared.moves;
+	for (uint32_t i = 0; node->alien != NULL && i < cache->heap->nodes; i++) {
 		stats->cached_objects += atomic_load_explicit(&node->alien[i].avail, memory_order_relaxed);
+		stats->shared_locks += node->alien[i].moves;
+	}
 	stats->slow_allocs += slow;
 	stats->allocs += slow + atomic_load_explicit(&node->bulk_allocs, memory_order_relaxed);
 	stats->slow_frees += atomic_load_explicit(&node->slow_frees, memory_order_relaxed);
