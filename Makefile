@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check demo bench soak install clean help
+.PHONY: all check demo bench experiments soak install clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -25,6 +25,11 @@ bench: ## compare with every allocator that is installed; writes CSV
 	@scripts/build release
 	@bench/run
 
+experiments: ## what the documents measured, measured here; HTML report; under 15 minutes
+	@scripts/setup build experiments
+	@scripts/build release
+	@scripts/experiments
+
 soak: ## stress tests again and again with new seeds; SOAK=600 (seconds)
 	@scripts/setup build
 	@scripts/soak $(SOAK)
@@ -38,4 +43,4 @@ clean: ## remove everything that was built
 	@rm -rf build
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 18

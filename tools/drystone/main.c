@@ -15,10 +15,12 @@
 static const char help[] =
 	"Usage: drystone run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
 	"       drystone info [OPTION]... PID\n"
+	"       drystone experiment NAME... [OPTION]...\n"
 	"       drystone --help | --version\n"
 	"\n"
-	"  run   run a program with drystone as its malloc\n"
-	"  info  print the slab listing of a running process\n"
+	"  run         run a program with drystone as its malloc\n"
+	"  info        print the slab listing of a running process\n"
+	"  experiment  measure again what the documents behind drystone measured\n"
 	"\n"
 	"`drystone COMMAND --help` lists the options of a command.\n";
 
@@ -57,6 +59,8 @@ int main(int argc, char **argv)
 		return cli_run(argc - 1, argv + 1);
 	if (strcmp(command, "info") == 0)
 		return cli_info(argc - 1, argv + 1);
+	if (strcmp(command, "experiment") == 0)
+		return cli_experiment(argc - 1, argv + 1);
 	if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0 || strcmp(command, "help") == 0) {
 		fputs(help, stdout);
 		return 0;

@@ -37,8 +37,7 @@ struct run {
 	bool stats;
 };
 
-/* Folder of this executable, without a final slash. */
-static bool own_folder(char *path, size_t size)
+bool cli_own_folder(char *path, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", path, size - 1);
 	char *slash;
@@ -64,7 +63,7 @@ static bool find_library(const struct run *run, char *path)
 		cli_error("cannot read the library %s: %s", run->library, strerror(errno));
 		return false;
 	}
-	if (own_folder(folder, sizeof(folder))) {
+	if (cli_own_folder(folder, sizeof(folder))) {
 		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 			snprintf(candidate, sizeof(candidate), "%s/%s/" LIBRARY, folder, places[i]);
 			if (realpath(candidate, path) != NULL && access(path, R_OK) == 0)

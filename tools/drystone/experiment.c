@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * drystone experiment: become the runner of the experiments, a Python program, which lies in the
+ * build folder beside this command or in the installed tree.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Seen from the command's folder: of a build, as configured, and by custom. */
+static const char *const places[] = { "experiments/run", DRY_BIN_TO_LIBEXEC "/drystone/experiments/run",
+				      "../libexec/drystone/experiments/run" };
+
+int cli_experiment(int argc, char **argv)
+{
+	static char help[] = "--help"; /* a call without arguments asks for it */
+	char *only_help[] = { NULL, help, NULL };
+	char folder[PATH_MAX], runner[PATH_MAX * 2];
+
+	if (cli_own_folder(folder, sizeof(folder))) {
+		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+			snprintf(runner, sizeof(runner), "%s/%s", folder, places[i]);
+			if (access(runner, X_OK) != 0)
+				continue;
+			if (argc < 2)
+				argv = only_help;
+			argv[0] = runner;
+			execv(runner, argv);
+			cli_error("cannot run %s: %s", runner, strerror(errno));
+			return CLI_FAILED;
+		}
+	}
+	cli_error("the experiments are neither beside this command nor in %s/drystone/experiments from there",
+		  DRY_BIN_TO_LIBEXEC);
+	return CLI_FAILED;
+}
