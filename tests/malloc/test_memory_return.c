@@ -70,6 +70,7 @@ static void measure(struct rng *rng, const char *what, size_t threads)
 	struct share shares[4];
 	pthread_t ids[4];
 	size_t before, full, n = 0, after;
+	unsigned waited = 0;
 
 	CHECK(blocks != MAP_FAILED);
 	before = resident();
@@ -93,9 +94,11 @@ static void measure(struct rng *rng, const char *what, size_t threads)
 		free(blocks[i]);
 	CHECK(!munmap(blocks, MOST * 4 * sizeof(*blocks)));
 	sleep(5);
-	after = resident();
-	printf("%s: %zu blocks; resident KiB: before %zu, full %zu, after 5 s %zu, leftover %zd\n", what, n, before >> 10,
-	       full >> 10, after >> 10, (ssize_t)(after - before) / 1024);
+	/* On a machine with much else to do the helper thread may come late; that is not what is tested. */
+	for (after = resident(); replaced() && after > before + before / 10 && waited < 60; after = resident(), waited++)
+		sleep(1);
+	printf("%s: %zu blocks; resident KiB: before %zu, full %zu, after %u s %zu, leftover %zd\n", what, n, before >> 10,
+	       full >> 10, 5 + waited, after >> 10, (ssize_t)(after - before) / 1024);
 	fflush(stdout);
 	if (replaced())
 		CHECK(after <= before + before / 10);

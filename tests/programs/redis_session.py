@@ -34,9 +34,9 @@ server = subprocess.Popen(
     ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--activedefrag", "no"],
     stdout=subprocess.DEVNULL)
 try:
-    for attempt in range(200):
+    for attempt in range(2000):
         try:
-            link = socket.create_connection(("127.0.0.1", port), timeout=30)
+            link = socket.create_connection(("127.0.0.1", port), timeout=120)
             break
         except OSError:
             time.sleep(0.05)
@@ -56,7 +56,7 @@ try:
     print(link.recv(100))
     time.sleep(0.5)
     link.sendall(request("SHUTDOWN", "NOSAVE"))
-    print("status", server.wait(timeout=30))
+    print("status", server.wait(timeout=120))
 finally:
     if server.poll() is None:
         server.kill()

@@ -29,12 +29,12 @@ with() {
 	"./$mock" "$1" >>ready 2>child.err &
 	child=$!
 	children="$children $child"
-	for _ in $(seq 200); do
+	for _ in $(seq 3000); do
 		grep -q ready ready && break
 		sleep 0.02
 	done
 	shift
-	timeout 20 "$cli" info "$@" "$child" >out 2>err
+	timeout 100 "$cli" info "$@" "$child" >out 2>err
 	status=$?
 	kill -9 $child
 	wait $child 2>/dev/null
@@ -111,7 +111,7 @@ child=$!
 children="$children $child"
 sleep 0.5
 for n in $(seq 300); do
-	timeout 20 "$cli" info "$child" >out 2>err
+	timeout 100 "$cli" info "$child" >out 2>err
 	status=$?
 	[ $status -le 1 ] || fail "scribble $n: status $status"
 	[ "$(head -n 2 out)" = "$(cat head)" ] || fail "scribble $n: $(cat out err)"

@@ -31,7 +31,7 @@ printed libdrystone
 "$cli" run --library "$lib" -- sh -c 'trap "exit 42" USR1; echo ready; while :; do sleep 0.05; done' >"$work/out" &
 child=$!
 children=$child
-for _ in $(seq 100); do grep -q ready "$work/out" && break; sleep 0.05; done
+for _ in $(seq 2000); do grep -q ready "$work/out" && break; sleep 0.05; done
 kill -USR1 $child
 wait $child
 [ $? = 42 ] || fail "SIGUSR1 did not reach the program"

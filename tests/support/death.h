@@ -63,7 +63,7 @@ static inline void death_run_child(const struct death_case *test, int fd)
 
 	setrlimit(RLIMIT_CORE, &no_core);
 	dup2(fd, 2);
-	alarm(30);
+	alarm(120);
 	test->run();
 	_exit(42); /* survived */
 }

@@ -143,8 +143,10 @@ static inline void *mix_thread(void *arg)
 	struct mix_block held[MIX_HELD] = { { NULL, 0, 0 } };
 	size_t rounds = 5 + rng_below(&rng, 40);
 
-	for (size_t round = 0; round < rounds && !start.mix->stop; round++)
+	/* One round in any case: on a slow machine all may be told to stop before any has begun. */
+	do
 		mix_work(start.mix, held, &rng, 500, true);
+	while (--rounds && !start.mix->stop);
 	if (rng_below(&rng, 2)) /* what it holds goes with it, or stays in the ring for others */
 		for (int i = 0; i < MIX_HELD; i += 4)
 			if (held[i].at)
