@@ -44,7 +44,8 @@ static void bad(const char *what, const char *from, const char *end)
 	char text[64];
 	size_t n = (size_t)(end - from) < sizeof(text) ? (size_t)(end - from) : sizeof(text) - 1;
 
-	memcpy(text, from, n);
+	for (size_t i = 0; i < n; i++) /* the warning is one line, whatever the text */
+		text[i] = from[i] >= ' ' && from[i] <= '~' ? from[i] : '?';
 	text[n] = '\0';
 	dry_warn("DRYSTONE_CONF: %s: %s", what, text);
 }
