@@ -80,6 +80,8 @@ static void read_name(struct reader *r, uint64_t base, const struct dry_inspect_
 			*c = '_';
 		else if (!isgraph((unsigned char)*c) || (unsigned char)*c > 126)
 			*c = '?';
+	if (name[0] == '\0')
+		name[1] = '\0'; /* what stood behind it was not looked at */
 	if (name[0] == '\0' || name[0] == '#')
 		name[0] = '?';
 }
