@@ -35,3 +35,7 @@ if(DRY_SANITIZE)
 	add_compile_options(${dry_sanitize_flags})
 	add_link_options(${dry_sanitize_flags})
 endif()
+
+if(DRY_FUZZER)
+	add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
