@@ -20,6 +20,14 @@ set(dry_no_builtin_malloc -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-r
 # so its thread-local data may lie in the initial block: no call to reach it.
 set(dry_code -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -fno-strict-aliasing)
 
+# Reports of the debugging walk stacks by their frame pointers (so does perf); the hit path is of leaves, which have none.
+include(CheckCCompilerFlag)
+list(APPEND dry_code -fno-omit-frame-pointer)
+check_c_compiler_flag(-momit-leaf-frame-pointer dry_leaf_frames)
+if(dry_leaf_frames)
+	list(APPEND dry_code -momit-leaf-frame-pointer)
+endif()
+
 set(CMAKE_C_FLAGS_DEBUG "-O1 -g")
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
 if(DRY_DEBUG)

@@ -3,10 +3,24 @@
 #define _GNU_SOURCE /* secure_getenv */
 #endif
 #include "port/contract.h"
+#include "port/linux/thread.h"
+#include "port/stack.h"
 
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+_Thread_local uint32_t dry_linux_thread;
 
 const char *dry_port_getenv(const char *name)
 {
 	return secure_getenv(name);
+}
+
+/* After a fork the thread of the child is another task; the port asks again, see dry_port_forked(). */
+uint32_t dry_port_thread(void)
+{
+	if (dry_linux_thread == 0)
+		dry_linux_thread = (uint32_t)syscall(SYS_gettid);
+	return dry_linux_thread;
 }

@@ -23,6 +23,7 @@
 
 #include "percpu.h"
 #include "port/contract.h"
+#include "port/linux/thread.h"
 #include "port/unix/thread_slots.h"
 
 #ifndef AT_RSEQ_FEATURE_SIZE
@@ -130,6 +131,7 @@ bool dry_port_slot_fence(void)
 
 void dry_port_forked(void)
 {
+	dry_linux_thread = 0;
 	dry_thread_slots_forked();
 	membarrier(use_rseq ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ
 			    : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);

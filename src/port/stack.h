@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What debugging asks of a port beyond contract.h: who is calling. src/debug alone uses it. Nothing here allocates,
+ * takes a lock of drystone's or changes errno.
+ */
+#ifndef DRY_PORT_STACK_H
+#define DRY_PORT_STACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Return addresses of the functions around the call, innermost first, at most max; leading ones in the library itself
+ * are left out where they can be told from the program's. Follows frame pointers and
+ * ends where they do: code without frame pointers may give its caller alone. Cheap enough for every allocation. 0: a port
+ * that cannot tell.
+ */
+unsigned dry_port_stack(uintptr_t *frames, unsigned max);
+
+/* Text for a return address, "function+0x1c (module+0x2345)" or what of it is known. For reports only. Returns its length. */
+size_t dry_port_symbol(uintptr_t address, char *text, size_t size);
+
+/* A number for the calling thread; that of its task where the system has one. */
+uint32_t dry_port_thread(void);
+
+#endif

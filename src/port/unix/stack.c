@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Stacks by frame pointers, for the linux and the posix port. Keeps errno.
+ *
+ * A program without frame pointers uses that register for what it likes, so a frame is believed only if it lies
+ * above the last one on the same stack and its return address in code. Where code is, is read from /proc/self/maps and kept in
+ * a table; it is read again when the first return address, which is right in any case, is in none of its
+ * ranges. On a system without that file a stack is its first address.
+ *
+ * The table may be read while it is written: entries are atomic, and a mixed one costs no more than a wrong verdict
+ * on a frame.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr, environ */
+#endif
+#include "port/stack.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/fmt.h"
+#include "port/contract.h"
+
+#define RANGES      512
+#define STEP_MAX    ((uintptr_t)256 << 10) /* bytes of one frame */
+#define THREAD_MAX  ((uintptr_t)1 << 30)   /* bytes of a stack */
+#define READ_AGAIN  50                     /* ms */
+
+struct range {
+	_Atomic uintptr_t from, to;
+};
+
+static struct range code[RANGES]; /* ascending, no two touch */
+static _Atomic unsigned code_count;
+static _Atomic uint64_t code_read; /* when, in ms */
+static atomic_flag code_busy = ATOMIC_FLAG_INIT;
+static struct range own; /* the library's own code; empty if it is linked into the program */
+
+extern const char program_main[] __asm__("main") DRY_WEAK;
+extern char **environ;
+
+/* ---- where code is --------------------------------------------------------------------- */
+
+struct maps {
+	int fd;
+	unsigned at, end;
+	char text[1024];
+};
+
+static int next_char(struct maps *maps)
+{
+	if (maps->at == maps->end) {
+		ssize_t got = read(maps->fd, maps->text, sizeof(maps->text));
+
+		if (got <= 0)
+			return -1;
+		maps->at = 0;
+		maps->end = (unsigned)got;
+	}
+	return (unsigned char)maps->text[maps->at++];
+}
+
+/* A hexadecimal number and the character after it. */
+static uintptr_t next_number(struct maps *maps, int *after)
+{
+	uintptr_t value = 0;
+
+	for (;;) {
+		int c = *after = next_char(maps);
+		if (c >= '0' && c <= '9')
+			value = value * 16 + (uintptr_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			value = value * 16 + (uintptr_t)(c - 'a' + 10);
+		else
+			return value;
+	}
+}
+
+static void add_range(unsigned *count, uintptr_t from, uintptr_t to)
+{
+	struct range *last = *count > 0 ? &code[*count - 1] : NULL;
+
+	if (last != NULL && atomic_load_explicit(&last->to, memory_order_relaxed) == from) {
+		atomic_store_explicit(&last->to, to, memory_order_relaxed);
+	} else if (*count < RANGES) {
+		atomic_store_explicit(&code[*count].from, from, memory_order_relaxed);
+		atomic_store_explicit(&code[*count].to, to, memory_order_relaxed);
+		++*count;
+	}
+}
+
+/* Lines like "7f12-7f34 r-xp ...". */
+static void read_maps(struct maps *maps)
+{
+	unsigned count = 0;
+	int c = 0;
+
+	while (c >= 0) {
+		uintptr_t from = next_number(maps, &c), to = c == '-' ? next_number(maps, &c) : 0;
+		bool runs = false;
+		for (unsigned i = 0; i < 3 && c >= 0; i++)
+			runs = (c = next_char(maps)) == 'x';
+		if (runs && from < to)
+			add_range(&count, from, to);
+		while (c >= 0 && c != '\n')
+			c = next_char(maps);
+	}
+	/* release: pairs with the acquire in find() */
+	atomic_store_explicit(&code_count, count, memory_order_release);
+}
+
+static const struct range *find(uintptr_t address)
+{
+	unsigned low = 0, high = atomic_load_explicit(&code_count, memory_order_acquire);
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+		if (atomic_load_explicit(&code[middle].to, memory_order_relaxed) <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == RANGES || atomic_load_explicit(&code[low].from, memory_order_relaxed) > address ||
+	    atomic_load_explicit(&code[low].to, memory_order_relaxed) <= address)
+		return NULL;
+	return &code[low];
+}
+
+static DRY_SLOW void read_code(void)
+{
+	struct maps maps = { .fd = -1 };
+	const struct range *mine;
+	int saved = errno, cancel;
+
+	if (atomic_flag_test_and_set_explicit(&code_busy, memory_order_acquire))
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc() must not become a cancellation point */
+	maps.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	if (maps.fd >= 0) {
+		read_maps(&maps);
+		close(maps.fd);
+	}
+	pthread_setcancelstate(cancel, NULL);
+	mine = find((uintptr_t)read_code);
+	/* In a program that is linked with the library, the first range of code is both's. */
+	if (mine != NULL && mine != find((uintptr_t)program_main)) {
+		atomic_store_explicit(&own.to, mine->to, memory_order_relaxed);
+		atomic_store_explicit(&own.from, mine->from, memory_order_relaxed);
+	}
+	atomic_store_explicit(&code_read, dry_port_clock_ms(), memory_order_relaxed);
+	atomic_flag_clear_explicit(&code_busy, memory_order_release);
+	errno = saved;
+}
+
+static bool is_own(uintptr_t address)
+{
+	return address >= atomic_load_explicit(&own.from, memory_order_relaxed) &&
+	       address < atomic_load_explicit(&own.to, memory_order_relaxed);
+}
+
+/* ---- frames ------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__) || defined(__aarch64__)
+/*
+ * Where the stack ends that sp lies on. A thread's static thread-local data lies above its stack, the environment above
+ * the first one's.
+ */
+static uintptr_t stack_end(uintptr_t sp)
+{
+	static _Thread_local char above;
+	uintptr_t thread = (uintptr_t)&above, first = (uintptr_t)environ;
+
+	if (thread > sp && thread - sp < THREAD_MAX)
+		return thread;
+	if (first > sp && first - sp < THREAD_MAX)
+		return first;
+	return (sp | (dry_port_page_size() - 1)) + 1; /* a stack of the program's own making: its page is there */
+}
+
+__attribute__((noinline, no_sanitize("address", "undefined", "thread"))) unsigned dry_port_stack(uintptr_t *frames,
+												 unsigned max)
+{
+	const uintptr_t *frame = __builtin_frame_address(0);
+	uintptr_t end = stack_end((uintptr_t)frame);
+	unsigned count = 0;
+	bool inside = true;
+
+	if (atomic_load_explicit(&code_count, memory_order_relaxed) == 0)
+		read_code();
+	while (count < max) {
+		uintptr_t back = frame[1], next = frame[0];
+		inside = inside && is_own(back);
+		if (!inside && find(back) == NULL) {
+			/* The first one is right whatever the table says. */
+			if (count != 0)
+				break;
+			if (dry_port_clock_ms() - atomic_load_explicit(&code_read, memory_order_relaxed) > READ_AGAIN)
+				read_code();
+		}
+		if (!inside)
+			frames[count++] = back;
+		if (next <= (uintptr_t)frame || next - (uintptr_t)frame > STEP_MAX || next % sizeof(uintptr_t) != 0 ||
+		    next + 2 * sizeof(uintptr_t) > end)
+			break;
+		frame = (const uintptr_t *)next;
+	}
+	return count;
+}
+#else
+unsigned dry_port_stack(uintptr_t *frames, unsigned max)
+{
+	if (max != 0)
+		frames[0] = (uintptr_t)__builtin_return_address(0);
+	return max != 0;
+}
+#endif
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+size_t dry_port_symbol(uintptr_t address, char *text, size_t size)
+{
+	Dl_info info = { 0 };
+	int saved = errno;
+	size_t n = 0;
+
+	/* The call is before its return address, and may be the last thing in its function. */
+	if (dladdr((void *)(address - 1), &info) == 0 || info.dli_fname == NULL) {
+		errno = saved;
+		return dry_format(text, size, "%p", (void *)address);
+	}
+	const char *module = info.dli_fname;
+	for (const char *c = module; *c != '\0'; c++)
+		if (*c == '/')
+			module = c + 1;
+	if (info.dli_sname != NULL)
+		n = dry_format(text, size, "%s+0x%lx ", info.dli_sname,
+			       (unsigned long)(address - (uintptr_t)info.dli_saddr));
+	n += dry_format(text + n, size - n, "(%s+0x%lx)", module, (unsigned long)(address - (uintptr_t)info.dli_fbase));
+	errno = saved;
+	return n;
+}

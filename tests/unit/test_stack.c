@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Stacks by frame pointers: right where there are frames, no fault and no nonsense where there are none. */
+#include <pthread.h>
+
+#include "../support/check.h"
+#include "port/stack.h"
+
+#define MAX 12
+
+#define APART __attribute__((noinline, noclone))
+
+static uintptr_t frames[MAX];
+static unsigned count;
+
+APART void inner(void)
+{
+	count = dry_port_stack(frames, MAX);
+	OPAQUE(count);
+}
+
+APART void middle(void)
+{
+	inner();
+	OPAQUE(count);
+}
+
+APART void outer(void)
+{
+	middle();
+	OPAQUE(count);
+}
+
+APART void deep(unsigned depth)
+{
+	if (depth == 0)
+		inner();
+	else
+		deep(depth - 1);
+	OPAQUE(depth);
+}
+
+/* The address lies in a function that is no longer than 200 bytes (with sanitizers, 2000). */
+static int in(uintptr_t address, void (*function)(void))
+{
+	return address > (uintptr_t)function && address < (uintptr_t)function + 2000;
+}
+
+static void test_frames(void)
+{
+	outer();
+	CHECK(count >= 4 && count <= MAX);
+	CHECK(in(frames[0], inner));
+	CHECK(in(frames[1], middle));
+	CHECK(in(frames[2], outer));
+	deep(100);
+	CHECK_EQ(count, MAX);
+	for (int i = 2; i < MAX; i++)
+		CHECK_EQ(frames[i], frames[2]);
+	CHECK_EQ(dry_port_stack(frames, 0), 0);
+	CHECK_EQ(dry_port_stack(frames, 1), 1);
+}
+
+static void test_names(void)
+{
+	char text[128], cut[9];
+	size_t length;
+
+	outer();
+	length = dry_port_symbol(frames[0], text, sizeof(text));
+	CHECK_EQ(length, strlen(text));
+	CHECK(strstr(text, "inner+0x") == text);
+	CHECK(strstr(text, "(unit_stack"));
+	length = dry_port_symbol(frames[0], cut, sizeof(cut));
+	CHECK_EQ(length, strlen(cut));
+	CHECK(strlen(cut) < sizeof(cut));
+	dry_port_symbol(0x1234, text, sizeof(text));
+	CHECK(!strcmp(text, "0x1234"));
+}
+
+#ifdef __x86_64__
+/* Calls inner() with any frame pointer. */
+void with_frame(uintptr_t frame);
+__asm__(".text\n"
+	"with_frame:\n"
+	"	push %rbp\n"
+	"	mov %rdi, %rbp\n"
+	"	call inner\n"
+	"	pop %rbp\n"
+	"	ret\n");
+
+static void test_nonsense(void)
+{
+	/* what looks like a frame on the stack, with an address that is no code, and then one that is */
+	volatile uintptr_t fake[4] = { 0, 0x1234567, 0, (uintptr_t)inner + 3 };
+
+	for (int i = 0; i < 64; i++) {
+		with_frame((uintptr_t)1 << i);
+		CHECK_EQ(count, 2);
+		with_frame(((uintptr_t)1 << i) - 1);
+		CHECK_EQ(count, 2);
+	}
+	with_frame((uintptr_t)fake);
+	CHECK_EQ(count, 2);
+	with_frame((uintptr_t)fake + 4);
+	CHECK_EQ(count, 2);
+	with_frame((uintptr_t)(fake + 2));
+	CHECK_EQ(count, 3);
+	with_frame((uintptr_t)&frames);
+	CHECK_EQ(count, 2);
+}
+#else
+static void test_nonsense(void)
+{
+}
+#endif
+
+static void *in_thread(void *arg)
+{
+	uint32_t *number = arg;
+
+	*number = dry_port_thread();
+	CHECK_EQ(dry_port_thread(), *number);
+	test_frames();
+	test_nonsense();
+	return NULL;
+}
+
+int main(void)
+{
+	uint32_t mine = dry_port_thread(), other;
+	pthread_t thread;
+
+	CHECK(mine != 0);
+	test_frames();
+	test_names();
+	test_nonsense();
+	CHECK(!pthread_create(&thread, NULL, in_thread, &other));
+	CHECK(!pthread_join(thread, NULL));
+	CHECK(other != mine);
+	return 0;
+}
