@@ -252,21 +252,33 @@ DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
 
 /* ---- fork ---------------------------------------------------------------------------- */
 
-static void each_lock(void (*fn)(struct dry_lock *lock))
+static void each_lock_of(struct dry_heap *heap, void (*fn)(struct dry_lock *lock))
+{
+	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
+		for (uint32_t n = 0; cache->root == cache && n < heap->nodes; n++) {
+			for (uint32_t i = 0; cache->node[n].alien != NULL && i < heap->nodes; i++)
+				fn(&cache->node[n].alien[i].lock);
+			fn(&cache->node[n].shared.lock);
+			fn(&cache->node[n].lock);
+		}
+	}
+	fn(&heap->extents.lock);
+	fn(&heap->arena.lock);
+}
+
+/* heap->lock keeps the list of caches as it is, so it is the first to be taken and the last to be let go. */
+static void each_lock(void (*fn)(struct dry_lock *lock), bool taking)
 {
 	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next) {
-		fn(&heap->reap_lock);
-		fn(&heap->lock);
-		for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
-			for (uint32_t n = 0; cache->root == cache && n < heap->nodes; n++) {
-				for (uint32_t i = 0; cache->node[n].alien != NULL && i < heap->nodes; i++)
-					fn(&cache->node[n].alien[i].lock);
-				fn(&cache->node[n].shared.lock);
-				fn(&cache->node[n].lock);
-			}
+		if (taking) {
+			fn(&heap->reap_lock);
+			fn(&heap->lock);
 		}
-		fn(&heap->extents.lock);
-		fn(&heap->arena.lock);
+		each_lock_of(heap, fn);
+		if (!taking) {
+			fn(&heap->lock);
+			fn(&heap->reap_lock);
+		}
 	}
 }
 
@@ -277,14 +289,14 @@ static void each_lock(void (*fn)(struct dry_lock *lock))
 void dry_heaps_lock_all(void)
 {
 	dry_lock_acquire(&dry_heaps_lock);
-	each_lock(dry_lock_acquire_unranked);
+	each_lock(dry_lock_acquire_unranked, true);
 }
 
 void dry_heaps_unlock_all(bool in_child)
 {
 	for (struct dry_heap *heap = dry_heaps; heap != NULL && in_child; heap = heap->next)
 		dry_arena_after_fork(&heap->arena);
-	each_lock(in_child ? dry_lock_reinit : dry_lock_release);
+	each_lock(in_child ? dry_lock_reinit : dry_lock_release, false);
 	if (in_child)
 		dry_lock_reinit(&dry_heaps_lock);
 	else
