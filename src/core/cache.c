@@ -119,19 +119,21 @@ struct dry_cache *dry_freelist_cache(struct dry_heap *heap, size_t size)
 {
 	char name[] = "freelist-00000";
 	struct dry_cache *found = NULL;
-	size_t digits = size;
+	size_t digits = size, page = (size_t)1 << heap->arena.page_shift;
+	/* Never OFF_SLAB itself; a page of 16 KiB or more holds too many small arrays for a bitmap. */
+	uint32_t flags = DRY_CACHE_NO_MERGE | (page / size <= 256 ? DRY_CACHE_BITMAP : DRY_CACHE_CHAIN);
 
 	for (size_t i = sizeof(name) - 2; i >= 9; i--, digits /= 10)
 		name[i] = (char)('0' + digits % 10);
 	dry_lock_acquire(&heap->lock);
 	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next)
 		if (memcmp(cache->name, name, sizeof(name)) == 0 && cache->root == cache && cache->object_size == size &&
-		    cache->flags == (DRY_CACHE_NO_MERGE | DRY_CACHE_BITMAP) && cache->ctor == NULL)
+		    cache->flags == flags && cache->ctor == NULL)
 			found = cache;
 	dry_lock_release(&heap->lock);
 	if (found != NULL)
 		return found;
-	struct dry_cache_attr attr = { .name = name, .size = size, .flags = DRY_CACHE_NO_MERGE | DRY_CACHE_BITMAP };
+	struct dry_cache_attr attr = { .name = name, .size = size, .flags = flags };
 	return dry_cache_create(heap, &attr);
 }
 
