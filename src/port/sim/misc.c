@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Slots, nodes, time and text of the simulated machine. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "percpu.h"
+#include "port/sim/machine.h"
+
+#define PATIENCE 20 /* rounds that a fence waits for an owner of a slot, as in unix/thread_slots.c */
+
+static unsigned distance(void)
+{
+	return dry_sim.setup.slot_distance != 0 ? dry_sim.setup.slot_distance : 1;
+}
+
+void dry_port_init(void)
+{
+}
+
+unsigned dry_port_slots(void)
+{
+	if (dry_sim.setup.thread_slots)
+		return dry_sim.setup.tasks + DRY_SIM_CPUS + 3;
+	return (dry_sim.setup.cpus - 1) * distance() + 1;
+}
+
+/* With exclusive slots: 0 is nobody's, and every seventh task has none to get. */
+static uint32_t thread_slot(const struct dry_sim_one *task)
+{
+	if (task->id < DRY_SIM_TASKS)
+		return task->id % 7 == 6 ? 0 : task->id + 1u;
+	return dry_sim.setup.tasks + 1 + (task->id - DRY_SIM_TASKS);
+}
+
+uint32_t dry_sim_slot(void)
+{
+	const struct dry_sim_one *task = dry_sim.current;
+
+	return dry_sim.setup.thread_slots ? thread_slot(task) : task->cpu * distance();
+}
+
+bool dry_port_slot_attach(void)
+{
+	DRY_SIM_POINT("attach to a slot");
+	return !dry_sim.setup.thread_slots || thread_slot(dry_sim.current) != 0;
+}
+
+static bool owners_quiet(void)
+{
+	for (unsigned i = 0; i < DRY_SIM_ALL; i++)
+		if (dry_sim.task[i].sequence.inside && &dry_sim.task[i] != dry_sim.current)
+			return false;
+	return true;
+}
+
+bool dry_port_slot_fence(void)
+{
+	DRY_SIM_POINT("fence of slots");
+	if (!dry_sim.setup.thread_slots) {
+		for (unsigned i = 0; i < DRY_SIM_ALL; i++)
+			dry_sim.task[i].sequence.aborted = true;
+		return true;
+	}
+	for (unsigned patience = PATIENCE; !owners_quiet(); patience--) {
+		if (patience == 0)
+			return false;
+		dry_port_sleep_ms(1);
+	}
+	return true;
+}
+
+unsigned dry_port_nodes(void)
+{
+	return dry_sim.setup.nodes;
+}
+
+unsigned dry_port_node(void)
+{
+	DRY_SIM_POINT("node");
+	return dry_sim.current->cpu * dry_sim.setup.nodes / dry_sim.setup.cpus;
+}
+
+uint64_t dry_port_clock_ms(void)
+{
+	DRY_SIM_POINT("clock");
+	return dry_sim.clock;
+}
+
+void dry_port_sleep_ms(unsigned ms)
+{
+	DRY_SIM_POINT("sleep");
+	dry_sim.clock += ms;
+	if (dry_sim.current != dry_sim.driver)
+		dry_sim_yield();
+}
+
+void dry_port_yield(void)
+{
+	DRY_SIM_POINT("yield");
+	dry_sim_yield();
+}
+
+void dry_port_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+	(void)prepare;
+	(void)parent;
+	(void)child;
+}
+
+void dry_port_forked(void)
+{
+}
+
+void dry_port_set_errno(int value)
+{
+	dry_sim.current->error = value;
+}
+
+int dry_port_get_errno(void)
+{
+	return dry_sim.current->error;
+}
+
+const char *dry_port_getenv(const char *name)
+{
+	(void)name;
+	return NULL;
+}
+
+void dry_port_keep_stderr(void)
+{
+}
+
+/* A report stays unsaid until the library gives up; a warning may be what a test expects. */
+static char last_line[512];
+
+void dry_port_write(const char *text, size_t bytes)
+{
+	if (bytes > sizeof(last_line) - 1)
+		bytes = sizeof(last_line) - 1;
+	memcpy(last_line, text, bytes);
+	last_line[bytes] = '\0';
+	last_line[strcspn(last_line, "\n")] = '\0';
+	dry_sim_say("says: %s", last_line);
+}
+
+const char *dry_sim_last_line(void)
+{
+	return last_line;
+}
+
+void dry_port_abort(void)
+{
+	dry_sim_fail("%s", last_line);
+}

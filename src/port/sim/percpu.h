@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The sequences on per-CPU arrays as the simulation runs them: step by step, each step
+ * possibly the last before an abort, which starts the sequence again. Until the last step
+ * nothing is visible. arch/x86_64/percpu.h has the layout and the operands; what
+ * commits there in one instruction is one step here.
+ *
+ * With exclusive slots (dry_sim_setup.thread_slots) nothing ever aborts, and `inside` is what the
+ * fence waits for: the semantics of arch/generic/percpu.h.
+ */
+#ifndef DRY_PORT_PERCPU_H
+#define DRY_PORT_PERCPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "port/sim/point.h"
+
+struct dry_percpu_array {
+	uint64_t word;
+	uint16_t limit;
+	uint16_t pad[3];
+	void *entry[];
+};
+
+/* Objects that a batch copies between two possible aborts. */
+#define DRY_SIM_COPY 4
+
+static inline void dry_percpu_begin(void)
+{
+	dry_sim_sequence->inside = true;
+	dry_sim_sequence->aborted = false;
+}
+
+static inline void dry_percpu_leave(void)
+{
+	dry_sim_sequence->inside = false;
+}
+
+/* One more step. false: start again. */
+#define DRY_SIM_STEP(what) (DRY_SIM_POINT("sequence: " what), !dry_sim_sequence->aborted)
+
+/* The array of the slot that the task runs on; NULL: start again. */
+static inline struct dry_percpu_array *dry_percpu_array(const void *base, size_t disp, size_t at)
+{
+	char *const *slots = (char *const *)(const void *)((const char *)base + disp);
+	uint32_t slot;
+	char *area;
+
+	dry_percpu_begin();
+	if (!DRY_SIM_STEP("slot"))
+		return NULL;
+	slot = dry_sim_slot();
+	if (!DRY_SIM_STEP("area"))
+		return NULL;
+	area = slots[slot];
+	return DRY_SIM_STEP("avail") ? (struct dry_percpu_array *)(void *)(area + at * 8) : NULL;
+}
+
+/* Takes the newest object, or NULL; false: start again. */
+static inline bool dry_percpu_try_pop(const void *base, size_t disp, size_t at, bool packed, void **object)
+{
+	struct dry_percpu_array *array = dry_percpu_array(base, disp, at);
+	uint64_t word, below;
+
+	if (array == NULL)
+		return false;
+	word = array->word;
+	*object = NULL;
+	if ((word & 0xffff) == 0)
+		return true;
+	if (!DRY_SIM_STEP("entry"))
+		return false;
+	below = (uint64_t)(uintptr_t)array->entry[(word & 0xffff) - 1];
+	if (!DRY_SIM_STEP("commit pop"))
+		return false;
+	if (packed)
+		array->word = below;
+	else
+		array->word += 0xffff;
+	*object = packed ? (void *)(uintptr_t)((int64_t)word >> 16) : (void *)(uintptr_t)below;
+	return true;
+}
+
+static inline void *dry_percpu_pop(const void *base, size_t disp, size_t at)
+{
+	void *object;
+
+	while (!dry_percpu_try_pop(base, disp, at, false, &object))
+		;
+	dry_percpu_leave();
+	return object;
+}
+
+static inline void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
+{
+	void *object;
+
+	while (!dry_percpu_try_pop(base, disp, at, true, &object))
+		;
+	dry_percpu_leave();
+	return object;
+}
+
+static inline bool dry_percpu_try_push(const void *base, size_t disp, size_t at, void *object, bool *room)
+{
+	struct dry_percpu_array *array = dry_percpu_array(base, disp, at);
+	size_t n;
+
+	if (array == NULL)
+		return false;
+	n = array->word & 0xffff;
+	*room = n < array->limit;
+	if (!*room)
+		return true;
+	if (!DRY_SIM_STEP("store"))
+		return false;
+	array->entry[n] = object;
+	if (!DRY_SIM_STEP("commit push"))
+		return false;
+	array->word++;
+	return true;
+}
+
+static inline bool dry_percpu_push(const void *base, size_t disp, size_t at, void *object)
+{
+	bool room;
+
+	while (!dry_percpu_try_push(base, disp, at, object, &room))
+		;
+	dry_percpu_leave();
+	return room;
+}
+
+static inline bool dry_percpu_try_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max,
+					    size_t *count)
+{
+	struct dry_percpu_array *array = dry_percpu_array(base, disp, at);
+	size_t n;
+
+	if (array == NULL)
+		return false;
+	n = array->word & 0xffff;
+	*count = n < max ? n : max;
+	for (size_t i = 0; i < *count; i++) {
+		if (i % DRY_SIM_COPY == 0 && !DRY_SIM_STEP("copy out"))
+			return false;
+		objects[i] = array->entry[n - *count + i];
+	}
+	if (*count == 0) /* the stopped area is never written */
+		return true;
+	if (!DRY_SIM_STEP("commit batch pop"))
+		return false;
+	array->word -= *count;
+	return true;
+}
+
+static inline size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max)
+{
+	size_t count;
+
+	while (!dry_percpu_try_pop_batch(base, disp, at, objects, max, &count))
+		;
+	dry_percpu_leave();
+	return count;
+}
+
+static inline bool dry_percpu_try_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max,
+					     bool packed, size_t *count)
+{
+	struct dry_percpu_array *array = dry_percpu_array(base, disp, at);
+	size_t n, room;
+	uint64_t word;
+
+	if (array == NULL)
+		return false;
+	word = array->word;
+	n = word & 0xffff;
+	room = array->limit > n ? array->limit - n : 0;
+	*count = room < max ? room : max;
+	for (size_t i = 0; i < *count; i++) {
+		if (i % DRY_SIM_COPY == 0 && !DRY_SIM_STEP("copy in"))
+			return false;
+		array->entry[n + i] = packed ? (void *)(uintptr_t)word : objects[i];
+		word = (uint64_t)(uintptr_t)objects[i] << 16 | (n + i + 1);
+	}
+	if (*count == 0)
+		return true;
+	if (!DRY_SIM_STEP("commit batch push"))
+		return false;
+	if (packed)
+		array->word = word;
+	else
+		array->word += *count;
+	return true;
+}
+
+static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
+{
+	size_t count;
+
+	while (!dry_percpu_try_push_batch(base, disp, at, objects, max, false, &count))
+		;
+	dry_percpu_leave();
+	return count;
+}
+
+static inline size_t dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects,
+						  size_t max)
+{
+	size_t count;
+
+	while (!dry_percpu_try_push_batch(base, disp, at, objects, max, true, &count))
+		;
+	dry_percpu_leave();
+	return count;
+}
+
+static inline unsigned dry_percpu_slot(void)
+{
+	return dry_sim_slot();
+}
+
+#endif

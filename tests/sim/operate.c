@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What tasks do. An operation is chosen by seed, task and number alone; what it works on (which of the
+ * objects at hand, say) depends on how things stand.
+ */
+#include "world.h"
+
+#include "base/error.h"
+#include "core/cache.h"
+#include "port/contract.h"
+#include "support/pattern.h"
+
+#define BULK 48
+
+/* A cache to work with, held alive until put_cache(); NULL: the one chosen is not there. */
+static struct world_cache *get_cache(struct rng *rng)
+{
+	struct world_cache *cache = &world.cache[rng_below(rng, world.plan.caches)];
+
+	if (cache->state != WORLD_LIVE)
+		return NULL;
+	cache->users++;
+	return cache;
+}
+
+static void put_cache(struct world_cache *cache)
+{
+	cache->users--;
+}
+
+static struct world_heap *any_heap(struct rng *rng)
+{
+	return &world.heap[rng_below(rng, world.plan.heaps)];
+}
+
+/* NULL is for those only who may run out of memory. */
+static void refused(const struct world_heap *heap, const char *what)
+{
+	if (!heap->may_refuse)
+		dry_sim_fail("%s: NULL, though there is memory", what);
+	if (dry_port_get_errno() != DRY_ENOMEM)
+		dry_sim_fail("%s: NULL and errno %d", what, dry_port_get_errno());
+}
+
+static bool zero(const void *at, size_t size)
+{
+	const unsigned char *bytes = at;
+
+	return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+/* ---- one object ------------------------------------------------------------------------ */
+
+static struct world_object from_cache(struct world_cache *cache, struct rng *rng)
+{
+	struct world_object object = { .size = (uint32_t)cache->attr.size, .heap = cache->heap };
+	bool zeroed = cache->attr.ctor == NULL && rng_below(rng, 8) == 0;
+
+	object.kind = (uint8_t)(cache - world.cache);
+	dry_port_set_errno(0);
+	object.at = zeroed ? dry_cache_zalloc(cache->cache) : dry_cache_alloc(cache->cache);
+	dry_sim_say("== %s: alloc -> %p", cache->name, object.at);
+	if (object.at == NULL) {
+		refused(&world.heap[cache->heap], "cache");
+		return object;
+	}
+	if (cache->attr.align != 0 && (uintptr_t)object.at % cache->attr.align != 0)
+		dry_sim_fail("alignment: object %p of a cache aligned to %zu", object.at, cache->attr.align);
+	if (zeroed && !zero(object.at, object.size))
+		dry_sim_fail("zalloc: object %p is not zero", object.at);
+	ledger_add(&object, rng_below(rng, 16) == 0);
+	return object;
+}
+
+static struct world_object from_general(unsigned heap, struct rng *rng)
+{
+	struct world_object object = { .heap = (uint8_t)heap, .kind = WORLD_GENERAL };
+	struct world_heap *from = &world.heap[heap];
+	unsigned dice = (unsigned)rng_below(rng, 100);
+	size_t align = dice < 5 ? (size_t)16 << rng_below(rng, 10) : 1;
+	bool zeroed = align == 1 && dice < 15;
+
+	object.size = (uint32_t)rng_size(rng, dice < 90 ? 10 : dice < 98 ? 15 : 21);
+	dry_port_set_errno(0);
+	if (align != 1)
+		object.at = dry_alloc_aligned(from->heap, align, object.size);
+	else
+		object.at = zeroed ? dry_zalloc(from->heap, object.size) : dry_alloc(from->heap, object.size);
+	dry_sim_say("== heap %u: alloc %u aligned to %zu -> %p", heap, object.size, align, object.at);
+	if (object.at == NULL) {
+		refused(from, "general");
+		return object;
+	}
+	if ((uintptr_t)object.at % align != 0)
+		dry_sim_fail("alignment: block %p is not aligned to %zu", object.at, align);
+	if (zeroed && !zero(object.at, object.size))
+		dry_sim_fail("zalloc: block %p is not zero", object.at);
+	if (dry_usable_size(from->heap, object.at) < object.size)
+		dry_sim_fail("usable size: of %p below %u", object.at, object.size);
+	ledger_add(&object, rng_below(rng, 16) == 0);
+	return object;
+}
+
+static void free_object(struct world_object *object)
+{
+	struct world_object gone = *object;
+
+	dry_sim_say("== free %p", gone.at);
+	object->at = NULL; /* from here on nobody else may find it */
+	ledger_remove(&gone);
+	if (gone.kind != WORLD_GENERAL)
+		dry_cache_free(world.cache[gone.kind].cache, gone.at);
+	else
+		dry_free(world.heap[gone.heap].heap, gone.at);
+}
+
+void world_give_back(struct world_object *object)
+{
+	struct world_cache *cache = object->kind == WORLD_GENERAL ? NULL : &world.cache[object->kind];
+
+	if (object->at == NULL || (cache != NULL && cache->state != WORLD_LIVE))
+		return;
+	if (cache != NULL)
+		cache->users++;
+	free_object(object);
+	if (cache != NULL)
+		put_cache(cache);
+}
+
+static struct world_object some_object(struct rng *rng)
+{
+	struct world_object object = { .at = NULL };
+	struct world_cache *cache;
+
+	if (rng_below(rng, 4) == 0)
+		return from_general((unsigned)rng_below(rng, world.plan.heaps), rng);
+	cache = get_cache(rng);
+	if (cache == NULL)
+		return object;
+	object = from_cache(cache, rng);
+	put_cache(cache);
+	return object;
+}
+
+/* ---- operations -------------------------------------------------------------------------- */
+
+/* A place in what the task holds: an empty one if it can be had quickly. */
+static struct world_object *place(unsigned task, struct rng *rng, bool empty)
+{
+	struct world_object *held = world.held[task];
+	size_t i = rng_below(rng, WORLD_HELD);
+
+	for (unsigned tries = 0; tries < WORLD_HELD && (held[i].at == NULL) != empty; tries++)
+		i = (i + 1) % WORLD_HELD;
+	return &held[i];
+}
+
+static void op_alloc(unsigned task, struct rng *rng)
+{
+	struct world_object *to = place(task, rng, true);
+
+	world_give_back(to);
+	if (to->at == NULL)
+		*to = some_object(rng);
+}
+
+static void op_free(unsigned task, struct rng *rng)
+{
+	world_give_back(place(task, rng, false));
+}
+
+/* Many of one kind, then all of them back: arrays run empty and full. */
+static void op_burst(unsigned task, struct rng *rng)
+{
+	struct world_cache *cache = get_cache(rng);
+	size_t count = 1 + rng_below(rng, WORLD_HELD);
+
+	for (size_t i = 0; cache != NULL && i < count; i++)
+		if (world.held[task][i].at == NULL)
+			world.held[task][i] = from_cache(cache, rng);
+	if (cache != NULL)
+		put_cache(cache);
+	if (rng_below(rng, 2) != 0)
+		for (size_t i = 0; i < WORLD_HELD; i++)
+			world_give_back(&world.held[task][i]);
+}
+
+/* To whoever looks into the box next, and what was in it for this task. */
+static void op_exchange(unsigned task, struct rng *rng)
+{
+	struct world_object *box = &world.box[rng_below(rng, WORLD_BOXES)], *mine = place(task, rng, false);
+	struct world_object taken = *box;
+
+	*box = *mine;
+	*mine = taken;
+}
+
+static void op_bulk(unsigned task, struct rng *rng)
+{
+	struct world_cache *cache = get_cache(rng);
+	struct world_object object[BULK];
+	void *at[BULK];
+	size_t n = 1 + rng_below(rng, BULK), got;
+
+	(void)task;
+	if (cache == NULL)
+		return;
+	dry_port_set_errno(0);
+	got = dry_cache_alloc_bulk(cache->cache, n, at);
+	dry_sim_say("== %s: bulk alloc %zu -> %zu", cache->name, n, got);
+	if (got == 0)
+		refused(&world.heap[cache->heap], "bulk");
+	else if (got != n)
+		dry_sim_fail("bulk: %zu of %zu objects", got, n);
+	for (size_t i = 0; i < got; i++) {
+		object[i] = (struct world_object){ at[i], (uint32_t)cache->attr.size, cache->heap,
+						   (uint8_t)(cache - world.cache), false };
+		ledger_add(&object[i], false);
+	}
+	dry_port_yield();
+	for (size_t i = 0; i < got; i++)
+		ledger_remove(&object[i]);
+	dry_cache_free_bulk(cache->cache, got, at);
+	put_cache(cache);
+}
+
+static void op_realloc(unsigned task, struct rng *rng)
+{
+	struct world_object *object = place(task, rng, false), old = *object;
+	uint32_t size = (uint32_t)rng_size(rng, rng_below(rng, 8) ? 12 : 21), common;
+	struct world_heap *heap = &world.heap[old.heap];
+	uint64_t key = pattern_key(old.at, old.size);
+	void *at;
+
+	if (old.at == NULL || old.kind != WORLD_GENERAL)
+		return;
+	object->at = NULL;
+	ledger_remove(&old);
+	pattern_fill_key(old.at, old.size, key);
+	dry_port_set_errno(0);
+	at = dry_realloc(heap->heap, old.at, size);
+	dry_sim_say("== realloc %p, %u to %u -> %p", old.at, old.size, size, at);
+	if (at == NULL)
+		refused(heap, "realloc");
+	common = at == NULL || old.size < size ? old.size : size;
+	if (!pattern_holds_key(at != NULL ? at : old.at, common & ~7u, key))
+		dry_sim_fail("realloc: content lost, %u to %u bytes", old.size, size);
+	if (at != NULL) {
+		old.at = at;
+		old.size = size;
+	}
+	ledger_add(&old, false);
+	*object = old;
+}
+
+static void op_prefill(unsigned task, struct rng *rng)
+{
+	struct world_cache *cache = get_cache(rng);
+	int rc;
+
+	(void)task;
+	if (cache == NULL)
+		return;
+	rc = dry_cache_prefill(cache->cache, rng_below(rng, 100));
+	dry_sim_say("== %s: prefill -> %d", cache->name, rc);
+	if (rc != 0 && (rc != -DRY_ENOMEM || !world.heap[cache->heap].may_refuse))
+		dry_sim_fail("prefill: %d", rc);
+	put_cache(cache);
+}
+
+static void op_shrink(unsigned task, struct rng *rng)
+{
+	struct world_cache *cache = get_cache(rng);
+
+	(void)task;
+	if (cache == NULL)
+		return;
+	dry_sim_say("== %s: shrink", cache->name);
+	dry_cache_shrink(cache->cache);
+	put_cache(cache);
+}
+
+static void op_housekeeping(unsigned task, struct rng *rng)
+{
+	struct world_heap *heap = any_heap(rng);
+	bool all = rng_below(rng, 4) == 0;
+
+	(void)task;
+	dry_sim_say("== %s", all ? "trim" : "reap");
+	if (all)
+		dry_heap_trim(heap->heap);
+	else
+		dry_heap_reap(heap->heap);
+}
+
+bool world_make_cache(struct world_cache *cache)
+{
+	struct world_heap *heap = &world.heap[cache->heap];
+
+	cache->state = WORLD_BUSY;
+	dry_port_set_errno(0);
+	cache->cache = dry_cache_create(heap->heap, &cache->attr);
+	dry_sim_say("== %s: create -> %p", cache->name, (void *)cache->cache);
+	if (cache->cache == NULL) {
+		/* Not every type fits every size. */
+		if (dry_port_get_errno() != DRY_EINVAL)
+			refused(heap, "create");
+		cache->state = WORLD_ABSENT;
+		return false;
+	}
+	cache->state = WORLD_LIVE;
+	return true;
+}
+
+/* Objects of a cache that shares slabs may outlive its name, but here they do not. */
+static bool shares(const dry_cache *cache)
+{
+	return cache->root != cache || cache->mergeable;
+}
+
+static void unmake_cache(struct world_cache *cache)
+{
+	int rc;
+
+	cache->state = WORLD_BUSY;
+	rc = dry_cache_destroy(cache->cache);
+	dry_sim_say("== %s: destroy -> %d", cache->name, rc);
+	/* A thread that stays inside of a sequence keeps objects from being found. */
+	if (rc != (cache->live == 0 ? 0 : -DRY_EBUSY) && !(rc == -DRY_EBUSY && world.plan.setup.thread_slots))
+		dry_sim_fail("destroy: %d with %zu objects out", rc, cache->live);
+	cache->state = rc == 0 ? WORLD_ABSENT : WORLD_LIVE;
+}
+
+static void op_make(unsigned task, struct rng *rng)
+{
+	struct world_cache *cache = &world.cache[rng_below(rng, world.plan.caches)];
+
+	(void)task;
+	if (cache->state == WORLD_ABSENT) {
+		world_plan_cache(cache, (unsigned)(cache - world.cache), cache->heap, rng);
+		world_make_cache(cache);
+	} else if (cache->state == WORLD_LIVE && cache->users == 0 && (cache->live == 0 || !shares(cache->cache))) {
+		unmake_cache(cache);
+	}
+}
+
+/* A reader finds an object of a type-stable cache; it may be freed while it reads. */
+static void op_read(unsigned task, struct rng *rng)
+{
+	unsigned other = (unsigned)rng_below(rng, world.plan.setup.tasks);
+	const struct world_object *found;
+	uint64_t built, seen;
+
+	grace_enter();
+	found = &world.held[other][rng_below(rng, WORLD_HELD)];
+	if (found->at != NULL && found->kind != WORLD_GENERAL &&
+	    (world.cache[found->kind].attr.flags & DRY_CACHE_TYPESAFE_BY_RCU)) {
+		const void *at = found->at;
+
+		ledger_construct(&built);
+		for (size_t looks = 1 + rng_below(rng, 6); looks > 0; looks--) {
+			dry_port_yield();
+			memcpy(&seen, at, sizeof(seen));
+			if (seen != built)
+				dry_sim_fail("type-stable: object %p changed its type under a reader", at);
+		}
+		dry_sim_say("== task %u read %p", task, at);
+	}
+	grace_leave();
+}
+
+static void op_grace(unsigned task, struct rng *rng)
+{
+	(void)task;
+	(void)rng;
+	grace_poll();
+}
+
+/* What fork() does to the library, without the fork. */
+static void op_lock_all(unsigned task, struct rng *rng)
+{
+	(void)task;
+	(void)rng;
+	dry_sim_say("== all locks");
+	dry_heaps_lock_all();
+	dry_heaps_unlock_all(false);
+}
+
+static void op_look(unsigned task, struct rng *rng)
+{
+	struct world_heap *heap = any_heap(rng);
+	struct dry_heap_stats stats;
+
+	(void)task;
+	dry_heap_stats(heap->heap, &stats);
+	if (stats.in_use > stats.reserved)
+		dry_sim_fail("stats: %zu bytes in use of %zu", stats.in_use, stats.reserved);
+}
+
+static const struct {
+	unsigned weight;
+	void (*run)(unsigned task, struct rng *rng);
+} operations[] = {
+	{ 380, op_alloc },  { 300, op_free },  { 40, op_burst },   { 120, op_exchange },    { 40, op_bulk },
+	{ 30, op_realloc }, { 8, op_prefill }, { 12, op_shrink },  { 12, op_housekeeping }, { 20, op_make },
+	{ 25, op_read },    { 8, op_grace },   { 1, op_lock_all }, { 4, op_look },
+};
+
+void world_operate(unsigned task, uint32_t op)
+{
+	struct rng rng = { (world.plan.seed << 32 ^ (uint64_t)task << 20 ^ op) * 0x9e3779b97f4a7c15u };
+	size_t dice = rng_below(&rng, 1000);
+
+	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+		if (dice < operations[i].weight) {
+			operations[i].run(task, &rng);
+			break;
+		}
+		dice -= operations[i].weight;
+	}
+	if (dry_sim_locks_held() != 0)
+		dry_sim_fail("%u locks held after an operation", dry_sim_locks_held());
+}
+
+/* A handler: a few objects into boxes, and what was in them goes back. */
+void world_interrupt(uint32_t seed)
+{
+	struct rng rng = { seed };
+
+	for (size_t n = 1 + rng_below(&rng, 3); n > 0; n--) {
+		struct world_object *box = &world.box[rng_below(&rng, WORLD_BOXES)], fresh;
+
+		world_give_back(box);
+		if (box->at != NULL)
+			continue;
+		fresh = some_object(&rng);
+		if (box->at == NULL) {
+			*box = fresh;
+			continue;
+		}
+		for (world_give_back(&fresh); fresh.at != NULL; world_give_back(&fresh))
+			dry_port_yield(); /* its cache is being destroyed, or so it seems */
+	}
+}
