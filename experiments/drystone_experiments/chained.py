@@ -24,7 +24,7 @@ def critical_sections(ctx, objects, sizes):
 
 
 def misses(part):
-    return part["D1mr"] + part["D1mw"]
+    return worker.misses(part)[0]
 
 
 def critical_table(found, sizes):
@@ -104,7 +104,7 @@ def run(ctx):
         series = {title: [found[s, v][0]["Ir"] + found[s, v][1]["Ir"] for s in sizes] for v, title in VARIANTS.items()}
         result.plots.append(Plot("Instructions under the lock for one object in and out",
                                  plot.bars("chained", "Instructions in the critical section", groups, series, "instructions",
-                                           logy=True)))
+                                           "object size, bytes", logy=True)))
     result.csv_header = ["size", "variant", "round", "alloc", "free", "free_shuffled", "unit", "type", "objects_per_slab", "pages",
                          "waste", "refill_instructions", "refill_misses", "flush_instructions", "flush_misses"]
     for r in rows:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from . import plot, report, worker
 
-NAMES = ["census", "repeat", "contention", "chained"]
+NAMES = ["census", "repeat", "contention", "freelist", "chained", "critics"]
 
 
 def parse(arguments):

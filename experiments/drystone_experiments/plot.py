@@ -102,7 +102,7 @@ def _room(figure, axes, count):
                 borderaxespad=0.2, columnspacing=1.2)
 
 
-def bars(name, label, groups, series, ylabel, logy=False):
+def bars(name, label, groups, series, ylabel, xlabel="", logy=False):
     """Groups of bars; series: {legend: [value for each group]}."""
     pyplot, figure = _figure(name)
     axes = figure.add_subplot()
@@ -116,6 +116,7 @@ def bars(name, label, groups, series, ylabel, logy=False):
         axes.yaxis.set_major_formatter(_plain())
     axes.grid(axis="x", visible=False)
     axes.set_xticks(range(len(groups)), groups)
+    axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     _room(figure, axes, len(series))
     return _svg(pyplot, figure, label)

@@ -62,7 +62,7 @@ NUMERIC = re.compile(r"[-–]?[0-9.,]*( \[[-–0-9.,]*\])?")
 
 
 def numeric(cell):
-    return isinstance(cell, (int, float)) or bool(cell) and NUMERIC.fullmatch(cell) is not None
+    return isinstance(cell, (int, float)) or NUMERIC.fullmatch(cell) is not None
 
 
 # ---- HTML ----------------------------------------------------------------------------
@@ -70,7 +70,9 @@ def numeric(cell):
 def table_html(table):
     out = ['<figure class="table"><figcaption>%s</figcaption><div class="scroll" tabindex="0" role="region" aria-label="%s"><table>'
            % (html.escape(table.caption), html.escape(table.caption, quote=True))]
-    out.append("<thead><tr>%s</tr></thead><tbody>" % "".join('<th scope="col">%s</th>' % html.escape(str(h)) for h in table.header))
+    right = [' class="n"' if all(numeric(row[i]) for row in table.rows) else "" for i in range(len(table.header))]
+    out.append("<thead><tr>%s</tr></thead><tbody>" % "".join(
+        '<th scope="col"%s>%s</th>' % (kind, html.escape(str(h))) for kind, h in zip(right, table.header)))
     for row in table.rows:
         cells = []
         for i, cell in enumerate(row):
@@ -130,6 +132,11 @@ def html_report(results, about):
        "\n".join(section_html(i, r, about) for i, r in enumerate(results, 1)))
 
 
+def no_break(text):
+    """A number keeps its per cent sign on its line."""
+    return re.sub(r"(\d) %", "\\1\u00a0%", text)
+
+
 # ---- Markdown --------------------------------------------------------------------------
 
 def escape_md(cell):
@@ -139,7 +146,7 @@ def escape_md(cell):
 def table_md(table):
     lines = ["**%s**" % table.caption, "", "| %s |" % " | ".join(escape_md(h) or " " for h in table.header)]
     first = table.rows[0] if table.rows else []
-    lines.append("|%s|" % "|".join("---:" if numeric(cell) else "---" for cell in first))
+    lines.append("|%s|" % "|".join("---:" if numeric(cell) and cell != "" else "---" for cell in first))
     lines += ["| %s |" % " | ".join(escape_md(cell) for cell in row) for row in table.rows]
     if table.note:
         lines += ["", table.note]
@@ -183,5 +190,5 @@ def write(folder, results, about):
         write_csv(folder / (result.name + ".csv"), result.csv_header, result.csv_rows)
         for name, (header, rows) in result.more_csv.items():
             write_csv(folder / (name + ".csv"), header, rows)
-    (folder / "report.html").write_text(html_report(results, about), encoding="utf-8")
+    (folder / "report.html").write_text(no_break(html_report(results, about)), encoding="utf-8")
     (folder / "report.md").write_text(markdown_report(results, about), encoding="utf-8")

@@ -82,20 +82,24 @@ def have_callgrind():
     return shutil.which("valgrind") is not None
 
 
-def callgrind(ctx, name, *arguments, functions, marks):
+def callgrind(ctx, name, *arguments, functions, marks=()):
     """
-    Events inside of `functions` of the library (they must not call each other), a dictionary for each part that
-    ends at one of `marks`, functions of the worker; what came before the first mark is left out.
+    Events inside of `functions` (they must not call each other), a dictionary for each part that ends at one of
+    `marks`, functions of the worker; what came before the first mark is left out. Without marks one, of the whole run.
     """
     with tempfile.TemporaryDirectory() as folder:
         command = ["valgrind", "--tool=callgrind", "--cache-sim=yes", *CALLGRIND_CACHES,
                    "--callgrind-out-file=%s/out" % folder]
         command += ["--toggle-collect=" + name for name in functions] + ["--dump-before=" + mark for mark in marks]
         execute([*command, ctx.workers / name, *arguments], True)
-        parts = []
-        for i in range(2, len(marks) + 1):  # out.1 ends at the first mark
-            parts.append(totals(Path(folder) / ("out.%d" % i)))
-        return parts
+        if not marks:
+            return [totals(Path(folder) / "out")]
+        return [totals(Path(folder) / ("out.%d" % i)) for i in range(2, len(marks) + 1)]  # out.1 ends at the first mark
+
+
+def misses(events):
+    """(first level, last level), of data."""
+    return events["D1mr"] + events["D1mw"], events["DLmr"] + events["DLmw"]
 
 
 def totals(path):
@@ -149,7 +153,11 @@ def geometric_mean(values):
     return statistics.geometric_mean(values) if values else None
 
 
-def percent(ratio):
+def percent(ratio, less="less"):
     """0.65: "35 % less"; 1.2: "20 % more"."""
     change = round((ratio - 1) * 100)
-    return "no change" if change == 0 else "%d %% %s" % (abs(change), "less" if change < 0 else "more")
+    return "as much" if change == 0 else "%d %% %s" % (abs(change), less if change < 0 else "more")
+
+
+def fewer(ratio):
+    return "as many" if round((ratio - 1) * 100) == 0 else percent(ratio, "fewer")

@@ -2,6 +2,7 @@
 """What the tests of the experiments share. DRYSTONE_CLI is the command."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -30,7 +31,8 @@ def experiment(name, *arguments):
     equal(result["name"], name, "name")
     for part in ("title", "question", "method", "verdict"):
         check(isinstance(result[part], str) and len(result[part]) > 10, "%s: no %s" % (name, part))
-    check(2 <= result["method"].count(". ") + 1 <= 5, "%s: the method is not a few sentences" % name)
+    equal(len(re.findall(r"\.(?= |$)", result["method"])), 3, name + ": sentences of the method")
+    equal(len(re.findall(r"\.(?= |$)", result["verdict"])), 1, name + ": sentences of the verdict")
     check(result["command"].startswith("drystone experiment " + name), "%s: no command" % name)
     check(result["published"] and result["ours"] and result["claims"] and result["rows"], "%s: a part is empty" % name)
     for table in result["published"] + result["ours"]:
