@@ -205,10 +205,11 @@ static void count(size_t size, unsigned slab, unsigned v, size_t n)
 	dry_cache_shrink(c.cache);
 	dry_cache_stats(c.cache, &shrunk);
 	double thousands = (double)c.allocations / 1000;
-	printf("%zu\t%s\t%s\t%u\t%.2f\t%.1f\t%.1f\t%zu\t%zu\t%.1f\t%zu\t%.1f\t%zu\t%.1f\n", size, slabs[slab].name,
-	       variants[v].name, churned.limit, (double)c.window_pages / (double)c.windows, (double)(c.misses[1] + c.misses[2]) / thousands,
-	       (double)c.misses[2] / thousands, pages, churned.slabs, fill(&churned, n / 2), thinned.slabs, fill(&thinned, c.live),
-	       shrunk.slabs, fill(&shrunk, c.live));
+	printf("%zu\t%s\t%s\t%u\t%.2f\t%.1f\t%.1f\t%zu", size, slabs[slab].name, variants[v].name, churned.limit,
+	       (double)c.window_pages / (double)c.windows, (double)(c.misses[1] + c.misses[2]) / thousands,
+	       (double)c.misses[2] / thousands, pages);
+	printf("\t%zu\t%.1f\t%zu\t%.1f\t%zu\t%.1f\n", churned.slabs, fill(&churned, n / 2), thinned.slabs,
+	       fill(&thinned, c.live), shrunk.slabs, fill(&shrunk, c.live));
 	free(c.object);
 	dry_heap_destroy(heap);
 }

@@ -69,7 +69,7 @@ struct s13_memory {
 };
 
 struct s13_cache {
-	struct s13_memory *memory;
+	_Alignas(64) struct s13_memory *memory; /* so that the lines of the heads are the same ones in each run */
 	enum s13_layout layout;
 	uint32_t size, num, offset; /* slot; objects a slab; of the first object */
 	uint32_t entry;             /* bytes of an index */
