@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Every instruction of every restartable sequence is aborted, as machine code: by preemption, by
+ * migration to another CPU, and by a signal whose handler uses the same arrays; the traced program
+ * (workload.c) verifies that nothing is lost or doubled. The instructions that announce a sequence, from where its
+ * abort handler goes back to, are interrupted in the same ways.
+ *
+ * A process that is stopped inside of a sequence was preempted there, so it cannot be stepped through
+ * one. The instructions are therefore learnt first from a process without restartable sequences, which runs
+ * the same code on slots of its threads: single-stepped from where each begins. The learnt
+ * places must follow each other without a gap up to the committing instruction; so nothing can
+ * be missed. Then, in a process with restartable sequences, each place gets a breakpoint. At a hit the
+ * instruction is put back, and the process goes on at it in one of the three ways; that it then
+ * is at its abort handler, and not behind the instruction, is verified.
+ *
+ * A copy with `rep movsq` is also aborted after half of its words: the tracer copies them in its place.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "../support/check.h"
+#include "../support/random.h"
+#include "sequences.h"
+
+enum mode { PREEMPT, MIGRATE, SIGNAL, MODES };
+static const char *const mode_name[] = { "preemption", "migration", "signal" };
+
+struct tracee {
+	pid_t pid;
+	uintptr_t shift; /* to be added to an address of ours */
+};
+
+static int cpus[CPU_SETSIZE], cpu_count;
+static unsigned long aborts[MODES], halves;
+
+extern const unsigned int __rseq_size __attribute__((weak));
+
+static bool restartable(void)
+{
+	return &__rseq_size && __rseq_size != 0;
+}
+
+/* ---- the traced process ---------------------------------------------------------------------------- */
+
+static struct user_regs_struct registers(const struct tracee *t)
+{
+	struct user_regs_struct regs;
+
+	CHECK(!ptrace(PTRACE_GETREGS, t->pid, NULL, &regs));
+	return regs;
+}
+
+static long peek(const struct tracee *t, uintptr_t at)
+{
+	errno = 0;
+	long word = ptrace(PTRACE_PEEKDATA, t->pid, at, NULL);
+
+	CHECK(!errno);
+	return word;
+}
+
+static void poke(const struct tracee *t, uintptr_t at, long word)
+{
+	CHECK(!ptrace(PTRACE_POKEDATA, t->pid, at, word));
+}
+
+static void poke_byte(const struct tracee *t, uintptr_t at, unsigned char byte)
+{
+	poke(t, at, (peek(t, at) & ~0xffl) | byte);
+}
+
+/* Let it run until it stops; the signal that stopped it. 0: it ended well. */
+static int go_on(const struct tracee *t, enum __ptrace_request how, int sig)
+{
+	int status;
+
+	CHECK(!ptrace(how, t->pid, NULL, (long)sig));
+	CHECK(waitpid(t->pid, &status, 0) == t->pid);
+	if (WIFEXITED(status)) {
+		CHECK_EQ(WEXITSTATUS(status), 0);
+		return 0;
+	}
+	CHECK(WIFSTOPPED(status));
+	if (WSTOPSIG(status) != SIGTRAP)
+		fprintf(stderr, "stopped by signal %d at %s\n", WSTOPSIG(status),
+			place_name(registers(t).rip - t->shift));
+	CHECK(WSTOPSIG(status) == SIGTRAP || WSTOPSIG(status) == SIGUSR1);
+	return WSTOPSIG(status);
+}
+
+static uintptr_t base_of(pid_t pid)
+{
+	char name[64], line[512], self[400];
+	uintptr_t base = 0;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	FILE *maps;
+
+	CHECK(n > 0);
+	self[n] = '\0';
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+	CHECK(maps = fopen(name, "r"));
+	while (!base && fgets(line, sizeof(line), maps))
+		if (strstr(line, self))
+			base = strtoul(line, NULL, 16);
+	fclose(maps);
+	CHECK(base);
+	return base;
+}
+
+/* Up to its first checkpoint. */
+static struct tracee start(uint64_t seed, bool restartable, bool by_cpu)
+{
+	char number[32], tunables[] = "GLIBC_TUNABLES=glibc.pthread.rseq=0";
+	struct tracee t;
+	int status;
+
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)seed);
+	t.pid = fork();
+	CHECK(t.pid >= 0);
+	if (!t.pid) {
+		if (!restartable)
+			putenv(tunables);
+		CHECK(!ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+		execl("/proc/self/exe", "sequences", by_cpu ? "--by-cpu" : "--by-id", number, (char *)NULL);
+		_exit(2);
+	}
+	CHECK(waitpid(t.pid, &status, 0) == t.pid && WIFSTOPPED(status));
+	CHECK(!ptrace(PTRACE_SETOPTIONS, t.pid, NULL, (long)PTRACE_O_EXITKILL));
+	t.shift = base_of(t.pid) - image_base();
+	CHECK_EQ(go_on(&t, PTRACE_CONT, 0), SIGTRAP);
+	return t;
+}
+
+static void finish(const struct tracee *t)
+{
+	poke(t, (uintptr_t)&work_over + t->shift, peek(t, (uintptr_t)&work_over + t->shift) | 1);
+	CHECK_EQ(go_on(t, PTRACE_CONT, 0), 0);
+}
+
+/* ---- learning ------------------------------------------------------------------------------------------ */
+
+static void learn_place(struct sequence *s, uintptr_t at, uintptr_t next)
+{
+	unsigned i = 0;
+
+	while (i < s->places && s->place[i] < at)
+		i++;
+	if (i == s->places || s->place[i] != at) {
+		CHECK(s->places < MOST_PLACES);
+		memmove(&s->place[i + 1], &s->place[i], (s->places - i) * sizeof(s->place[0]));
+		memmove(&s->falls_through[i + 1], &s->falls_through[i], (s->places - i) * sizeof(s->falls_through[0]));
+		s->place[i] = at;
+		s->falls_through[i] = false;
+		s->places++;
+	}
+	/* No instruction is longer than 15 bytes: what is behind and near is next, unless one lies between (see complete()). */
+	if (next > at && next - at <= 15)
+		s->falls_through[i] = true;
+}
+
+/* From the first instruction of a sequence until it is left. */
+static void step_through(const struct tracee *t, struct sequence *s)
+{
+	uintptr_t at = s->begin, next;
+
+	do {
+		CHECK_EQ(go_on(t, PTRACE_SINGLESTEP, 0), SIGTRAP);
+		next = registers(t).rip - t->shift;
+		learn_place(s, at, next);
+		at = next;
+	} while (at - s->begin < s->post - s->begin);
+}
+
+/* All instructions are known: each is followed by the next one, the last by the end. */
+static bool complete(const struct sequence *s)
+{
+	for (unsigned i = 0; i < s->places; i++) {
+		uintptr_t next = i + 1 < s->places ? s->place[i + 1] : s->post;
+
+		if (!s->falls_through[i] || next - s->place[i] > 15)
+			return false;
+	}
+	return s->places && s->place[0] == s->begin;
+}
+
+static void learn(uint64_t seed)
+{
+	enum { HITS = 100 }; /* looked at per sequence, at most */
+	static unsigned char first[MOST_SEQUENCES];
+	static unsigned hits[MOST_SEQUENCES];
+	struct tracee t = start(seed, false, false);
+	unsigned missing = 0;
+
+	for (unsigned i = 0; i < sequence_count; i++) {
+		first[i] = (unsigned char)peek(&t, sequences[i].begin + t.shift);
+		poke_byte(&t, sequences[i].begin + t.shift, 0xcc);
+	}
+	for (;;) {
+		CHECK_EQ(go_on(&t, PTRACE_CONT, 0), SIGTRAP);
+		struct user_regs_struct regs = registers(&t);
+		struct sequence *s = sequence_from(--regs.rip - t.shift);
+
+		if (!s)
+			break; /* the next checkpoint */
+		unsigned i = (unsigned)(s - sequences);
+
+		poke_byte(&t, regs.rip, first[i]);
+		CHECK(!ptrace(PTRACE_SETREGS, t.pid, NULL, &regs));
+		step_through(&t, s);
+		if (++hits[i] < HITS)
+			poke_byte(&t, s->begin + t.shift, 0xcc);
+	}
+	for (unsigned i = 0; i < sequence_count; i++)
+		if (hits[i] < HITS)
+			poke_byte(&t, sequences[i].begin + t.shift, first[i]);
+	finish(&t);
+	for (unsigned i = 0; i < sequence_count; i++) {
+		if (complete(&sequences[i]))
+			continue;
+		fprintf(stderr, "not every instruction of the sequence at %s was run (%u places)\n", place_name(sequences[i].start),
+			sequences[i].places);
+		missing++;
+	}
+	CHECK_EQ(missing, 0);
+}
+
+/* ---- aborting -------------------------------------------------------------------------------------------- */
+
+/* A breakpoint on a place of one sequence. */
+struct trap {
+	unsigned place;
+	unsigned char byte; /* what belongs there */
+	unsigned left;      /* hits to come; 0: not set */
+};
+static struct trap traps[MOST_SEQUENCES];
+static unsigned char aborted[MODES][MOST_SEQUENCES][MOST_PLACES];
+
+static void set_trap(const struct tracee *t, unsigned i)
+{
+	uintptr_t at = sequences[i].place[traps[i].place] + t->shift;
+
+	traps[i].byte = (unsigned char)peek(t, at);
+	CHECK(traps[i].byte != 0xcc);
+	poke_byte(t, at, 0xcc);
+}
+
+static void put_back(const struct tracee *t, unsigned i)
+{
+	poke_byte(t, sequences[i].place[traps[i].place] + t->shift, traps[i].byte);
+}
+
+/* Stopped in front of `rep movsq`: as if half of it had been done. */
+static void copy_half(const struct tracee *t, struct user_regs_struct *regs)
+{
+	if ((peek(t, regs->rip) & 0xffffff) != 0xa548f3 || regs->rcx < 2)
+		return;
+	for (uint64_t n = regs->rcx / 2; n; n--) {
+		poke(t, regs->rdi, peek(t, regs->rsi));
+		regs->rsi += 8;
+		regs->rdi += 8;
+		regs->rcx--;
+	}
+	halves++;
+}
+
+/* To another CPU than the one it is on. */
+static void move_away(const struct tracee *t)
+{
+	cpu_set_t old, set;
+
+	CHECK(!sched_getaffinity(t->pid, sizeof(old), &old));
+	CPU_ZERO(&set);
+	for (int i = 0; i < cpu_count; i++)
+		if (!CPU_ISSET(cpus[i], &old) || CPU_COUNT(&old) > 1)
+			CPU_SET(cpus[i], &set);
+	if (CPU_COUNT(&set) > 1) /* it had several: one of them now, another at the next time */
+		CPU_CLR(cpus[0], &set);
+	CHECK(CPU_COUNT(&set) == 0 || !sched_setaffinity(t->pid, sizeof(set), &set));
+}
+
+/* It stands at a trap: abort it there. */
+static void abort_here(const struct tracee *t, unsigned i, enum mode mode, struct user_regs_struct *regs)
+{
+	struct sequence *s = &sequences[i];
+	uintptr_t after;
+	int stop;
+
+	put_back(t, i);
+	if (traps[i].left == 1)
+		copy_half(t, regs);
+	CHECK(!ptrace(PTRACE_SETREGS, t->pid, NULL, regs));
+	/* Not inside of the handler, where it is blocked. */
+	if (mode == SIGNAL && (int)peek(t, (uintptr_t)&work_in_handler + t->shift) != 0)
+		mode = PREEMPT;
+	if (mode == MIGRATE)
+		move_away(t);
+	stop = go_on(t, PTRACE_SINGLESTEP, mode == SIGNAL ? SIGUSR1 : 0);
+	CHECK_EQ(stop, SIGTRAP);
+	after = registers(t).rip - t->shift;
+	/* In front of the first instruction it may just go on: nothing was read yet that could be stale. */
+	if (sequence_at(regs->rip - t->shift) && after - s->begin < s->post - s->begin && after != s->begin) {
+		fprintf(stderr, "not aborted by %s at %s: it went on", mode_name[mode], place_name(regs->rip - t->shift));
+		fprintf(stderr, " to %s\n", place_name(after));
+		CHECK(!"the kernel restarts what it stopped");
+	}
+	aborts[mode]++;
+	aborted[mode][i][traps[i].place] = 1;
+	if (--traps[i].left)
+		set_trap(t, i);
+}
+
+/* The next place of a sequence, from `from` on, that was not aborted in this way yet; MOST_PLACES: none. */
+static unsigned next_place(enum mode mode, unsigned i, unsigned from)
+{
+	for (unsigned n = 0; n < sequences[i].places; n++) {
+		unsigned place = (from + n) % sequences[i].places;
+
+		if (!aborted[mode][i][place])
+			return place;
+	}
+	return MOST_PLACES;
+}
+
+/* A round of the workload with a trap in each sequence. false: no place is left. */
+static bool abort_round(const struct tracee *t, enum mode mode, unsigned round)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < sequence_count; i++) {
+		traps[i] = (struct trap){ .place = next_place(mode, i, round), .left = 0 };
+		if (traps[i].place == MOST_PLACES)
+			continue;
+		traps[i].left = 2;
+		set_trap(t, i);
+		any = true;
+	}
+	while (any) {
+		unsigned i = 0;
+		struct user_regs_struct regs;
+
+		CHECK_EQ(go_on(t, PTRACE_CONT, 0), SIGTRAP);
+		regs = registers(t);
+		regs.rip--;
+		while (i < sequence_count && !(traps[i].left && sequences[i].place[traps[i].place] + t->shift == regs.rip))
+			i++;
+		if (i == sequence_count)
+			break; /* the next checkpoint */
+		abort_here(t, i, mode, &regs);
+	}
+	for (unsigned i = 0; any && i < sequence_count; i++)
+		if (traps[i].left)
+			put_back(t, i);
+	return any;
+}
+
+static void abort_all(uint64_t seed, bool by_cpu)
+{
+	struct tracee t = start(seed, true, by_cpu);
+	unsigned long places = 0;
+
+	for (enum mode mode = PREEMPT; mode < MODES; mode++) {
+		unsigned round = 0;
+
+		if (mode == MIGRATE && cpu_count < 2)
+			continue;
+		if (mode == MIGRATE && !by_cpu)
+			continue; /* the one thread of a process has the same concurrency id everywhere */
+		memset(aborted[mode], 0, sizeof(aborted[mode]));
+		/* Where one abortion leads another way, a place may not be come by in a round; it will be in another. */
+		while (round < 20 * MOST_PLACES && abort_round(&t, mode, round))
+			round++;
+		CHECK(round < 20 * MOST_PLACES);
+	}
+	for (unsigned i = 0; i < sequence_count; i++)
+		places += sequences[i].places;
+	finish(&t);
+	printf("%u sequences, %lu instructions (%s): aborted by preemption %lu, migration %lu, signal %lu times, ", sequence_count,
+	       places, by_cpu ? "slots by CPU" : "slots as the kernel offers", aborts[PREEMPT], aborts[MIGRATE], aborts[SIGNAL]);
+	printf("%lu copies half done\n", halves);
+	fflush(stdout);
+}
+
+static void find_cpus(void)
+{
+	cpu_set_t allowed;
+
+	CHECK(!sched_getaffinity(0, sizeof(allowed), &allowed));
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &allowed))
+			cpus[cpu_count++] = cpu;
+	if (cpu_count == 1)
+		printf("one CPU only: nothing can be migrated\n");
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seed;
+
+	find_sequences();
+	if (argc == 3)
+		run_workload(strtoull(argv[2], NULL, 10), !strcmp(argv[1], "--by-cpu"));
+	seed = test_seed(argc, argv);
+	find_cpus();
+	CHECK(sequence_count > 0);
+	if (!restartable()) {
+		printf("no restartable sequences here\n");
+		return 77;
+	}
+	learn(seed);
+	abort_all(seed, true);
+	abort_all(seed, false);
+	return 0;
+}
