@@ -92,11 +92,29 @@ static void touch(uint32_t index, uint32_t count)
 		*(char *)dry_arena_address(&arena, index) = 1;
 }
 
+/*
+ * In place of dry_port_purge(): a purger that comes by while a fork is wanted stays here,
+ * its blocks in limbo, until the fork is done.
+ */
+static atomic_bool fork_wanted, in_purge;
+void __real_dry_port_purge(void *address, size_t size);
+void __wrap_dry_port_purge(void *address, size_t size);
+
+void __wrap_dry_port_purge(void *address, size_t size)
+{
+	while (atomic_load(&fork_wanted)) {
+		atomic_store(&in_purge, true);
+		dry_port_yield();
+	}
+	__real_dry_port_purge(address, size);
+}
+
 /* The arena works in the child of a fork in the middle of a purge, none of which was done yet. */
 static void child_of_purge(void)
 {
 	uint32_t i;
 
+	atomic_store(&fork_wanted, false);
 	for (i = 0; i < arena.limbo_count; i++)
 		touch(arena.limbo[i].index, UINT32_C(1) << arena.limbo[i].order);
 	dry_arena_after_fork(&arena);
@@ -107,25 +125,21 @@ static void child_of_purge(void)
 	_exit(0);
 }
 
-/* Make pages dirty until a purger is at work on some; then the lock is held. */
+/* Make pages dirty and wait until a purger has taken some; then the lock is held. */
 static void wait_for_purge(void)
 {
-	uint64_t end = dry_port_clock_ms() + 60000;
 	struct dry_page *page;
 
-	for (;;) {
-		dry_lock_acquire_unranked(&arena.lock);
-		if (arena.limbo_count != 0)
-			return;
-		dry_lock_release(&arena.lock);
-		CHECK(dry_port_clock_ms() < end);
-		page = dry_arena_alloc(&arena, 256, 1);
-		if (page == NULL)
-			continue;
-		touch(dry_arena_index_of(&arena, page), 256);
-		dry_arena_free(&arena, page);
+	while ((page = dry_arena_alloc(&arena, 1, 1)) == NULL)
 		dry_port_yield();
-	}
+	atomic_store(&in_purge, false);
+	atomic_store(&fork_wanted, true);
+	touch(dry_arena_index_of(&arena, page), 1);
+	dry_arena_free(&arena, page);
+	while (!atomic_load(&in_purge))
+		dry_port_yield();
+	dry_lock_acquire_unranked(&arena.lock);
+	CHECK(arena.limbo_count != 0);
 }
 
 static void forks(void)
@@ -140,6 +154,7 @@ static void forks(void)
 		if (child == 0)
 			child_of_purge();
 		dry_lock_release(&arena.lock);
+		atomic_store(&fork_wanted, false);
 		CHECK(child > 0);
 		CHECK(waitpid(child, &status, 0) == child);
 		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
