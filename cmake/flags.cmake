@@ -18,7 +18,7 @@ set(dry_no_builtin_malloc -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-r
 
 # One compilation serves both libraries. The library is always loaded at start (link or preload),
 # so its thread-local data may lie in the initial block: no call to reach it.
-set(dry_code -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -fno-strict-aliasing)
+set(dry_code -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -fno-strict-aliasing -falign-functions=64)
 
 # Reports of the debugging walk stacks by their frame pointers (so does perf); the hit path is of leaves, which have none.
 include(CheckCCompilerFlag)

@@ -67,27 +67,27 @@ static void list_remove_locked(struct dry_heap *heap, struct dry_cache *cache)
 }
 
 /* Places for the arrays; without room the cache works without. Debugged caches never have any. */
-static void place_locked(struct dry_heap *heap, struct dry_cache *cache)
+static void place_locked(struct dry_cache *cache)
 {
 	if (cache->debug != NULL || (cache->flags & DRY_CACHE_NO_ARRAYS))
 		return;
-	cache->alloc_at = dry_slot_place_locked(heap, cache->limit, cache->batchcount);
+	cache->alloc_at = dry_slot_place_locked(cache, cache->split);
 	cache->free_at = cache->alloc_at;
 	if (cache->split && cache->alloc_at != 0) {
-		cache->free_at = dry_slot_place_locked(heap, cache->limit, cache->batchcount);
+		cache->free_at = dry_slot_place_locked(cache, false);
 		if (cache->free_at == 0) {
-			dry_slot_unplace_locked(heap, cache->alloc_at, cache->limit);
+			dry_slot_unplace_locked(cache, cache->alloc_at);
 			cache->alloc_at = 0;
 		}
 	}
 	cache->pop_at = cache->split ? 0 : cache->alloc_at;
 }
 
-static void unplace_locked(struct dry_heap *heap, struct dry_cache *cache)
+static void unplace_locked(struct dry_cache *cache)
 {
-	dry_slot_unplace_locked(heap, cache->alloc_at, cache->limit);
+	dry_slot_unplace_locked(cache, cache->alloc_at);
 	if (cache->split)
-		dry_slot_unplace_locked(heap, cache->free_at, cache->limit);
+		dry_slot_unplace_locked(cache, cache->free_at);
 	cache->pop_at = cache->alloc_at = cache->free_at = 0;
 }
 
@@ -108,7 +108,7 @@ int dry_cache_init(struct dry_cache *cache, struct dry_heap *heap, const struct 
 	for (uint32_t n = 0; n < heap->nodes; n++)
 		cache->node[n].free_limit = 1 + 2 * cache->limit / cache->num;
 	dry_lock_acquire(&heap->lock);
-	place_locked(heap, cache);
+	place_locked(cache);
 	cache->state = DRY_CACHE_LIVE;
 	list_append_locked(heap, cache);
 	dry_lock_release(&heap->lock);
@@ -322,7 +322,7 @@ DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
 		heap->grace->barrier(heap->grace->arg);
 	dry_lock_acquire(&heap->lock);
 	list_remove_locked(heap, cache);
-	unplace_locked(heap, cache);
+	unplace_locked(cache);
 	dry_lock_release(&heap->lock);
 	dry_cache_release_depots(cache);
 	forget(cache);

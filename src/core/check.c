@@ -68,9 +68,11 @@ static const char *check_array(const struct dry_cache *cache, const struct dry_a
 {
 	const struct dry_arena *arena = &cache->heap->arena;
 
-	if (dry_array_avail(array) > cache->limit || array->limit != cache->limit)
+	unsigned avail = dry_array_avail(array, packed);
+
+	if (avail > cache->limit || array->limit != cache->limit)
 		return "array: avail <= limit";
-	for (unsigned i = 0; i < dry_array_avail(array); i++) {
+	for (unsigned i = 0; i < avail; i++) {
 		const struct dry_page *slab;
 		const void *object = dry_array_object(array, packed, i);
 		if (!dry_arena_contains(arena, object))

@@ -47,7 +47,7 @@
 
 /* One array cache of one slot. Written by its slot's sequences only, but for a stopped heap. */
 struct dry_array {
-	uint64_t word;       /* low 16: avail; upper 48: pops so far, or (packed) the newest object. 0 <= avail <= limit */
+	uint64_t word;       /* 0 <= avail <= limit, and pops so far or (packed) the newest object: see percpu.h */
 	uint16_t limit;      /* immutable after init */
 	uint16_t batchcount; /* likewise */
 	uint32_t seen;       /* reap only: low half of word at the last reap */
@@ -56,18 +56,20 @@ struct dry_array {
 _Static_assert(offsetof(struct dry_array, limit) == 8 && offsetof(struct dry_array, entry) == 16,
 	       "the layout that percpu.h works on");
 
+#define DRY_MAX_PACKED 255u /* objects in a packed array */
+
+static inline unsigned dry_array_avail(const struct dry_array *array, bool packed)
+{
+	return array->word & (packed ? 0xff : 0xffff);
+}
+
 /* Object number i of an array at rest, 0 <= i < avail, oldest first. */
 static inline void *dry_array_object(const struct dry_array *array, bool packed, unsigned i)
 {
 	if (!packed)
 		return array->entry[i];
-	uint64_t word = i + 1 == (array->word & 0xffff) ? array->word : (uint64_t)(uintptr_t)array->entry[i + 1];
+	uint64_t word = i + 1 == dry_array_avail(array, true) ? array->word : (uint64_t)(uintptr_t)array->entry[i + 1];
 	return (void *)(uintptr_t)((int64_t)word >> 16);
-}
-
-static inline unsigned dry_array_avail(const struct dry_array *array)
-{
-	return array->word & 0xffff;
 }
 
 /*
@@ -218,9 +220,9 @@ void dry_heaps_unlock_all(bool in_child);
 bool dry_slot_prepare(struct dry_heap *heap);
 int dry_slots_init(struct dry_heap *heap);
 void dry_slots_fini(struct dry_heap *heap);
-/* A place for an array with `limit` entries in every slot; 0: none left. Caller holds heap->lock. */
-uint32_t dry_slot_place_locked(struct dry_heap *heap, uint32_t limit, uint32_t batchcount);
-void dry_slot_unplace_locked(struct dry_heap *heap, uint32_t at, uint32_t limit);
+/* A place for an array of the cache in every slot, at most DRY_MAX_PACKED entries if packed; 0: none left. Caller holds heap->lock. */
+uint32_t dry_slot_place_locked(struct dry_cache *cache, bool packed);
+void dry_slot_unplace_locked(struct dry_cache *cache, uint32_t at);
 /* Stop and start all array caches of the heap; caller holds reap_lock and lock. false: not stopped. */
 bool dry_slots_stop_locked(struct dry_heap *heap);
 void dry_slots_start_locked(struct dry_heap *heap);

@@ -45,15 +45,15 @@ void dry_slots_fini(struct dry_heap *heap)
 	heap->areas = NULL;
 }
 
-static void array_init(struct dry_heap *heap, uint32_t slot, uint32_t at, uint32_t limit, uint32_t batchcount)
+static void array_init(struct dry_heap *heap, uint32_t slot, uint32_t at, const struct dry_array *as)
 {
 	struct dry_array *array = dry_area_array(heap->areas[slot], at);
 
-	array->word = 0;
-	array->seen = 0;
-	array->batchcount = (uint16_t)batchcount;
+	array->word = as->word;
+	array->seen = as->seen;
+	array->batchcount = as->batchcount;
 	/* release: the sequences of a later reader of `limit` find word set */
-	__atomic_store_n(&array->limit, (uint16_t)limit, __ATOMIC_RELEASE);
+	__atomic_store_n(&array->limit, as->limit, __ATOMIC_RELEASE);
 }
 
 /* An entry more than the limit: see dry_percpu_push_batch_packed(). */
@@ -75,9 +75,18 @@ static void mark_units(struct dry_heap *heap, uint32_t unit, uint32_t count, boo
 	}
 }
 
-uint32_t dry_slot_place_locked(struct dry_heap *heap, uint32_t limit, uint32_t batchcount)
+static struct dry_array fresh(const struct dry_cache *cache, bool packed)
 {
-	uint32_t need = units_of(limit), total = (uint32_t)(heap->area_size / DRY_AREA_UNIT), run = 0;
+	return (struct dry_array){ .word = dry_percpu_empty_word(packed),
+				   .limit = (uint16_t)cache->limit,
+				   .batchcount = (uint16_t)cache->batchcount };
+}
+
+uint32_t dry_slot_place_locked(struct dry_cache *cache, bool packed)
+{
+	struct dry_heap *heap = cache->heap;
+	struct dry_array empty = fresh(cache, packed);
+	uint32_t need = units_of(cache->limit), total = (uint32_t)(heap->area_size / DRY_AREA_UNIT), run = 0;
 
 	for (uint32_t unit = 1; unit < total; unit++) {
 		run = unit_used(heap, unit) ? 0 : run + 1;
@@ -87,20 +96,23 @@ uint32_t dry_slot_place_locked(struct dry_heap *heap, uint32_t limit, uint32_t b
 		mark_units(heap, first, need, true);
 		for (uint32_t slot = 0; slot < heap->slot_count; slot++)
 			if (heap->areas[slot] != dry_stopped_area)
-				array_init(heap, slot, at, limit, batchcount);
+				array_init(heap, slot, at, &empty);
 		return at;
 	}
 	return 0;
 }
 
-void dry_slot_unplace_locked(struct dry_heap *heap, uint32_t at, uint32_t limit)
+void dry_slot_unplace_locked(struct dry_cache *cache, uint32_t at)
 {
+	struct dry_heap *heap = cache->heap;
+	struct dry_array none = { 0 };
+
 	if (at == 0)
 		return;
 	for (uint32_t slot = 0; slot < heap->slot_count; slot++)
 		if (heap->areas[slot] != dry_stopped_area)
-			array_init(heap, slot, at, 0, 0);
-	mark_units(heap, at / (DRY_AREA_UNIT / 8), units_of(limit), false);
+			array_init(heap, slot, at, &none);
+	mark_units(heap, at / (DRY_AREA_UNIT / 8), units_of(cache->limit), false);
 }
 
 /* Give the slot an area with the arrays of all caches. */
@@ -120,12 +132,8 @@ static void open_slot_locked(struct dry_heap *heap, uint32_t slot)
 	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
 		if (cache->root != cache || cache->alloc_at == 0)
 			continue;
-		struct dry_array *array = dry_area_array(area, cache->alloc_at);
-		array->limit = (uint16_t)cache->limit;
-		array->batchcount = (uint16_t)cache->batchcount;
-		array = dry_area_array(area, cache->free_at);
-		array->limit = (uint16_t)cache->limit;
-		array->batchcount = (uint16_t)cache->batchcount;
+		*dry_area_array(area, cache->free_at) = fresh(cache, false);
+		*dry_area_array(area, cache->alloc_at) = fresh(cache, cache->split);
 	}
 	heap->areas[slot] = area;
 	/* release: pairs with the sequences' dependent loads through slots[slot] */
@@ -186,7 +194,7 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 {
 	void *objects[DRY_MAX_LIMIT];
 
-	unsigned avail = dry_array_avail(array);
+	unsigned avail = dry_array_avail(array, packed);
 	bool touched = array->seen != (uint32_t)array->word;
 
 	if (drain->untouched_only && touched) {
@@ -201,7 +209,7 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 		return;
 	for (unsigned i = 0; i < avail; i++)
 		objects[i] = dry_array_object(array, packed, i);
-	array->word = packed ? 0 : array->word & ~(uint64_t)0xffff;
+	array->word &= packed ? 0xff00 : ~(uint64_t)0xffff;
 	array->seen = (uint32_t)array->word;
 	if (packed) /* they went in as allocations to come */
 		atomic_fetch_sub_explicit(&cache->node[0].bulk_allocs, avail, memory_order_relaxed);

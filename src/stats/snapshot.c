@@ -13,11 +13,13 @@ static void add_array(struct dry_cache_stats *stats, const struct dry_array *arr
 {
 	uint64_t word = __atomic_load_n(&array->word, __ATOMIC_RELAXED);
 
-	stats->cached_objects += word & 0xffff;
+	unsigned avail = word & (packed ? 0xff : 0xffff);
+
+	stats->cached_objects += avail;
 	if (packed)
-		stats->allocs -= word & 0xffff;
+		stats->allocs -= avail;
 	else
-		stats->allocs += word >> 16;
+		stats->allocs += word << 1 >> 17;
 }
 
 static void add_arrays(struct dry_cache_stats *stats, const struct dry_cache *cache)

@@ -38,6 +38,7 @@ extern const unsigned int __rseq_size __attribute__((weak));
 _Thread_local struct dry_slot_tls dry_slot_tls;
 
 ptrdiff_t dry_slot_cs, dry_slot_id;
+bool dry_slot_owned;
 
 _Static_assert(offsetof(struct dry_slot_tls, rseq_cs) == offsetof(struct rseq, rseq_cs),
 	       "the look-alike has rseq_cs where the kernel has it");
@@ -105,6 +106,7 @@ void dry_port_init(void)
 		return;
 	}
 	membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+	dry_slot_owned = true;
 	dry_slot_cs = (char *)&dry_slot_tls - (char *)__builtin_thread_pointer();
 	dry_slot_id = dry_slot_cs + (ptrdiff_t)offsetof(struct dry_slot_tls, id);
 	slot_count = DRY_THREAD_SLOTS;

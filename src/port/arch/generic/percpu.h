@@ -133,6 +133,13 @@ static inline size_t dry_percpu_push_batch_packed(const void *base, size_t disp,
 	return count;
 }
 
+/* No flag is needed: every sequence clears `inside` at its end. */
+static inline uint64_t dry_percpu_empty_word(bool packed)
+{
+	(void)packed;
+	return 0;
+}
+
 static inline unsigned dry_percpu_slot(void)
 {
 	return dry_slot_tls.id;

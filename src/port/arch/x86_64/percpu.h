@@ -4,7 +4,7 @@
  *
  * Layout of one array (struct dry_array of core; the asserts stand there):
  *
- *   +0  uint64  word: low 16 bits = avail, upper 48 = number of pops so far
+ *   +0  uint64  word: low 16 bits = avail, the next 47 = number of pops so far, bit 63 = owned
  *   +8  uint16  limit
  *   +16 void*   entry[limit]
  *
@@ -15,11 +15,16 @@
  * migrated or interrupted by a signal, through the abort address, whose four
  * bytes before it must be the registered signature.
  *
+ * rseq_cs is left as it is after a hit: the kernel compares the instruction pointer with what it
+ * describes. A store of NULL there made a malloc-free pair 0.6 ns slower (docs/design/fast-path.md).
+ *
  * The same code serves threads that own a slot exclusively: then dry_slot_cs and
  * dry_slot_id point into dry_slot_tls, a look-alike of the kernel's area. Nobody
- * restarts it, and nobody needs to. rseq_cs is cleared at the end, so that
- * there it says whether its owner is inside a sequence; dry_port_slot_fence()
- * relies on it. The store was measured as free.
+ * restarts it, and nobody needs to. But there rseq_cs says whether its owner is inside
+ * of a sequence, which dry_port_slot_fence() relies on, and must be cleared. Arrays of
+ * such slots have a flag in their words for this: bit 63 (packed: bit 15), which
+ * the commit (packed: the shift that follows it) leaves in the sign flag (carry flag), so that
+ * a hit looks with one branch. The flag may also be set with rseq (after 2^47 pops): it costs a store.
  *
  * Id 0 of dry_slot_tls is never given to a thread, and slots[0] then is the stopped
  * area: a thread without a slot takes the slow path. No sequence may be entered
@@ -74,7 +79,24 @@ extern ptrdiff_t dry_slot_id __attribute__((visibility("hidden")));
 
 #define DRY_SEQ_END                                                          \
 	"92: movq $0, %%fs:8(%[t])\n"
+
+/* After the commit of a hit. `owned`: a jump if the flags say so. */
+#define DRY_HIT_END(owned)                                                   \
+	owned " 96f\n"                                                       \
+	"97:\n"                                                              \
+	".pushsection .text.dry_rseq_abort, \"ax\"\n"                        \
+	"96: movq $0, %%fs:8(%[t])\n jmp 97b\n"                              \
+	".popsection\n"
 /* clang-format on */
+
+/* Where threads own their slots; set by dry_port_init(). */
+extern _Bool dry_slot_owned __attribute__((visibility("hidden")));
+
+/* What the word of an array starts with. */
+static inline uint64_t dry_percpu_empty_word(_Bool packed)
+{
+	return !dry_slot_owned ? 0 : packed ? (uint64_t)1 << 15 : (uint64_t)1 << 63;
+}
 
 /* A sequence that ended early is over, too: a fence must not wait for it. */
 static inline __attribute__((always_inline)) void dry_percpu_leave(void)
@@ -82,17 +104,22 @@ static inline __attribute__((always_inline)) void dry_percpu_leave(void)
 	__asm__ volatile("movq $0, %%fs:8(%0)" : : "r"(dry_slot_cs) : "memory");
 }
 
-/* Take the newest object; NULL if the array is empty or stopped. */
+/*
+ * Take the newest object; NULL if the array is empty or stopped. The word is read as wide as
+ * it is written: a narrower load is forwarded from the store buffer some cycles later.
+ */
 static inline __attribute__((always_inline)) void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 {
 	size_t a, n, t;
 	void *object;
 
-	__asm__ volatile goto(DRY_SEQ_BEGIN "movzwl (%[a]), %k[n]\n"
+	__asm__ volatile goto(DRY_SEQ_BEGIN "mov (%[a]), %[n]\n"
+					    "movzwl %w[n], %k[n]\n"
 					    "test %k[n], %k[n]\n"
 					    "jz %l[empty]\n"
 					    "mov 8(%[a],%[n],8), %[object]\n"
-					    "addq $0xffff, (%[a])\n" DRY_SEQ_END
+					    "addq $0xffff, (%[a])\n"
+					    "92:\n" DRY_HIT_END("js")
 			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&a"(object)
 			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at)
 			      : "memory", "cc"
@@ -111,11 +138,13 @@ static inline __attribute__((always_inline)) _Bool dry_percpu_push(const void *b
 {
 	size_t a, n, t;
 
-	__asm__ volatile goto(DRY_SEQ_BEGIN "movzwl (%[a]), %k[n]\n"
+	__asm__ volatile goto(DRY_SEQ_BEGIN "mov (%[a]), %[n]\n"
+					    "movzwl %w[n], %k[n]\n"
 					    "cmp 8(%[a]), %w[n]\n"
 					    "jae %l[full]\n"
 					    "mov %[object], 16(%[a],%[n],8)\n"
-					    "incq (%[a])\n" DRY_SEQ_END
+					    "incq (%[a])\n"
+					    "92:\n" DRY_HIT_END("js")
 			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t)
 			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at), [object] "r"(object)
 			      : "memory", "cc"
@@ -184,8 +213,8 @@ dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *obj
 
 /*
  * The same on a packed stack, where word holds the newest object itself: its address in the upper
- * 48 bits (canonical addresses of 47 bits and a sign), avail in the lower 16. entry[k] is
- * the word as it was when avail was k. So a pop knows the object after one load, and what
+ * 48 bits (canonical addresses of 47 bits and a sign), avail (at most 255) in the lower 8, the flag
+ * of owned slots in bit 15. entry[k] is the word as it was when avail was k. So a pop knows the object after one load, and what
  * depends on it (the page map, in free) starts a load earlier.
  */
 static inline __attribute__((always_inline)) void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
@@ -194,11 +223,12 @@ static inline __attribute__((always_inline)) void *dry_percpu_pop_packed(const v
 	void *object;
 
 	__asm__ volatile goto(DRY_SEQ_BEGIN "mov (%[a]), %[object]\n"
-					    "movzwl %w[object], %k[n]\n"
+					    "movzbl %b[object], %k[n]\n"
 					    "test %k[n], %k[n]\n"
 					    "jz %l[empty]\n"
 					    "mov 8(%[a],%[n],8), %[n]\n"
-					    "mov %[n], (%[a])\n" DRY_SEQ_END "sar $16, %[object]\n"
+					    "mov %[n], (%[a])\n"
+					    "92: sar $16, %[object]\n" DRY_HIT_END("jc")
 			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&a"(object)
 			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at)
 			      : "memory", "cc"
@@ -220,7 +250,7 @@ dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *con
 	void *to;
 
 	__asm__ volatile(DRY_SEQ_BEGIN "mov (%[a]), %[word]\n"
-				       "movzwl %w[word], %k[n]\n"
+				       "movzbl %b[word], %k[n]\n"
 				       "movzwl 8(%[a]), %k[count]\n"
 				       "xor %%ecx, %%ecx\n"
 				       "sub %[n], %[count]\n" /* room, 0 if the limit is below avail */
@@ -232,7 +262,8 @@ dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *con
 				       "mov %[word], 16(%[a],%[n],8)\n"
 				       "lea 24(%[a],%[n],8), %[to]\n" /* entry[n + 1] */
 				       "mov %[objects], %[from]\n"
-				       "lea 1(%[n]), %[word]\n"
+				       "movzwl %w[word], %k[word]\n" /* n and the flag */
+				       "inc %[word]\n"
 				       "movq %[word], %%xmm1\n"
 				       "inc %[word]\n"
 				       "movq %[word], %%xmm2\n"
@@ -254,6 +285,7 @@ dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *con
 				       "jnz 96b\n"
 				       "97: mov -8(%[objects],%[count],8), %[word]\n"
 				       "shl $16, %[word]\n"
+				       "movzwl (%[a]), %k[n]\n" /* n and the flag */
 				       "add %[count], %[n]\n"
 				       "or %[n], %[word]\n"
 				       "mov %[word], (%[a])\n" DRY_SEQ_END
