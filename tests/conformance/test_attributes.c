@@ -33,7 +33,7 @@ static const struct dry_cache_attr bad[] = {
 	{ .name = NULL, .size = 64 },
 	{ .name = "", .size = 64 },
 	{ .name = "limit", .size = 64, .limit = 513 },
-	{ .name = "no such type", .size = 64, .flags = 0x0700 },
+	{ .name = "no such type", .size = 64, .flags = 0x0800 },
 	{ .name = "no such type", .size = 64, .flags = 0x0f00 },
 	{ .name = "no such flag", .size = 64, .flags = 0x40000000 },
 	{ .name = "poison with ctor", .size = 64, .flags = DRY_CACHE_POISON, .ctor = construct },
