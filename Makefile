@@ -27,7 +27,7 @@ bench: ## compare with every allocator that is installed; writes CSV
 
 experiments: ## what the documents measured, measured here; HTML report; under 15 minutes
 	@scripts/setup build experiments
-	@scripts/build release
+	@scripts/build release all sim_contention
 	@scripts/experiments
 
 soak: ## stress tests again and again with new seeds; SOAK=600 (seconds)

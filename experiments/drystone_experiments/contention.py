@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """3. Contention on the node's lock."""
-from . import published, timing, worker
+from . import published, simulated, timing, worker
 from .result import Claim, Result, Table, verdict_of
 
 VARIANTS = {"before": "attached first", "after": "filled first", "default": "drystone's default"}
@@ -60,7 +60,8 @@ def run(ctx):
     _, counted = worker.run(ctx, "contention", objects, 1, 1, counting=True)
     ctx.say("%d objects on every CPU, %d rounds of each size" % (objects, rounds))
     notes, rows = worker.run(ctx, "contention", objects, rounds)
-    claims = claims_of(rows, counted)
+    machine = simulated.measure(ctx)
+    claims = claims_of(rows, counted) + simulated.claims(machine)
     cpus = counted_cpus(rows)
     result = Result(
         "contention", "Contention on the node's lock",
@@ -69,7 +70,7 @@ def run(ctx):
         "Each of %d threads, one a CPU, allocates %s objects of one size at the same time as the others, then all free theirs; "
         "slabs and array caches are Linux's (OBJFREELIST rules), but for drystone's default. The variants take turns, %d "
         "rounds, and start each without slabs; ratios are taken within a round, median and quartiles are shown. Rounds of the "
-        "locks are counted in a run of their own with one thread, where no scheduler has a say." %
+        "locks are counted with one thread, where no scheduler has a say, and waits on a simulated machine with 2 to 64 CPUs." %
         (cpus, format(objects, ","), rounds), verdict_of(claims), "drystone experiment contention", claims=claims, timed=True)
     result.published = [Table(
         published.REFILL + ": cycles for alloc / free, N alloc then N free on all CPUs",
@@ -79,9 +80,12 @@ def run(ctx):
     result.ours = [
         timing.ratio_table("%s per operation with the slab attached first, and ratio to it" % unit.capitalize(), rows, VARIANTS,
                            "before", {"alloc": "alloc", "free": "free"}), locks_table(counted)]
+    if machine:
+        result.ours.append(simulated.table(machine))
+        result.more_csv["contention_simulated"] = (simulated.COLUMNS, simulated.csv_rows(machine))
     result.plots = timing.ratio_plot("contention", "Allocation on %d CPUs: cost to that with slabs attached first" % cpus, rows,
                                      VARIANTS, "before", "alloc",
-                                     {s: c / a for s, (a, b, c, d) in published.CONTENTION.items()}, "ratio, alloc")
+                                     {s: c / a for s, (a, b, c, d) in published.CONTENTION.items()}, "ratio, alloc") + simulated.plots(machine)
     result.csv_header = ["size", "variant", "threads", "round", "alloc", "free", "unit", *COUNTS]
     result.csv_rows = [[r["size"], r["variant"], r["threads"], r["round"], r["alloc"], r["free"], unit] + [r[c] for c in COUNTS]
                        for r in counted + rows]

@@ -54,6 +54,7 @@ class Result:
             "published": [plain(t) for t in self.published], "ours": [plain(t) for t in self.ours],
             "claims": [vars(c) for c in self.claims],
             "rows": [dict(zip(self.csv_header, row)) for row in self.csv_rows],
+            "more": {name: [dict(zip(header, row)) for row in rows] for name, (header, rows) in self.more_csv.items()},
         }
 
 

@@ -70,6 +70,14 @@ def execute(command, counting, given=None, timeout=600):
     return done
 
 
+def find(ctx, name, folder):
+    """A program that lies with the workers where it is installed, and in `folder` of the build; None: it was not built."""
+    for path in (ctx.workers / name, ctx.workers.parent.parent / folder / name):
+        if path.exists():
+            return path
+    return None
+
+
 def run(ctx, name, *arguments, counting=False, given=None):
     return parse(execute([ctx.workers / name, *arguments], counting, given).stdout)
 

@@ -21,4 +21,21 @@ for size, objects in SLAB.items():
     equal(before["alloc_node_locks"] * 2, 2 * slabs, "%d bytes, attached first" % size)
     equal(after["alloc_node_locks"], 0, "%d bytes, filled first" % size)
     check(after["free_node_locks"] > 0, "%d bytes: frees took no lock" % size)
+
+# The simulated machine: the same in each run, and waits that grow with CPUs.
+simulated = first["more"]["contention_simulated"]
+equal(simulated, second["more"]["contention_simulated"], "two runs of the simulated machine")
+
+
+def taken(size, variant, cpus, lock):
+    return sum(row["acquired"] for row in pick(simulated, size=size, variant=variant, cpus=cpus, lock=lock, phase="alloc"))
+
+
+for cpus in (2, 8):
+    check(taken(64, "attach_first", cpus, "node") >= 2 * cpus * 200 // 64, "attached first, the node's lock is taken twice a slab")
+    equal(taken(4096, "published", cpus, "node"), 0, "filled first, slabs of one object never come to the node")
+    check(taken(4096, "published", cpus, "page") >= cpus * 200, "a slab of one object for each object")
+few, many = (sum(row["wait_steps"] for row in pick(simulated, size=4096, variant="attach_first", cpus=cpus, phase="alloc")) / cpus
+             for cpus in (2, 8))
+check(many > few, "more CPUs wait no longer")
 ok("contention")

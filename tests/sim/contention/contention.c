@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sim_contention [--objects=N] [--size=B] [--nodes=N] [--cpus=A,B,...]: on 2 to 64 simulated CPUs at once,
- * each CPU allocates N objects of one cache, and when all have done so frees them again. All CPUs
+ * sim_contention [--objects=N] [--size=B] [--nodes=N] [--cpus=A,B,...] [--limit=N] [--variant=V]: on 2 to 64
+ * simulated CPUs at once, each CPU allocates N objects of one cache, and when all have done so frees them again. All CPUs
  * advance in step: one step of each in turn. Prints, by lock rank, as CSV:
  *
  *   acquisitions and tries in vain; how many acquisitions waited; steps of the machine (of all CPUs together)
  *   that went by in waits; the holder's own steps while it held the lock; steps in all; whether
  *   each CPU took its objects back itself or (other) the next CPU's.
+ *
+ * Variants of refill: default; published: slabs of the published types and sizes; attach_first: the same, and a
+ * new slab is attached to its node before objects are taken from it, as before 2016. --limit: of the arrays.
  *
  * A step is a contract call, an atomic access or a step of a sequence; work between two of them
  * costs nothing here.
@@ -21,12 +24,21 @@
 #include "port/sim/sim.h"
 
 static struct {
-	unsigned long objects, size, nodes;
-	unsigned cpus;
+	unsigned long objects, size, nodes, limit;
+	unsigned cpus, flags;
 	bool free_other;
 	dry_cache *cache;
 	void **at[DRY_SIM_CPUS];
-} run = { 2000, 64, 1, 0, false, NULL, { NULL } };
+} run = { 2000, 64, 1, 0, 0, 0, false, NULL, { NULL } };
+
+static const struct {
+	const char *argument;
+	unsigned flags;
+} variants[] = {
+	{ "--variant=default", 0 },
+	{ "--variant=published", DRY_CACHE_PUBLISHED },
+	{ "--variant=attach_first", DRY_CACHE_PUBLISHED | DRY_CACHE_ATTACH_FIRST },
+};
 
 static const char *const rank_name[DRY_RANK_COUNT] = {
 	[DRY_RANK_HEAPS] = "heaps",   [DRY_RANK_REAP] = "reap",     [DRY_RANK_CACHES] = "caches",
@@ -80,7 +92,8 @@ static void phase(const char *name, void (*body)(unsigned task))
 static void measure(unsigned cpus)
 {
 	struct dry_sim_setup setup = { .cpus = cpus, .nodes = (unsigned)run.nodes, .tasks = cpus, .lockstep = true };
-	struct dry_cache_attr attr = { .name = "measured", .size = run.size, .flags = DRY_CACHE_NO_MERGE };
+	struct dry_cache_attr attr = { .name = "measured", .size = run.size, .limit = (unsigned)run.limit,
+				       .flags = DRY_CACHE_NO_MERGE | run.flags };
 	dry_heap *heap;
 
 	run.cpus = cpus;
@@ -111,24 +124,35 @@ static bool number(const char *arg, const char *name, unsigned long *value)
 	return true;
 }
 
+static bool variant(const char *arg)
+{
+	for (size_t v = 0; v < sizeof(variants) / sizeof(variants[0]); v++)
+		if (strcmp(arg, variants[v].argument) == 0) {
+			run.flags = variants[v].flags;
+			return true;
+		}
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	const char *list = "2,4,8,16,32,64";
 
 	for (int i = 1; i < argc; i++) {
 		if (number(argv[i], "--objects", &run.objects) || number(argv[i], "--size", &run.size) ||
-		    number(argv[i], "--nodes", &run.nodes))
+		    number(argv[i], "--nodes", &run.nodes) || number(argv[i], "--limit", &run.limit) || variant(argv[i]))
 			continue;
 		if (strncmp(argv[i], "--cpus=", 7) == 0) {
 			list = argv[i] + 7;
 		} else if (strcmp(argv[i], "--other") == 0) {
 			run.free_other = true;
 		} else {
-			puts("sim_contention [--objects=N] [--size=BYTES] [--nodes=1..8] [--cpus=2,4,...] [--other]");
+			puts("sim_contention [--objects=N] [--size=BYTES] [--nodes=1..8] [--cpus=2,4,...] [--other] "
+			     "[--limit=1..512] [--variant=default|published|attach_first]");
 			return strcmp(argv[i], "--help") == 0 ? 0 : 2;
 		}
 	}
-	if (run.objects == 0 || run.nodes < 1 || run.nodes > 8)
+	if (run.objects == 0 || run.nodes < 1 || run.nodes > 8 || run.limit > 512)
 		return 2;
 	puts("cpus,nodes,objects,size,freed_by,phase,lock,acquired,tried_in_vain,waited,wait_steps,hold_steps,steps");
 	for (char *end; *list != '\0'; list = *end == ',' ? end + 1 : end) {
