@@ -79,7 +79,7 @@ struct dry_grace {
 struct dry_heap_attr {
 	const char *name;              /* for reports; copied, at most 31 bytes kept; NULL: "heap" */
 	void *memory;                  /* use only this memory; NULL: take from the system */
-	size_t memory_size;            /* bytes at `memory`, at least 256 KiB */
+	size_t memory_size;            /* bytes at `memory`, at least 256 KiB; libdrystone-tiny: 2 KiB */
 	size_t limit;                  /* most bytes of pages in use at once; 0: no limit */
 	size_t page_size;              /* 4096, 16384 or 65536, not below the system's; 0: the system's */
 	unsigned nodes;                /* memory nodes, 1 to 8; 0: as many as the system has */

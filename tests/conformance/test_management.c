@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Every management type, for a sweep of sizes: all calls are exact whichever keeps the free objects. */
+/* DRY_TEST_NOT_TINY: one way to keep free objects. */
 #include "../support/exercise.h"
 
 static const unsigned types[] = { 0, DRY_CACHE_OBJFREELIST, DRY_CACHE_NORMAL, DRY_CACHE_OFF_SLAB,

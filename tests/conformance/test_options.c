@@ -4,6 +4,7 @@
  * report of corruption into a warning, after which everything still works. The program
  * starts itself again, because options are read once, at the start.
  */
+/* DRY_TEST_NOT_TINY: DRYSTONE_CONF is read by the malloc layer. */
 #define _GNU_SOURCE 1
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Poisoned caches work as any other, and free objects hold no old content. */
+/* DRY_TEST_NOT_TINY: no debugging of caches. */
 #include <stdlib.h>
 
 #include "../support/exercise.h"

@@ -3,6 +3,7 @@
  * Type-stable caches with a provider of grace periods that the test drives by hand: until it
  * says so, no page of a slab may leave the cache, and nothing writes into freed objects.
  */
+/* DRY_TEST_NOT_TINY: no grace periods. */
 #include <stdlib.h>
 
 #include "../support/exercise.h"

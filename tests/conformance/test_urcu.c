@@ -4,6 +4,7 @@
  * updaters free without waiting; within a read-side critical section an object may be
  * reused, but only as the same type: its tag never changes. Links with -lurcu.
  */
+/* DRY_TEST_NOT_TINY: no grace periods. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <urcu.h>

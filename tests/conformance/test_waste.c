@@ -5,6 +5,7 @@
  * object if it is not larger than one and objects may be written to while free; else in
  * what is left over behind the last object; else off slab or dedicated, whichever wastes less.
  */
+/* DRY_TEST_NOT_TINY: slabs of several sizes, one way to keep free objects. */
 #include "../support/exercise.h"
 
 static size_t array_bytes(size_t objects)

@@ -20,6 +20,19 @@ static inline bool test_in_pool(void)
 	return TEST_POOL != (size_t)-1;
 }
 
+/*
+ * The allocators for small machines under the same header (DRY_TEST_TINY): no arrays before the slabs, one way to keep free
+ * objects, slabs of several sizes in one cache.
+ */
+static inline bool test_is_tiny(void)
+{
+#ifdef DRY_TEST_TINY
+	return true;
+#else
+	return false;
+#endif
+}
+
 static inline size_t test_min(size_t a, size_t b)
 {
 	return a < b ? a : b;

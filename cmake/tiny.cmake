@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+#
+# The allocators for small machines, from src/tiny:
+#
+#   dry_tiny, dry_sequential          object libraries over the hooks in src/tiny/hosted: tests, the malloc front
+#   OUTPUT/libdrystone-tiny.a         as a small machine gets it: src/tiny/bare, -Os, nothing but the C calls mem*
+#   OUTPUT/libdrystone-sequential.a   the same for the predecessor
+#   dry_tiny_test(name source)        a conformance test as name.tiny and name.sequential
+
+set(dry_tiny_src ${CMAKE_SOURCE_DIR}/src/tiny)
+set(dry_tiny_allocators tiny)
+foreach(file pages heap cache general report inspect check)
+	list(APPEND dry_tiny_common ${dry_tiny_src}/${file}.c)
+endforeach()
+set(dry_tiny_slabs ${dry_tiny_src}/slab.c)
+set(dry_sequential_slabs ${dry_tiny_src}/sequential.c)
+if(DRY_PORT STREQUAL "posix")
+	set(dry_tiny_port "")
+else()
+	set(dry_tiny_port _posix)
+endif()
+add_library(dry_tiny_port STATIC $<TARGET_OBJECTS:dry_base${dry_tiny_port}> $<TARGET_OBJECTS:dry_port${dry_tiny_port}>)
+set_target_properties(dry_tiny_port PROPERTIES LINKER_LANGUAGE C)
+
+foreach(allocator ${dry_tiny_allocators})
+	add_library(dry_${allocator} OBJECT ${dry_tiny_common} ${dry_${allocator}_slabs} ${dry_tiny_src}/hosted/hooks.c)
+	target_include_directories(dry_${allocator} PRIVATE ${dry_tiny_src}/hosted)
+	target_link_libraries(dry_${allocator} PRIVATE drystone_private${dry_tiny_port})
+	target_compile_options(dry_${allocator} PRIVATE ${dry_warnings} ${dry_code} -ffreestanding)
+
+	add_library(drystone_${allocator} STATIC ${dry_tiny_common} ${dry_${allocator}_slabs} ${dry_tiny_src}/bare/hooks.c
+		${CMAKE_SOURCE_DIR}/src/base/fmt.c)
+	target_include_directories(drystone_${allocator} PRIVATE ${CMAKE_SOURCE_DIR}/src ${dry_tiny_src}/bare
+		PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+	target_compile_options(drystone_${allocator} PRIVATE ${dry_warnings} -Os -ffreestanding -fno-strict-aliasing
+		-ffunction-sections)
+	set_target_properties(drystone_${allocator} PROPERTIES OUTPUT_NAME drystone-${allocator} EXPORT_NAME ${allocator}
+		ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+endforeach()
+
+function(dry_tiny_test name source)
+	file(STRINGS ${source} skip REGEX "DRY_TEST_NOT_TINY")
+	if(skip)
+		return()
+	endif()
+	string(REPLACE "." "_" target ${name})
+	foreach(allocator ${dry_tiny_allocators})
+		dry_test_program(${target}_${allocator} ${source})
+		target_compile_definitions(${target}_${allocator} PRIVATE DRY_TEST_TINY)
+		target_include_directories(${target}_${allocator} PRIVATE ${CMAKE_SOURCE_DIR}/include
+			${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/tests/support)
+		target_link_libraries(${target}_${allocator} PRIVATE $<TARGET_OBJECTS:dry_${allocator}> dry_tiny_port)
+		add_test(NAME ${name}.${allocator} COMMAND ${target}_${allocator})
+		dry_test_properties(${name}.${allocator} ${source} ${allocator} DRY_TEST_SCALE=0.05)
+	endforeach()
+endfunction()

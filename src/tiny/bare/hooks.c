@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Reports and the default pool of a machine without an operating system. The weak ones are meant to be replaced. */
+#include "base/fatal.h"
+#include "tiny/tiny.h"
+
+DRY_WEAK void dry_port_write(const char *text, size_t bytes)
+{
+	(void)text;
+	(void)bytes;
+}
+
+DRY_WEAK _Noreturn void dry_port_abort(void)
+{
+	for (;;)
+		;
+}
+
+extern DRY_WEAK char dry_tiny_pool[], dry_tiny_pool_end[];
+
+void *dry_tiny_map(size_t *size)
+{
+	static bool taken;
+	size_t bytes = (size_t)(dry_tiny_pool_end - dry_tiny_pool);
+
+	if (taken || bytes == 0 || bytes < *size)
+		return NULL;
+	taken = true;
+	if (*size == 0)
+		*size = bytes;
+	return dry_tiny_pool;
+}
+
+/* base/fatal.c in little: the same lines, written in pieces. */
+
+static void put(const char *text)
+{
+	size_t n = 0;
+
+	while (text[n] != '\0')
+		n++;
+	dry_port_write(text, n);
+}
+
+static void put_number(uintptr_t value, unsigned base)
+{
+	char digits[20], *at = digits + sizeof(digits);
+
+	*--at = '\0';
+	do
+		*--at = "0123456789abcdef"[value % base];
+	while ((value /= base) != 0);
+	put(at);
+}
+
+bool dry_fatal_aborts = true;
+
+void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache, const char *detail)
+{
+	static const char what[] = "double free\0invalid pointer\0pointer into the middle of an object\0"
+				   "object of another cache\0cache already destroyed\0free object was written to\0"
+				   "wrong size on sized free\0internal inconsistency";
+	const char *text = what;
+
+	for (unsigned i = 0; i < (unsigned)code; i++)
+		while (*text++ != '\0')
+			;
+	put("drystone: ");
+	put(text);
+	put(": 0x");
+	put_number((uintptr_t)address, 16);
+	if (cache != NULL) {
+		put(", cache ");
+		put(cache);
+	}
+	if (detail != NULL) {
+		put(": ");
+		put(detail);
+	}
+	put("\n");
+	if (dry_fatal_aborts || code == DRY_FATAL_INTERNAL)
+		dry_port_abort();
+}
+
+void dry_tiny_leak(const char *cache, size_t objects)
+{
+	put("drystone: cache ");
+	put(cache);
+	put(": ");
+	put_number(objects, 10);
+	put(" objects still allocated at destroy\n");
+}
+
+void dry_tiny_wrong(const char *what, const void *where)
+{
+	put("drystone: check: does not hold: ");
+	put(what);
+	put(": 0x");
+	put_number((uintptr_t)where, 16);
+	put("\n");
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The hooks, and what they are on a machine without an operating system. Everything that the
+ * allocator asks of the world is here, besides memcpy(), memset() and strnlen().
+ * A project of its own takes a copy of this file, changes it, and puts it first on the include path.
+ */
+#ifndef DRY_TINY_CONFIG_H
+#define DRY_TINY_CONFIG_H
+
+#include <stddef.h>
+
+/* 1: links are verified before they are followed; costs about as much again as the call. */
+#ifndef DRY_TINY_CHECK_LINKS
+#define DRY_TINY_CHECK_LINKS 0
+#endif
+
+/* Around every call: nothing with one thread; else save and disable interrupts, or a mutex. */
+static inline void dry_tiny_lock(void)
+{
+}
+static inline void dry_tiny_unlock(void)
+{
+}
+
+/* errno, where there is one. */
+static inline void dry_tiny_set_errno(int value)
+{
+	(void)value;
+}
+
+/*
+ * Memory for a heap that was given none, and for the default heap. *size: bytes wanted, 0: as it likes; and how
+ * many it is. Here: what the symbols dry_tiny_pool and dry_tiny_pool_end enclose, once, if the program defines them.
+ */
+void *dry_tiny_map(size_t *size);
+/* Page size of such heaps; 0: by their size. */
+static inline size_t dry_tiny_system_page(void)
+{
+	return 0;
+}
+static inline void dry_tiny_unmap(void *memory, size_t size)
+{
+	(void)memory;
+	(void)size;
+}
+
+/* Text of a report; after it, for good or until restart. Weak: nothing; an endless loop. */
+void dry_port_write(const char *text, size_t bytes);
+_Noreturn void dry_port_abort(void);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * General allocation: classes in graded sizes up to 8 pages; above, and where a class is a number of whole pages
+ * anyway, runs of pages.
+ */
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/fatal.h"
+#include "tiny/pages.h"
+
+/* Up to 2^(STEPS + 1) units by one unit, then 2^STEPS sizes in each doubling. */
+enum { STEPS = 2 };
+
+static unsigned index_of(size_t size)
+{
+	size_t units = (size - 1) / DRY_TINY_UNIT;
+	unsigned shift = units >> (STEPS + 1) ? dry_log2_floor(units) - STEPS : 0;
+
+	return (unsigned)((size_t)shift << STEPS) + (unsigned)(units >> shift);
+}
+
+static size_t size_of(unsigned index)
+{
+	unsigned shift = index >> (STEPS + 1) ? (index >> STEPS) - 1 : 0;
+
+	return ((index - ((size_t)shift << STEPS) + 1) << shift) * DRY_TINY_UNIT;
+}
+
+unsigned dry_tiny_general_classes(unsigned shift)
+{
+	return index_of((size_t)8 << shift) + 1;
+}
+
+static struct dry_class *general_class(struct dry_heap *heap, unsigned index)
+{
+	struct dry_class *class = heap->general[index];
+	size_t size = size_of(index);
+
+	if (DRY_LIKELY(class != NULL))
+		return class;
+	class = dry_tiny_object_alloc(&heap->classes_of);
+	if (class == NULL)
+		return NULL;
+	dry_tiny_class_init(class, heap, size, dry_is_pow2(size) ? size : DRY_TINY_UNIT, NULL, 0);
+	class->general = true;
+	return heap->general[index] = class;
+}
+
+void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align)
+{
+	const size_t page = (size_t)1 << heap->shift;
+	void *block;
+
+	size += size == 0;
+	if (align > DRY_TINY_UNIT && align <= page && size <= page) {
+		/* classes that are a power of two are aligned to it */
+		size = (size_t)1 << dry_log2_ceil(size > align ? size : align);
+		align = 1;
+	}
+	if (align <= DRY_TINY_UNIT && size <= page * 8) {
+		unsigned index = index_of(size);
+
+		if ((size_of(index) & (page - 1)) != 0) {
+			struct dry_class *class = general_class(heap, index);
+
+			return class != NULL ? dry_tiny_object_alloc(class) : NULL;
+		}
+	}
+	if (align <= DRY_TINY_UNIT && size <= 4096 && dry_is_pow2(size))
+		align = size;
+	block = dry_pages_alloc(heap, dry_pages_for(heap, size), align);
+	if (block == NULL && dry_tiny_spares_free(heap))
+		block = dry_pages_alloc(heap, dry_pages_for(heap, size), align);
+	return block;
+}
+
+/* Pages of the big block that starts at an address; 0 if none does. */
+static size_t block_pages(struct dry_heap *heap, const void *block)
+{
+	struct dry_pool *pool = dry_pool_of(heap, block);
+	size_t offset = pool != NULL ? (size_t)((const char *)block - pool->base) : 0;
+
+	if (pool == NULL || (offset & (((size_t)1 << heap->shift) - 1)) != 0)
+		return 0;
+	return dry_map_block(pool->map[offset >> heap->shift]);
+}
+
+void dry_tiny_free(struct dry_heap *heap, void *block)
+{
+	size_t pages = block_pages(heap, block);
+
+	if (pages == 0) {
+		dry_tiny_object_free(heap, NULL, block);
+		return;
+	}
+	struct dry_pool *pool = dry_pool_of(heap, block);
+	pool->map[(size_t)((char *)block - pool->base) >> heap->shift] = DRY_MAP_NONE;
+	dry_pages_free(heap, block, pages);
+}
+
+size_t dry_tiny_usable(struct dry_heap *heap, const void *block)
+{
+	struct dry_slab *slab = dry_tiny_slab_of(heap, block);
+
+	return slab != NULL ? slab->class->slot : block_pages(heap, block) << heap->shift;
+}
+
+static void *result(void *block)
+{
+	dry_tiny_unlock();
+	if (block == NULL)
+		dry_tiny_set_errno(DRY_ENOMEM);
+	return block;
+}
+
+void *dry_alloc_aligned(dry_heap *handle, size_t align, size_t size)
+{
+	struct dry_heap *heap;
+
+	if (!dry_is_pow2(align)) {
+		dry_tiny_set_errno(DRY_EINVAL);
+		return NULL;
+	}
+	dry_tiny_lock();
+	heap = dry_tiny_heap(handle);
+	return result(heap != NULL ? dry_tiny_alloc(heap, size, align) : NULL);
+}
+
+void *dry_alloc(dry_heap *heap, size_t size)
+{
+	return dry_alloc_aligned(heap, 1, size);
+}
+
+void *dry_zalloc(dry_heap *heap, size_t size)
+{
+	void *block = dry_alloc_aligned(heap, 1, size);
+
+	return block != NULL ? memset(block, 0, size) : NULL;
+}
+
+void dry_free(dry_heap *heap, void *block)
+{
+	if (block == NULL)
+		return;
+	dry_tiny_lock();
+	heap = dry_tiny_heap(heap);
+	if (heap != NULL)
+		dry_tiny_free(heap, block);
+	dry_tiny_unlock();
+}
+
+void *dry_realloc(dry_heap *handle, void *block, size_t size)
+{
+	struct dry_heap *heap;
+	size_t usable;
+	void *moved = NULL;
+
+	if (block == NULL)
+		return dry_alloc(handle, size);
+	dry_tiny_lock();
+	heap = dry_tiny_heap(handle);
+	usable = heap != NULL ? dry_tiny_usable(heap, block) : 0;
+	if (usable == 0) {
+		dry_tiny_bad_pointer(heap, NULL, block);
+	} else if (size <= usable && size > usable / 2) {
+		moved = block;
+	} else if ((moved = dry_tiny_alloc(heap, size, 1)) != NULL) {
+		memcpy(moved, block, size < usable ? size : usable);
+		dry_tiny_free(heap, block);
+	}
+	return result(moved);
+}
+
+size_t dry_usable_size(dry_heap *handle, const void *block)
+{
+	struct dry_heap *heap;
+	size_t usable = 0;
+
+	dry_tiny_lock();
+	heap = dry_tiny_heap(handle);
+	if (heap != NULL && block != NULL)
+		usable = dry_tiny_usable(heap, block);
+	dry_tiny_unlock();
+	return usable;
+}

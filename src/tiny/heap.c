@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Heaps: laid into memory, enlarged by pools, given up. */
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "tiny/pages.h"
+
+/* The least that a heap works in: itself and a few pages. */
+enum { POOL_MIN = 2048 };
+
+static struct dry_heap *main_heap;
+
+/* The smallest page of which memory of a size has no more than a map can number. */
+static uint8_t shift_for(size_t size, size_t page_size)
+{
+	uint8_t shift = DRY_TINY_PAGE_SHIFT;
+
+	while (page_size != 0 ? ((size_t)1 << shift) < page_size : shift < 16 && size >> shift > DRY_TINY_MAX_PAGES)
+		shift++;
+	return shift;
+}
+
+/* Further pools, as many as it takes: one has no more than DRY_TINY_MAX_PAGES. */
+static int add_pools(struct dry_heap *heap, char *memory, size_t size)
+{
+	struct dry_pool **end = &heap->pool.next;
+	unsigned pools = 1;
+	bool any = false;
+
+	for (; *end != NULL; end = &(*end)->next)
+		pools++;
+	for (; pools < DRY_TINY_POOLS && size >= POOL_MIN; pools++) {
+		size_t skip = -(uintptr_t)memory & (DRY_TINY_UNIT - 1);
+		struct dry_pool *pool = (struct dry_pool *)(void *)(memory + skip);
+		char *pool_end;
+
+		pool->next = NULL;
+		*end = pool;
+		if (dry_pool_init(heap, pool, (char *)(pool + 1), size - skip - sizeof(*pool)) != 0) {
+			*end = NULL;
+			break;
+		}
+		any = true;
+		end = &pool->next;
+		pool_end = pool->base + pool->bytes;
+		heap->reserved += (size_t)(pool_end - memory);
+		size -= (size_t)(pool_end - memory);
+		memory = pool_end;
+	}
+	return any ? 0 : pools == DRY_TINY_POOLS ? -DRY_ENOMEM : -DRY_EINVAL;
+}
+
+static struct dry_heap *lay_out(const struct dry_heap_attr *attr, char *memory, size_t size)
+{
+	size_t page_size = attr->page_size != 0 || attr->memory != NULL ? attr->page_size : dry_tiny_system_page();
+	uint8_t shift = shift_for(size, page_size);
+	size_t skip = -(uintptr_t)memory & (DRY_TINY_UNIT - 1);
+	struct dry_heap *heap = (struct dry_heap *)(void *)(memory + skip);
+	size_t head = skip + sizeof(*heap) + dry_tiny_general_classes(shift) * sizeof(heap->general[0]);
+	char *end;
+
+	if (head >= size)
+		return NULL;
+	memset(heap, 0, head - skip);
+	heap->shift = shift;
+	if (dry_pool_init(heap, &heap->pool, memory + head, size - head) != 0)
+		return NULL;
+	end = heap->pool.base + heap->pool.bytes;
+	heap->reserved = (size_t)(end - memory);
+	add_pools(heap, end, size - heap->reserved);
+	dry_tiny_class_init(&heap->classes_of, heap, sizeof(struct dry_class), 0, NULL, DRY_CACHE_NO_MERGE);
+	heap->classes_of.general = true;
+	return heap;
+}
+
+static struct dry_heap *create(const struct dry_heap_attr *attr)
+{
+	char *memory = attr->memory;
+	size_t size = attr->memory_size;
+	struct dry_heap *heap;
+
+	if (attr->limit != 0 && (memory == NULL || attr->limit < size))
+		size = attr->limit;
+	if (memory == NULL && (memory = dry_tiny_map(&size)) == NULL)
+		return NULL;
+	heap = lay_out(attr, memory, size);
+	if (attr->memory != NULL)
+		return heap;
+	if (heap == NULL) {
+		dry_tiny_unmap(memory, size);
+	} else {
+		heap->system = memory;
+		heap->system_size = size;
+	}
+	return heap;
+}
+
+dry_heap *dry_heap_create(const struct dry_heap_attr *attr)
+{
+	static const struct dry_heap_attr defaults;
+	struct dry_heap *heap;
+	size_t page;
+
+	if (attr == NULL)
+		attr = &defaults;
+	page = attr->page_size;
+	if ((page != 0 && page != 4096 && page != 16384 && page != 65536) || attr->nodes > 8 ||
+	    (attr->memory != NULL && attr->memory_size < POOL_MIN)) {
+		dry_tiny_set_errno(DRY_EINVAL);
+		return NULL;
+	}
+	dry_tiny_lock();
+	heap = create(attr);
+	dry_tiny_unlock();
+	if (heap == NULL)
+		dry_tiny_set_errno(DRY_ENOMEM);
+	return heap;
+}
+
+int dry_heap_add(dry_heap *heap, void *memory, size_t size)
+{
+	int status = -DRY_ENOMEM;
+
+	dry_tiny_lock();
+	heap = dry_tiny_heap(heap);
+	if (heap != NULL)
+		status = add_pools(heap, memory, size);
+	dry_tiny_unlock();
+	return status;
+}
+
+int dry_heap_destroy(dry_heap *heap)
+{
+	if (heap == NULL || heap == main_heap)
+		return -DRY_EINVAL;
+	dry_tiny_lock();
+	if (heap->system != NULL)
+		dry_tiny_unmap(heap->system, heap->system_size);
+	dry_tiny_unlock();
+	return 0;
+}
+
+struct dry_heap *dry_tiny_heap(struct dry_heap *heap)
+{
+	if (heap == NULL && (heap = main_heap) == NULL) {
+		static const struct dry_heap_attr defaults;
+
+		heap = main_heap = create(&defaults);
+	}
+	return heap;
+}
+
+dry_heap *dry_heap_default(void)
+{
+	dry_tiny_lock();
+	dry_heap *heap = dry_tiny_heap(NULL);
+	dry_tiny_unlock();
+	return heap;
+}
+
+size_t dry_heap_trim(dry_heap *heap)
+{
+	dry_tiny_lock();
+	heap = dry_tiny_heap(heap);
+	if (heap != NULL)
+		dry_tiny_spares_free(heap);
+	dry_tiny_unlock();
+	return 0; /* nothing goes back to where it came from before the heap is destroyed */
+}
+
+void dry_heap_reap(dry_heap *heap)
+{
+	dry_heap_trim(heap);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What is wrong with a pointer. Slow and exact; nothing here runs unless something is wrong. */
+#include "base/fatal.h"
+#include "tiny/pages.h"
+
+const char *dry_tiny_class_name(const struct dry_class *class)
+{
+	const struct dry_cache *cache = class->heap->names;
+
+	while (cache != NULL && cache->class != class)
+		cache = cache->next;
+	return cache != NULL ? cache->name : "kmalloc";
+}
+
+/* A pointer into a page that is no slab's. */
+static void bad_page(struct dry_heap *heap, const struct dry_pool *pool, const char *name, const char *pointer)
+{
+	size_t page = (size_t)(pointer - pool->base) >> heap->shift;
+	const char *detail = "in free memory: never given out, or freed twice";
+	enum dry_fatal_code code = DRY_FATAL_INVALID_POINTER;
+
+	/* the run's first page, or the page behind the run before it */
+	while (page != 0 && pool->map[page] == DRY_MAP_NONE)
+		page--;
+	if (dry_map_block(pool->map[page]) != 0) {
+		bool first = pointer == pool->base + (page << heap->shift);
+
+		code = first ? DRY_FATAL_WRONG_CACHE : DRY_FATAL_INTERIOR;
+		detail = first ? "it is of no cache" : "big block";
+	}
+	dry_fatal(code, pointer, name, detail);
+}
+
+void dry_tiny_bad_pointer(struct dry_heap *heap, const struct dry_class *class, const void *pointer)
+{
+	const char *name = class != NULL ? dry_tiny_class_name(class) : NULL;
+	struct dry_pool *pool = dry_pool_of(heap, pointer);
+	const struct dry_slab *slab = dry_tiny_slab_of(heap, pointer);
+	size_t offset, index;
+
+	if (pool == NULL) {
+		dry_fatal(DRY_FATAL_INVALID_POINTER, pointer, name, "never given out");
+		return;
+	}
+	if (slab == NULL) {
+		bad_page(heap, pool, name, pointer);
+		return;
+	}
+	if (class != NULL && slab->class != class) {
+		dry_fatal(DRY_FATAL_WRONG_CACHE, pointer, name, dry_tiny_class_name(slab->class));
+		return;
+	}
+	class = slab->class;
+	name = dry_tiny_class_name(class);
+	offset = (size_t)((const char *)pointer - (const char *)slab) - class->first;
+	index = offset / class->slot;
+	if (index >= slab->carved)
+		dry_fatal(DRY_FATAL_INVALID_POINTER, pointer, name, "never given out");
+	else if (offset != index * class->slot)
+		dry_fatal(DRY_FATAL_INTERIOR, pointer, name, NULL);
+	else
+		dry_fatal(DRY_FATAL_DOUBLE_FREE, pointer, name, NULL);
+}

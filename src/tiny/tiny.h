@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The allocator for small machines: heaps, classes, slabs.
+ *
+ * A heap lives in memory that the caller hands in, one pool or several. A pool is cut into pages of 256 bytes to
+ * 64 KiB, the smallest size that gives at most 32255 of them. Runs of pages (pages.h) become slabs or big blocks:
+ *
+ *	pool    | struct dry_heap or dry_pool | map: 16 bits a page | page | page | ...
+ *	slab    | struct dry_slab | object | object | ...      (one run; it can grow at its end)
+ *	object  free: a link to the next free one and a key; else all of it is the program's
+ *
+ * A class is objects of one spacing. It has one list, of the slabs with free objects. Caches are names of classes: like
+ * caches share one, also with general allocation. Nothing stands before an object, and
+ * nothing but the objects' own memory says which of a slab are free.
+ *
+ * Concurrency: one lock for everything, the hook dry_tiny_lock() of tiny_config.h. A function
+ * here or in pages.h expects it to be held; those of drystone.h take it.
+ *
+ * What a call costs at most. None of these bounds grows with the heap; S = DRY_TINY_SLAB_PAGES, L = DRY_TINY_LOOK,
+ * P = DRY_TINY_POOLS, K = DRY_TINY_SPARES, all constants:
+ *
+ *  - a pointer's page is arithmetic after at most P comparisons; from there to the slab one 16-bit load;
+ *  - a run is taken from 15 lists by length, of each of which at most L entries are looked at; the rest of it
+ *    goes back by writing its two ends. Giving a run back joins at most two neighbours;
+ *  - an allocation from a class pops an object. If that was the slab's last, DRY_TINY_CARVE objects never used yet are linked,
+ *    or the slab leaves its list: two pointers. If no slab has any, the last one grows or a run is taken, at most twice, and at
+ *    most S map entries are written; before the second try at most K empty slabs are given back;
+ *  - a free divides once, pushes an object, and moves its slab at most once; one slab is given back at
+ *    most. Only when an object in use looks like a free one, the slab's free objects are compared
+ *    with it: as many as a slab has objects, at most S pages full;
+ *  - constructors run when a slab is made, one per object of it;
+ *  - realloc, zalloc and bulk calls cost besides what they copy, clear, or are asked to hand out.
+ *
+ * Creating and destroying a cache looks at the list of caches. dry_heap_check(), dry_heap_slabinfo(),
+ * dry_heap_stats() and dry_heap_for_each_cache() visit what they report.
+ *
+ * This layer must not know an OS, a CPU, or core: it is core's sibling under the same public header.
+ */
+#ifndef DRY_TINY_TINY_H
+#define DRY_TINY_TINY_H
+
+#include <drystone/tiny.h>
+
+#include "base/compiler.h"
+#include "tiny_config.h"
+
+enum {
+	DRY_TINY_BINS = 15,	  /* lists of free runs, by floor(log2(pages)) */
+	DRY_TINY_LOOK = 4,	  /* runs looked at in each */
+	DRY_TINY_POOLS = 8,	  /* at most, in one heap */
+	DRY_TINY_SPARES = 4,	  /* empty slabs kept */
+	DRY_TINY_SLAB_PAGES = 32, /* a slab of several objects has at most so many */
+	DRY_TINY_CARVE = 8,	  /* objects linked at once */
+	DRY_TINY_MAX_PAGES = 32255,
+	DRY_TINY_PAGE_SHIFT = 8, /* 256: the smallest page */
+};
+
+/* The unit of general allocation, and what its blocks are aligned to: 16, or 8 with pointers of 32 bits. */
+#define DRY_TINY_UNIT (2 * sizeof(void *))
+
+/* A free object. key = ~address; a program's data looks like that only by accident. */
+struct dry_object {
+	struct dry_object *next;
+	uintptr_t key;
+};
+
+/*
+ * free: linked objects; NULL: the slab is on no list (all objects are out). used <= carved <= objects;
+ * the objects at [0, carved) were linked once, used of them are out, and the rest is on `free`.
+ */
+struct dry_slab {
+	struct dry_object *free;
+	struct dry_slab *next, *prev; /* of the class's list, a ring */
+	struct dry_class *class;
+	uint16_t used, carved, objects;
+};
+
+/*
+ * Objects of one spacing. list.free is NULL, so that an empty list looks like a slab without free objects.
+ * allocs - frees = sum of used over all slabs; objects = sum of objects.
+ */
+struct dry_class {
+	struct dry_slab list;	 /* head of the ring of slabs with free objects */
+	struct dry_heap *heap;	 /* immutable */
+	struct dry_slab *last;	 /* made last, may grow; or NULL */
+	struct dry_class *older; /* ring of the heap's classes ends in NULL */
+	void (*ctor)(void *);	 /* immutable */
+	uint32_t slot;		 /* distance between objects; immutable */
+	uint32_t first;		 /* of the first object from the slab's start; immutable */
+	uint32_t align;		 /* of the slot and of first; immutable */
+	uint32_t link;		 /* of struct dry_object in a free object: 0, or behind what a constructor made */
+	size_t allocs, frees;	 /* since the start; they wrap */
+	size_t objects, slabs;
+	uint32_t grown; /* slabs made since the start */
+	uint16_t names; /* caches that share it */
+	uint8_t flags;	/* DRY_CACHE_NO_MERGE or 0; immutable */
+	bool general;	/* the heap's own: of general allocation, or of classes; immutable */
+};
+
+/* A name of a class. */
+struct dry_cache {
+	struct dry_class *class; /* &dry_tiny_dead once destroyed */
+	struct dry_cache *next;	 /* younger */
+	uint32_t size, align;	 /* as asked for */
+	unsigned flags;
+	char name[];
+};
+
+/* A pool. Guarded by the lock; all but next immutable. */
+struct dry_pool {
+	char *base;    /* of page 0 */
+	size_t bytes;  /* of all pages */
+	uint16_t *map; /* see pages.h */
+	struct dry_pool *next;
+};
+
+struct dry_heap {
+	struct dry_pool pool; /* the first */
+	uint8_t shift;	      /* log2 of the page size; immutable */
+	uint8_t spare_next;
+	struct dry_run *bins[DRY_TINY_BINS];
+	size_t pages_used, reserved; /* pages in slabs and big blocks; bytes handed in */
+	size_t caches;		    /* classes that have a name */
+	void *system;		    /* to be given back by dry_tiny_unmap(), or NULL */
+	size_t system_size;
+	struct dry_cache *names;    /* oldest first */
+	struct dry_slab *spares[DRY_TINY_SPARES];
+	struct dry_class *classes;  /* youngest first */
+	struct dry_class classes_of; /* where struct dry_class comes from */
+	struct dry_class *general[]; /* by size, made at first use */
+};
+
+/* What a destroyed cache's class is. */
+extern const struct dry_class dry_tiny_dead;
+
+/* The default heap for NULL, made at first use; NULL if there is no memory for it. */
+struct dry_heap *dry_tiny_heap(struct dry_heap *heap);
+
+/* ---- objects: slab.c, or sequential.c in its place ------------------------------------------- */
+
+/* Fills in the class's layout from slot, align and ctor. */
+void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align,
+			 void (*ctor)(void *), unsigned flags);
+void *dry_tiny_object_alloc(struct dry_class *class);
+/* class NULL: any. false after a report. */
+bool dry_tiny_object_free(struct dry_heap *heap, struct dry_class *class, void *object);
+/* The slab that holds an address, NULL if none does. */
+struct dry_slab *dry_tiny_slab_of(struct dry_heap *heap, const void *address);
+/* How many of a slab's pages have its number in the map: all, or up to where its only object begins. */
+size_t dry_tiny_slab_marks(const struct dry_class *class, size_t objects, size_t pages);
+/* Slabs without used objects are given back; how many. */
+size_t dry_tiny_class_shrink(struct dry_class *class);
+/* n objects more can be had without a new slab. */
+bool dry_tiny_class_reserve(struct dry_class *class, size_t n);
+/* pages_per_slab, objects_per_slab, waste: of the largest slab that the class can have. */
+void dry_tiny_class_shape(const struct dry_class *class, struct dry_cache_stats *stats);
+/* Empty slabs that were kept are given back; false if there was none. */
+bool dry_tiny_spares_free(struct dry_heap *heap);
+
+/* ---- general blocks: general.c ------------------------------------------------------------- */
+
+void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align);
+void dry_tiny_free(struct dry_heap *heap, void *block);
+size_t dry_tiny_usable(struct dry_heap *heap, const void *block);
+unsigned dry_tiny_general_classes(unsigned shift);
+
+/* ---- reports: report.c ----------------------------------------------------------------------- */
+
+/* A pointer that cannot be freed (class NULL: by general allocation): says why, by dry_fatal(). */
+DRY_SLOW void dry_tiny_bad_pointer(struct dry_heap *heap, const struct dry_class *class, const void *pointer);
+const char *dry_tiny_class_name(const struct dry_class *class);
+/* One line: a cache that was to be destroyed has objects out. */
+DRY_SLOW void dry_tiny_leak(const char *cache, size_t objects);
+/* One line: what dry_heap_check() found, and where. */
+DRY_SLOW void dry_tiny_wrong(const char *what, const void *where);
+
+#endif
