@@ -63,14 +63,8 @@ static dry_cache *make(dry_heap *heap, size_t size, unsigned v)
 static void round_of(dry_cache *cache, double ticks[4])
 {
 	for (int shuffled = 0; shuffled < 2; shuffled++) {
-		uint64_t start = worker_ticks(), middle;
-		for (size_t i = 0; i < n; i++)
-			objects[i] = worker_alloc(cache);
-		middle = worker_ticks();
-		for (size_t i = 0; i < n; i++)
-			dry_cache_free(cache, objects[shuffled ? order[i] : i]);
-		ticks[2 * shuffled + 1] = (double)(worker_ticks() - middle) / (double)n;
-		ticks[2 * shuffled] = (double)(middle - start) / (double)n;
+		ticks[2 * shuffled] = worker_timed_alloc(cache, objects, n);
+		ticks[2 * shuffled + 1] = worker_timed_free(cache, objects, shuffled ? order : NULL, n);
 	}
 }
 

@@ -41,23 +41,16 @@ static void report(size_t round, unsigned v, const struct dry_cache_stats s[3])
 static void turn(unsigned index, unsigned v, size_t round)
 {
 	struct dry_cache_stats s[3];
-	uint64_t start;
 
 	if (index == 0)
 		dry_cache_stats(cache[v], &s[0]);
 	worker_meet();
-	start = worker_ticks();
-	for (size_t i = 0; i < n; i++)
-		objects[index][i] = worker_alloc(cache[v]);
-	ticks[index][0] = (double)(worker_ticks() - start) / (double)n;
+	ticks[index][0] = worker_timed_alloc(cache[v], objects[index], n);
 	worker_meet();
 	if (index == 0)
 		dry_cache_stats(cache[v], &s[1]);
 	worker_meet();
-	start = worker_ticks();
-	for (size_t i = 0; i < n; i++)
-		dry_cache_free(cache[v], objects[index][i]);
-	ticks[index][1] = (double)(worker_ticks() - start) / (double)n;
+	ticks[index][1] = worker_timed_free(cache[v], objects[index], NULL, n);
 	worker_meet();
 	if (index == 0) {
 		dry_cache_stats(cache[v], &s[2]);

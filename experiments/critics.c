@@ -214,6 +214,24 @@ static void count(size_t size, unsigned slab, unsigned v, size_t n)
 	dry_heap_destroy(heap);
 }
 
+/* n allocations and as many frees; ticks for one of both. */
+static double turn(struct churn *c)
+{
+	struct worker_watch watch;
+	uint64_t lap = 0;
+
+	c->allocations = 0;
+	worker_watch_start(&watch);
+	while (c->allocations < c->n) {
+		burst_timed(c);
+		if (c->allocations - lap >= WORKER_PIECE) {
+			worker_watch_lap(&watch, c->allocations - lap);
+			lap = c->allocations;
+		}
+	}
+	return worker_watch_median(&watch);
+}
+
 static void time_all(size_t size, size_t n, size_t rounds)
 {
 	dry_heap *heap = worker_heap("critics");
@@ -230,13 +248,9 @@ static void time_all(size_t size, size_t n, size_t rounds)
 	for (size_t round = 0; round <= rounds; round++)
 		for (unsigned i = 0; i < VARIANTS; i++) {
 			unsigned v = (unsigned)(i + round) % VARIANTS;
-			uint64_t began = worker_ticks();
-			c[v].allocations = 0;
-			while (c[v].allocations < n)
-				burst_timed(&c[v]);
+			double ticks = turn(&c[v]);
 			if (round > 0)
-				printf("%zu\t%s\t%zu\t%.2f\n", size, variants[v].name, round,
-				       (double)(worker_ticks() - began) / (double)c[v].allocations);
+				printf("%zu\t%s\t%zu\t%.2f\n", size, variants[v].name, round, ticks);
 		}
 	dry_heap_destroy(heap);
 }

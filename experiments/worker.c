@@ -125,6 +125,64 @@ dry_cache *worker_cache(dry_heap *heap, const char *name, size_t size, unsigned 
 	return cache;
 }
 
+void worker_watch_start(struct worker_watch *watch)
+{
+	watch->count = 0;
+	watch->last = worker_ticks();
+}
+
+void worker_watch_lap(struct worker_watch *watch, size_t operations)
+{
+	uint64_t now = worker_ticks();
+
+	if (watch->count < WORKER_PIECES)
+		watch->piece[watch->count++] = (double)(now - watch->last) / (double)operations;
+	watch->last = now;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double worker_watch_median(struct worker_watch *watch)
+{
+	if (watch->count == 0)
+		worker_die("nothing was timed");
+	qsort(watch->piece, watch->count, sizeof(watch->piece[0]), by_value);
+	return watch->piece[watch->count / 2];
+}
+
+double worker_timed_alloc(dry_cache *cache, void **objects, size_t n)
+{
+	struct worker_watch watch;
+
+	worker_watch_start(&watch);
+	for (size_t i = 0; i < n;) {
+		size_t begin = i, end = n - i < WORKER_PIECE ? n : i + WORKER_PIECE;
+		for (; i < end; i++)
+			objects[i] = worker_alloc(cache);
+		worker_watch_lap(&watch, end - begin);
+	}
+	return worker_watch_median(&watch);
+}
+
+double worker_timed_free(dry_cache *cache, void **objects, const unsigned *order, size_t n)
+{
+	struct worker_watch watch;
+
+	worker_watch_start(&watch);
+	for (size_t i = 0; i < n;) {
+		size_t begin = i, end = n - i < WORKER_PIECE ? n : i + WORKER_PIECE;
+		for (; i < end; i++)
+			dry_cache_free(cache, objects[order ? order[i] : i]);
+		worker_watch_lap(&watch, end - begin);
+	}
+	return worker_watch_median(&watch);
+}
+
 unsigned worker_kernel_limit(size_t size)
 {
 	return size > 4096 ? 8 : size > 1024 ? 24 : size > 256 ? 54 : 120;

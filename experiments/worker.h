@@ -5,9 +5,9 @@
  * names them. The runner (drystone_experiments/) starts it and reads the table. Like bench/, a worker
  * sees the public headers only.
  *
- * Timings: the variants take turns within one process (worker_rounds), so that a
- * disturbance hits all about equally; every round is printed, the runner takes ratios
- * within a round and their median. Counts come from drystone's statistics, from a
+ * Timings: the variants take turns within one process, so that a disturbance hits all about equally; the figure of
+ * a round is the median of its pieces of some hundred operations (struct worker_watch), so that being preempted for a while does not
+ * count. Every round is printed; the runner takes ratios within a round and their median. Counts come from drystone's statistics, from a
  * tool around the process (callgrind), or from the model in memory_model.h: they are the same each time.
  */
 #ifndef EXPERIMENTS_WORKER_H
@@ -56,6 +56,24 @@ static inline void *worker_alloc(dry_cache *cache)
 	*(volatile char *)object = 1;
 	return object;
 }
+
+/* Ticks per operation, piece by piece. */
+#define WORKER_PIECE  500 /* operations */
+#define WORKER_PIECES 2048
+
+struct worker_watch {
+	uint64_t last;
+	unsigned count;
+	double piece[WORKER_PIECES];
+};
+
+void worker_watch_start(struct worker_watch *watch);
+void worker_watch_lap(struct worker_watch *watch, size_t operations);
+double worker_watch_median(struct worker_watch *watch);
+
+/* n objects; ticks for one. Freed in the order of allocation, or (order) in another. */
+double worker_timed_alloc(dry_cache *cache, void **objects, size_t n);
+double worker_timed_free(dry_cache *cache, void **objects, const unsigned *order, size_t n);
 
 /* The limit of a kernel cache's array for objects of this size, as the listings of Linux show it. */
 unsigned worker_kernel_limit(size_t size);

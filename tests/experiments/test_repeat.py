@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """Repeated alloc, then free: the types and objects per slab that it compares."""
-from common import equal, experiment, ok, pick, positive
+from common import check, equal, experiment, ok, pick, positive
 
 result = experiment("repeat")
 rows = result["rows"]
@@ -17,4 +17,9 @@ for size, (before, after) in TYPES.items():
         row = pick(rows, size=size, variant=variant)[0]
         equal((row["type"], row["objects_per_slab"]), wanted, "%d bytes, %s" % (size, variant))
     equal(pick(rows, size=size, variant="default")[0]["type"], "bitmap", "%d bytes, default" % size)
+counted = {row["variant"]: row for row in rows if row["size"] == 256 and row["alloc_instructions"] != ""}
+equal(sorted(counted), ["before", "default", "objfreelist"], "variants under callgrind")
+for name, row in counted.items():
+    # A hit is some 25 instructions; with refills and new slabs it is more, but no walk of anything.
+    check(10 < row["alloc_instructions"] < 2000 and 10 < row["free_instructions"] < 2000, "%s: %r" % (name, row))
 ok("repeat")
