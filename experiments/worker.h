@@ -6,9 +6,10 @@
  * sees the public headers only.
  *
  * Timings: the variants take turns within one process, so that a disturbance hits all about equally; the figure of
- * a round is the median of its pieces of some hundred operations (struct worker_watch), so that being preempted for a while does not
- * count. Every round is printed; the runner takes ratios within a round and their median. Counts come from drystone's statistics, from a
- * tool around the process (callgrind), or from the model in memory_model.h: they are the same each time.
+ * a round is the median of its pieces of some hundred operations (struct worker_watch), so that being preempted for
+ * a while does not count. Every round is printed; the runner takes ratios within a round and their median. Counts
+ * come from drystone's statistics, from a model in the worker, or from a tool around the process (callgrind): they
+ * are the same each time.
  */
 #ifndef EXPERIMENTS_WORKER_H
 #define EXPERIMENTS_WORKER_H

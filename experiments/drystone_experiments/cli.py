@@ -63,6 +63,7 @@ def main(arguments, workers, data):
     ctx = worker.Context(options.workers or workers, data, options.quick, progress)
     ctx.slabinfo = options.slabinfo
     about = report.About(options.quick)
+    plot.wanted = options.out is not None
     try:
         results = run_all(options, ctx, progress)
     except (worker.Failed, OSError) as error:

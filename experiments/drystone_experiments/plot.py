@@ -15,7 +15,12 @@ STYLES = ["-", "--", ":", "-.", "-"]
 MARKERS = ["o", "s", "^", "D", "v"]
 
 
+wanted = True  # by the call: without a report nobody would see them
+
+
 def available():
+    if not wanted:
+        return False
     try:
         import matplotlib  # noqa: F401  (looked for, not used here)
     except ImportError:
