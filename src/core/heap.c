@@ -238,6 +238,23 @@ DRY_EXPORT void dry_heap_reap(dry_heap *heap)
 	dry_extent_decay(&heap->extents, 1, &left);
 }
 
+#define EXCHANGE_BYTES ((size_t)1 << 20)  /* fresh memory between two looks */
+#define EXCHANGE_KEEP  ((size_t)16 << 20) /* idle memory of either kind that is not worth it */
+
+void dry_heap_exchange(struct dry_heap *heap)
+{
+	struct dry_arena *arena = &heap->arena;
+	/* relaxed: two callers at a time share what there is to do somehow */
+	size_t pages = atomic_load_explicit(&arena->fresh, memory_order_relaxed), done;
+
+	if (DRY_LIKELY(pages < EXCHANGE_BYTES >> arena->page_shift))
+		return;
+	pages = atomic_exchange_explicit(&arena->fresh, 0, memory_order_relaxed);
+	done = dry_extent_exchange(&heap->extents, pages << arena->page_shift, EXCHANGE_KEEP) >> arena->page_shift;
+	if (done < pages)
+		dry_arena_exchange(arena, pages - done, EXCHANGE_KEEP >> arena->page_shift);
+}
+
 DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
 {
 	size_t left, bytes;

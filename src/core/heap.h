@@ -210,6 +210,11 @@ int dry_heap_init(struct dry_heap *heap, const struct dry_heap_attr *attr);
 unsigned dry_heap_node(const struct dry_heap *heap);
 /* A heap argument of the public interface: NULL means the default heap, made at first use; NULL if that fails. */
 struct dry_heap *dry_heap_get(struct dry_heap *heap);
+/*
+ * To be called now and then when memory was taken: gives back what waits for reuse in exchange for what was taken fresh,
+ * so that the process does not grow while it holds memory of no use to it.
+ */
+void dry_heap_exchange(struct dry_heap *heap);
 /* Array caches, shared and alien arrays into the slabs, free slabs into the arena; all, or what was idle. */
 void dry_heap_return_objects(struct dry_heap *heap, bool all);
 /* Take and release every lock of the library, for fork. */

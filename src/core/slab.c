@@ -247,6 +247,7 @@ struct dry_page *dry_slab_new(struct dry_cache *cache, unsigned node, uint32_t c
 			cache->debug->slab_made(cache, object_at(cache, slab, i));
 	}
 	dry_arena_set_map(&heap->arena, slab, (uint16_t)cache->free_at);
+	dry_heap_exchange(heap);
 	return slab;
 }
 

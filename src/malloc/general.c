@@ -84,6 +84,7 @@ static void *alloc_run(struct dry_heap *heap, size_t size, size_t align, bool ze
 	void *object = dry_arena_address(arena, dry_arena_index_of(arena, run));
 	if (zero && (run->flags & DRY_PAGE_DIRTY))
 		memset(object, 0, size);
+	dry_heap_exchange(heap);
 	return object;
 }
 
@@ -95,6 +96,10 @@ static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool
 	/* The arena may sit on the address space that is missing. */
 	if (object == NULL && align <= DRY_CHUNK_SIZE && dry_arena_give_up(&heap->arena, size + align))
 		object = dry_extent_alloc(&heap->extents, size, align, &zeroed);
+	if (object != NULL && zeroed) {
+		atomic_fetch_add_explicit(&heap->arena.fresh, size >> heap->arena.page_shift, memory_order_relaxed);
+		dry_heap_exchange(heap);
+	}
 	return object != NULL && zero && !zeroed ? memset(object, 0, size) : object;
 }
 

@@ -107,7 +107,7 @@ static int init_memory(struct dry_arena *arena, void *memory, size_t size)
 		arena->map[i] = 0;
 	atomic_init(&arena->committed, arena->pages);
 	/* the content is the user's: not known to be zero */
-	dry_buddy_put_apart_locked(arena, 0, arena->pages, true);
+	dry_buddy_put_apart_locked(arena, 0, arena->pages, 0, 1);
 	return 0;
 }
 

@@ -11,9 +11,10 @@
 
 /* ---- free lists --------------------------------------------------------- */
 
-static void push(struct dry_arena *arena, uint32_t index, unsigned order, bool dirty)
+static void push(struct dry_arena *arena, uint32_t index, unsigned order, uint32_t clean)
 {
 	struct dry_page *page = &arena->desc[index];
+	bool dirty = clean != UINT32_C(1) << order;
 	uint32_t head = arena->free_list[dirty][order];
 
 	page->kind = DRY_PAGE_FREE;
@@ -23,6 +24,7 @@ static void push(struct dry_arena *arena, uint32_t index, unsigned order, bool d
 	page->next = head;
 	page->prev = DRY_PAGE_NIL;
 	page->block.age = arena->tick;
+	page->block.clean = clean;
 	if (head != DRY_PAGE_NIL) {
 		arena->desc[head].prev = index;
 	} else {
@@ -67,6 +69,7 @@ static unsigned fitting_order(const struct dry_arena *arena, uint32_t index, uin
 
 static void put_block(struct dry_arena *arena, uint32_t index, unsigned order, bool dirty)
 {
+	uint32_t clean = dirty ? 0 : UINT32_C(1) << order;
 	uint32_t committed = dry_arena_committed_locked(arena);
 
 	for (; order < arena->max_order; order++) {
@@ -79,12 +82,12 @@ static void put_block(struct dry_arena *arena, uint32_t index, unsigned order, b
 		buddy = &arena->desc[other];
 		if (buddy->kind != DRY_PAGE_FREE || buddy->order != order)
 			break;
-		dirty = dirty || (buddy->flags & DRY_PAGE_DIRTY) != 0;
+		clean += buddy->block.clean;
 		dry_buddy_unlink_locked(arena, other);
 		if (other < index)
 			index = other;
 	}
-	push(arena, index, order, dirty);
+	push(arena, index, order, clean);
 }
 
 void dry_buddy_put_locked(struct dry_arena *arena, uint32_t index, uint32_t count, bool dirty)
@@ -98,12 +101,18 @@ void dry_buddy_put_locked(struct dry_arena *arena, uint32_t index, uint32_t coun
 	}
 }
 
-void dry_buddy_put_apart_locked(struct dry_arena *arena, uint32_t index, uint32_t count, bool dirty)
+/* What of `clean` pages among `total` is to be expected among `count` of them. */
+static uint32_t share_of(uint32_t clean, uint32_t count, uint32_t total)
+{
+	return (uint32_t)((uint64_t)clean * count / total);
+}
+
+void dry_buddy_put_apart_locked(struct dry_arena *arena, uint32_t index, uint32_t count, uint32_t clean, uint32_t total)
 {
 	while (count != 0) {
 		unsigned order = fitting_order(arena, index, count);
 
-		push(arena, index, order, dirty);
+		push(arena, index, order, share_of(clean, UINT32_C(1) << order, total));
 		index += UINT32_C(1) << order;
 		count -= UINT32_C(1) << order;
 	}
@@ -173,8 +182,7 @@ struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32
 {
 	unsigned order = count == 0 ? 0 : dry_log2_ceil(count), block = order;
 	struct dry_page *page = NULL;
-	uint32_t index, size;
-	bool dirty;
+	uint32_t index, size, clean;
 
 	if (align_pages > UINT32_C(1) << order)
 		block = dry_log2_ceil(align_pages);
@@ -188,16 +196,18 @@ struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32
 	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= arena->limit_pages - arena->used) {
 		page = &arena->desc[index];
 		size = page->count;
-		dirty = (page->flags & DRY_PAGE_DIRTY) != 0;
+		clean = page->block.clean;
 		dry_buddy_unlink_locked(arena, index);
 		page->order = (uint8_t)order;
 		page->count = count;
 		page->kind = DRY_PAGE_RUN;
 		/* The buddies of these pieces hold pages of the run: nothing to merge. */
-		dry_buddy_put_apart_locked(arena, index + count, size - count, dirty);
+		dry_buddy_put_apart_locked(arena, index + count, size - count, clean, size);
 		arena->used += count;
 		if (arena->used > arena->peak)
 			arena->peak = arena->used;
+		if (clean != 0) /* relaxed: a hint */
+			atomic_fetch_add_explicit(&arena->fresh, share_of(clean, count, size), memory_order_relaxed);
 	}
 	dry_lock_release(&arena->lock);
 	return page;

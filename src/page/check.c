@@ -42,6 +42,8 @@ static const char *check_list(const struct dry_arena *arena, unsigned dirty, uns
 		if (page->block.age > age)
 			return "page: age along a free list";
 		age = page->block.age;
+		if (page->block.clean > page->count || (page->block.clean == page->count) == (dirty != 0))
+			return "page: clean pages of a block";
 		previous = index;
 		*pages += page->count;
 	}

@@ -342,6 +342,19 @@ void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, boo
 	return result;
 }
 
+size_t dry_extent_exchange(struct dry_extents *extents, size_t bytes, size_t keep)
+{
+	size_t released, kept;
+
+	dry_lock_acquire(&extents->lock);
+	kept = extents->cached_bytes > bytes ? extents->cached_bytes - bytes : 0;
+	if (kept < keep)
+		kept = keep;
+	released = release_spares_locked(extents, kept, DRY_EXTENT_CACHED, 0);
+	dry_lock_release(&extents->lock);
+	return released;
+}
+
 size_t dry_extent_decay(struct dry_extents *extents, unsigned age, size_t *left)
 {
 	size_t bytes = 0;

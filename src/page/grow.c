@@ -41,7 +41,7 @@ static void revive(struct dry_arena *arena)
 	arena->retired_hint = chunk + 1;
 	arena->retired--;
 	arena->free_clean -= dry_chunk_pages(arena);
-	dry_buddy_put_apart_locked(arena, chunk << arena->max_order, dry_chunk_pages(arena), false);
+	dry_buddy_put_apart_locked(arena, chunk << arena->max_order, dry_chunk_pages(arena), 1, 1);
 }
 
 bool dry_arena_grow_locked(struct dry_arena *arena)
@@ -63,7 +63,7 @@ bool dry_arena_grow_locked(struct dry_arena *arena)
 		return false;
 	/* release: pairs with the acquire in dry_arena_run_of() */
 	atomic_store_explicit(&arena->committed, committed + dry_chunk_pages(arena), memory_order_release);
-	dry_buddy_put_apart_locked(arena, committed, dry_chunk_pages(arena), false);
+	dry_buddy_put_apart_locked(arena, committed, dry_chunk_pages(arena), 1, 1);
 	return true;
 }
 

@@ -28,8 +28,8 @@ static inline bool dry_chunk_is_retired(const struct dry_arena *arena, uint32_t 
 
 /* Put pages that belong to nobody on the free lists, merging them with free buddies. */
 void dry_buddy_put_locked(struct dry_arena *arena, uint32_t index, uint32_t count, bool dirty);
-/* The same where it is known that nothing can be merged. */
-void dry_buddy_put_apart_locked(struct dry_arena *arena, uint32_t index, uint32_t count, bool dirty);
+/* The same where it is known that nothing can be merged; of each `total` pages about `clean` are clean. */
+void dry_buddy_put_apart_locked(struct dry_arena *arena, uint32_t index, uint32_t count, uint32_t clean, uint32_t total);
 /* Take a free block off its list; its kind becomes NONE. */
 void dry_buddy_unlink_locked(struct dry_arena *arena, uint32_t index);
 

@@ -6,14 +6,14 @@
  */
 #include "page/internal.h"
 
-/* Move dirty blocks no younger than `newest` to limbo; pages moved. */
-static size_t collect(struct dry_arena *arena, uint64_t newest)
+/* Move dirty blocks no younger than `newest` to limbo, until there are `most` pages; pages moved. */
+static size_t collect(struct dry_arena *arena, uint64_t newest, size_t most)
 {
 	unsigned order = arena->max_order + 1u;
 	uint32_t index;
 
 	while (order-- > 0) {
-		while (arena->limbo_count < DRY_ARENA_LIMBO) {
+		while (arena->limbo_count < DRY_ARENA_LIMBO && arena->limbo_pages < most) {
 			index = arena->free_tail[1][order];
 			if (index == DRY_PAGE_NIL || arena->desc[index].block.age > newest)
 				break;
@@ -55,7 +55,7 @@ static size_t purge_locked(struct dry_arena *arena, uint64_t newest, size_t most
 			dry_port_yield();
 			dry_lock_acquire(&arena->lock);
 		}
-		batch = collect(arena, newest);
+		batch = collect(arena, newest, most - done);
 		if (batch == 0)
 			break;
 		count = arena->limbo_count;
@@ -83,6 +83,23 @@ size_t dry_arena_decay(struct dry_arena *arena, unsigned age, size_t *left)
 	if (arena->tick >= age)
 		done = purge_locked(arena, arena->tick - age, arena->free_dirty);
 	*left = arena->free_dirty + arena->limbo_pages;
+	dry_lock_release(&arena->lock);
+	return done;
+}
+
+size_t dry_arena_exchange(struct dry_arena *arena, size_t pages, size_t keep)
+{
+	size_t done = 0;
+
+	if (!arena->owns_memory)
+		return 0;
+	dry_lock_acquire(&arena->lock);
+	keep += arena->used / 4;
+	if (arena->free_dirty > keep) {
+		if (pages > arena->free_dirty - keep)
+			pages = arena->free_dirty - keep;
+		done = purge_locked(arena, arena->tick, pages);
+	}
 	dry_lock_release(&arena->lock);
 	return done;
 }
