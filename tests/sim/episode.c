@@ -128,20 +128,21 @@ static void end_world(void)
 static void work(unsigned task)
 {
 	uint64_t until = world.plan.steps * (world.phase + 1) / world.plan.phases;
-	uint32_t op = next_op[task];
+	uint32_t *end = &running->end[task][world.phase], op = next_op[task];
 
 	for (;; op++) {
-		if (running->replay ? op >= running->end[task][world.phase]
-				    : dry_sim_steps() >= until || op == EPISODE_OPS)
+		if (running->replay ? op >= *end : dry_sim_steps() >= until || op == EPISODE_OPS)
 			break;
 		if (running->replay && running->skip[task][op])
 			continue;
+		if (!running->replay)
+			*end = op + 1;
 		dry_sim_operation(op);
 		world_operate(task, op);
 	}
 	next_op[task] = op;
 	if (!running->replay)
-		running->end[task][world.phase] = op;
+		*end = op;
 }
 
 uint64_t episode_run(struct episode *episode)

@@ -72,6 +72,7 @@ static void usage(void)
 	     "  --seed=S      the first seed (1); each episode has the next one\n"
 	     "  --replay=S    this one seed, once\n"
 	     "  --trace       print every step\n"
+	     "  --plant       with a bug in the tasks, to see it found\n"
 	     "  --shrink=T    seconds to spend on making a failure short (60); 0: do not\n"
 	     "  --progress=T  a line each T seconds\n"
 	     "  --cpus=N --nodes=N --tasks=N --episode=STEPS   instead of what the seed has");
@@ -96,6 +97,8 @@ static bool parse(struct options *options, const char *arg)
 		return true;
 	if (strcmp(arg, "--trace") == 0)
 		options->trace = true;
+	else if (strcmp(arg, "--plant") == 0)
+		options->wish.plant = true;
 	else if (number(arg, "--replay", &options->seed))
 		options->one = true;
 	else if (number(arg, "--shrink", &value))

@@ -6,11 +6,13 @@
 #include "world.h"
 
 #include "base/error.h"
-#include "core/cache.h"
+#include "core/slab.h"
 #include "port/contract.h"
 #include "support/pattern.h"
 
-#define BULK 48
+#define BULK   48
+#define EXTENT (1u << 20) /* above this size a block is an extent, where the heap has extents */
+#define LOOKED 4096u      /* bytes of a block that are compared after a realloc */
 
 /* A cache to work with, held alive until put_cache(); NULL: the one chosen is not there. */
 static struct world_cache *get_cache(struct rng *rng)
@@ -68,19 +70,28 @@ static struct world_object from_cache(struct world_cache *cache, struct rng *rng
 		dry_sim_fail("alignment: object %p of a cache aligned to %zu", object.at, cache->attr.align);
 	if (zeroed && !zero(object.at, object.size))
 		dry_sim_fail("zalloc: object %p is not zero", object.at);
-	ledger_add(&object, rng_below(rng, 16) == 0);
+	ledger_add(&object, object.size < 8192 && rng_below(rng, 16) == 0);
 	return object;
+}
+
+/* Mostly small; runs of pages; and big ones that are extents of their own. */
+static uint32_t block_size(struct rng *rng)
+{
+	size_t dice = rng_below(rng, 100);
+
+	if (rng_below(rng, 100) < world.plan.extents)
+		return EXTENT + (uint32_t)rng_below(rng, EXTENT);
+	return (uint32_t)rng_size(rng, dice < 80 ? 10 : dice < 94 ? 15 : 18);
 }
 
 static struct world_object from_general(unsigned heap, struct rng *rng)
 {
 	struct world_object object = { .heap = (uint8_t)heap, .kind = WORLD_GENERAL };
 	struct world_heap *from = &world.heap[heap];
-	unsigned dice = (unsigned)rng_below(rng, 100);
-	size_t align = dice < 5 ? (size_t)16 << rng_below(rng, 10) : 1;
-	bool zeroed = align == 1 && dice < 15;
+	size_t align = rng_below(rng, 20) == 0 ? (size_t)16 << rng_below(rng, 10) : 1;
+	bool zeroed = align == 1 && rng_below(rng, 8) == 0;
 
-	object.size = (uint32_t)rng_size(rng, dice < 90 ? 10 : dice < 98 ? 15 : 21);
+	object.size = block_size(rng);
 	dry_port_set_errno(0);
 	if (align != 1)
 		object.at = dry_alloc_aligned(from->heap, align, object.size);
@@ -97,7 +108,7 @@ static struct world_object from_general(unsigned heap, struct rng *rng)
 		dry_sim_fail("zalloc: block %p is not zero", object.at);
 	if (dry_usable_size(from->heap, object.at) < object.size)
 		dry_sim_fail("usable size: of %p below %u", object.at, object.size);
-	ledger_add(&object, rng_below(rng, 16) == 0);
+	ledger_add(&object, object.size < 8192 && rng_below(rng, 16) == 0);
 	return object;
 }
 
@@ -132,7 +143,7 @@ static struct world_object some_object(struct rng *rng)
 	struct world_object object = { .at = NULL };
 	struct world_cache *cache;
 
-	if (rng_below(rng, 4) == 0)
+	if (rng_below(rng, 100) < world.plan.general)
 		return from_general((unsigned)rng_below(rng, world.plan.heaps), rng);
 	cache = get_cache(rng);
 	if (cache == NULL)
@@ -192,7 +203,9 @@ static void op_exchange(unsigned task, struct rng *rng)
 	struct world_object taken = *box;
 
 	*box = *mine;
-	*mine = taken;
+	/* planted: the object is in the box and still with the task, which frees it twice in the end */
+	if (!world.plan.plant || taken.at != NULL)
+		*mine = taken;
 }
 
 static void op_bulk(unsigned task, struct rng *rng)
@@ -224,10 +237,20 @@ static void op_bulk(unsigned task, struct rng *rng)
 	put_cache(cache);
 }
 
+/* Mostly to something of the same sort, because that is where blocks are resized in place. */
+static uint32_t resized(uint32_t old, struct rng *rng)
+{
+	if (old > EXTENT && rng_below(rng, 4) != 0)
+		return EXTENT + (uint32_t)rng_below(rng, EXTENT);
+	if (old > 4096 && rng_below(rng, 2) != 0)
+		return old / 2 - (uint32_t)rng_below(rng, old / 4);
+	return block_size(rng);
+}
+
 static void op_realloc(unsigned task, struct rng *rng)
 {
 	struct world_object *object = place(task, rng, false), old = *object;
-	uint32_t size = (uint32_t)rng_size(rng, rng_below(rng, 8) ? 12 : 21), common;
+	uint32_t size = resized(old.size, rng), common = size < old.size ? size : old.size;
 	struct world_heap *heap = &world.heap[old.heap];
 	uint64_t key = pattern_key(old.at, old.size);
 	void *at;
@@ -236,14 +259,14 @@ static void op_realloc(unsigned task, struct rng *rng)
 		return;
 	object->at = NULL;
 	ledger_remove(&old);
-	pattern_fill_key(old.at, old.size, key);
+	common = common < LOOKED ? common : LOOKED;
+	pattern_fill_key(old.at, common, key);
 	dry_port_set_errno(0);
 	at = dry_realloc(heap->heap, old.at, size);
 	dry_sim_say("== realloc %p, %u to %u -> %p", old.at, old.size, size, at);
 	if (at == NULL)
 		refused(heap, "realloc");
-	common = at == NULL || old.size < size ? old.size : size;
-	if (!pattern_holds_key(at != NULL ? at : old.at, common & ~7u, key))
+	if (!pattern_holds_key(at != NULL ? at : old.at, common, key))
 		dry_sim_fail("realloc: content lost, %u to %u bytes", old.size, size);
 	if (at != NULL) {
 		old.at = at;
@@ -312,6 +335,39 @@ bool world_make_cache(struct world_cache *cache)
 	return true;
 }
 
+/* A cache of the task's own, from its first to its last moment; the others keep house meanwhile. */
+static void op_own_cache(unsigned task, struct rng *rng)
+{
+	struct world_cache own = { .live = 0 };
+	void *at[BULK * 4];
+	size_t count = rng_below(rng, BULK * 4);
+	int rc;
+
+	(void)task;
+	world_plan_cache(&own, WORLD_CACHES + 1, (unsigned)rng_below(rng, world.plan.heaps), rng);
+	own.attr.flags |= DRY_CACHE_NO_MERGE;
+	if (!world_make_cache(&own))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		at[i] = dry_cache_alloc(own.cache);
+		if (at[i] == NULL)
+			refused(&world.heap[own.heap], "own cache");
+		else if (own.attr.ctor == NULL)
+			pattern_fill(at[i], own.attr.size);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (at[i] != NULL && own.attr.ctor == NULL && !pattern_holds(at[i], own.attr.size))
+			dry_sim_fail("payload: object %p of a task's own cache was changed", at[i]);
+		dry_cache_free(own.cache, at[i]);
+	}
+	rc = dry_cache_destroy(own.cache);
+	dry_sim_say("== own cache: %zu objects, destroy -> %d", count, rc);
+	while (rc == -DRY_EBUSY && world.plan.setup.thread_slots) /* others are inside of a sequence */
+		rc = dry_cache_destroy(own.cache);
+	if (rc != 0)
+		dry_sim_fail("destroy: %d of a cache with no objects out", rc);
+}
+
 /* Objects of a cache that shares slabs may outlive its name, but here they do not. */
 static bool shares(const dry_cache *cache)
 {
@@ -344,27 +400,43 @@ static void op_make(unsigned task, struct rng *rng)
 	}
 }
 
-/* A reader finds an object of a type-stable cache; it may be freed while it reads. */
+/* An object of a type-stable cache that some task holds. */
+static const struct world_object *find_stable(struct rng *rng)
+{
+	const struct world_object *held = world.held[rng_below(rng, world.plan.setup.tasks)];
+
+	for (size_t i = 0; i < WORLD_HELD; i++)
+		if (held[i].at != NULL && held[i].kind != WORLD_GENERAL &&
+		    (world.cache[held[i].kind].attr.flags & DRY_CACHE_TYPESAFE_BY_RCU))
+			return &held[i];
+	return NULL;
+}
+
+/* A reader looks at it; it may be freed meanwhile, and the cache be shrunk or destroyed. */
 static void op_read(unsigned task, struct rng *rng)
 {
-	unsigned other = (unsigned)rng_below(rng, world.plan.setup.tasks);
 	const struct world_object *found;
+	const struct dry_page *slab;
+	const dry_cache *cache;
+	const char *at;
 	uint64_t built, seen;
 
+	(void)task;
 	grace_enter();
-	found = &world.held[other][rng_below(rng, WORLD_HELD)];
-	if (found->at != NULL && found->kind != WORLD_GENERAL &&
-	    (world.cache[found->kind].attr.flags & DRY_CACHE_TYPESAFE_BY_RCU)) {
-		const void *at = found->at;
-
+	found = find_stable(rng);
+	if (found != NULL) {
+		at = found->at;
+		cache = world.cache[found->kind].cache;
+		slab = dry_slab_of(cache, at);
 		ledger_construct(&built);
-		for (size_t looks = 1 + rng_below(rng, 6); looks > 0; looks--) {
+		dry_sim_say("== reads %p", (const void *)at);
+		for (size_t looks = 1 + rng_below(rng, 20); looks > 0; looks--) {
 			dry_port_yield();
 			memcpy(&seen, at, sizeof(seen));
-			if (seen != built)
-				dry_sim_fail("type-stable: object %p changed its type under a reader", at);
+			if (seen != built || slab->kind != DRY_PAGE_SLAB || slab->slab.cache != cache)
+				dry_sim_fail("type-stable: object %p changed its type under a reader",
+					     (const void *)at);
 		}
-		dry_sim_say("== task %u read %p", task, at);
 	}
 	grace_leave();
 }
@@ -401,9 +473,9 @@ static const struct {
 	unsigned weight;
 	void (*run)(unsigned task, struct rng *rng);
 } operations[] = {
-	{ 380, op_alloc },  { 300, op_free },  { 40, op_burst },   { 120, op_exchange },    { 40, op_bulk },
-	{ 30, op_realloc }, { 8, op_prefill }, { 12, op_shrink },  { 12, op_housekeeping }, { 20, op_make },
-	{ 25, op_read },    { 8, op_grace },   { 1, op_lock_all }, { 4, op_look },
+	{ 380, op_alloc },   { 300, op_free },  { 40, op_burst },  { 120, op_exchange },    { 40, op_bulk },
+	{ 30, op_realloc },  { 8, op_prefill }, { 12, op_shrink }, { 12, op_housekeeping }, { 16, op_make },
+	{ 4, op_own_cache }, { 25, op_read },   { 8, op_grace },   { 1, op_lock_all },      { 4, op_look },
 };
 
 void world_operate(unsigned task, uint32_t op)

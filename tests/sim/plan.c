@@ -26,11 +26,12 @@ void world_plan(struct world_plan *plan, uint64_t seed, const struct world_wish 
 {
 	static const unsigned distance[] = { 2, 5, 10, 20, 40, 100, 300 }, refused[] = { 0, 0, 0, 3, 20, 100 };
 	static const size_t room[] = { 0, 0, 0, (size_t)40 << 20, (size_t)256 << 20 };
-	static const unsigned look[] = { 4, 100, 300, 1000, 3000 };
+	static const unsigned look[] = { 4, 100, 300, 1000, 3000 }, general[] = { 0, 25, 25, 80 },
+			      extents[] = { 2, 2, 40 };
 	struct dry_sim_setup *setup = &plan->setup;
 	struct rng rng = { seed * 0x9e3779b97f4a7c15u + 1 };
 
-	*plan = (struct world_plan){ .seed = seed };
+	*plan = (struct world_plan){ .seed = seed, .plant = wish->plant };
 	plan_size(plan, &rng, wish);
 	setup->seed = seed;
 	setup->thread_slots = rng_below(&rng, 5) == 0;
@@ -48,7 +49,10 @@ void world_plan(struct world_plan *plan, uint64_t seed, const struct world_wish 
 	setup->most_steps = plan->steps * 20 + 10000000;
 	plan->phases = 1 + (unsigned)rng_below(&rng, WORLD_PHASES);
 	plan->heaps = 1 + (unsigned)(rng_below(&rng, 2) * rng_below(&rng, WORLD_HEAPS));
-	plan->caches = 1 + (unsigned)rng_below(&rng, WORLD_CACHES);
+	plan->general = OF(&rng, general);
+	plan->extents = OF(&rng, extents);
+	/* few: all tasks at the same slabs */
+	plan->caches = 1 + (unsigned)rng_below(&rng, rng_below(&rng, 3) == 0 ? 2 : WORLD_CACHES);
 }
 
 void world_plan_heap(struct world_heap *heap, struct rng *rng)
@@ -61,10 +65,10 @@ void world_plan_heap(struct world_heap *heap, struct rng *rng)
 		heap->attr.nodes = 1 + (unsigned)rng_below(rng, DRY_MAX_NODES);
 	switch (rng_below(rng, 6)) {
 	case 0:
-		heap->attr.limit = (2 + rng_below(rng, 12)) << 20;
+		heap->attr.limit = (size_t)(10 + rng_size(rng, 8)) << 16;
 		break;
 	case 1:
-		heap->attr.memory_size = (2 + rng_below(rng, 30)) << 20;
+		heap->attr.memory_size = (size_t)(10 + rng_size(rng, 9)) << 16;
 		break;
 	default:
 		break;
@@ -100,7 +104,8 @@ void world_plan_cache(struct world_cache *cache, unsigned number, unsigned heap,
 	cache->heap = (uint8_t)heap;
 	*attr = (struct dry_cache_attr){ .name = cache->name, .size = plan_object_size(rng) };
 	if (rng_below(rng, 5) == 0) {
-		attr->size = 256; /* likes of it, to be merged */
+		attr->size = 384; /* likes of it, to be merged; some want more alignment */
+		attr->align = rng_below(rng, 3) == 0 ? 128 : 0;
 		return;
 	}
 	attr->flags = OF(rng, types) | (rng_below(rng, 3) ? DRY_CACHE_NO_MERGE : 0);

@@ -126,6 +126,59 @@ static void check_counts(const struct tally *tally)
 	}
 }
 
+/* Objects on their way are of the node that the array is for. */
+static void check_depot(const struct dry_cache *cache, const struct dry_depot *depot, uint32_t node)
+{
+	uint32_t avail = depot->avail;
+
+	if (depot->lock.owner != 0)
+		return;
+	if (avail > depot->limit)
+		dry_sim_fail("%s: shared or alien array: avail %u above its limit %u", cache->name, avail,
+			     depot->limit);
+	for (uint32_t i = 0; i < avail; i++)
+		if (dry_slab_of(cache, depot->entry[i])->node % cache->heap->nodes != node)
+			dry_sim_fail("%s: an object of another node in an array for node %u", cache->name, node);
+}
+
+static void check_depots(const struct dry_heap *heap)
+{
+	for (const struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
+		for (uint32_t n = 0; cache->root == cache && n < heap->nodes; n++) {
+			check_depot(cache, &cache->node[n].shared, n);
+			for (uint32_t i = 0; cache->node[n].alien != NULL && i < heap->nodes; i++)
+				check_depot(cache, &cache->node[n].alien[i], i);
+		}
+	}
+}
+
+/* What was promised by a prefill is there. */
+static void check_reserves(const struct dry_heap *heap)
+{
+	for (const struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next)
+		for (uint32_t n = 0; cache->root == cache && n < heap->nodes; n++)
+			if (cache->node[n].reserved > cache->node[n].free_objects)
+				dry_sim_fail("%s: %zu objects reserved on node %u, %zu free", cache->name,
+					     cache->node[n].reserved, n, cache->node[n].free_objects);
+}
+
+/* Every unit of a slot's area is of an array of a cache, or the stopped array at its start. */
+static void check_places(const struct dry_heap *heap)
+{
+	size_t used = 0, wanted = 1;
+
+	for (size_t i = 0; i < sizeof(heap->area_map) / sizeof(heap->area_map[0]); i++)
+		used += (size_t)__builtin_popcountll(heap->area_map[i]);
+	for (const struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
+		size_t bytes = sizeof(struct dry_array) + (cache->limit + 1) * sizeof(void *);
+
+		if (cache->root == cache && cache->alloc_at != 0)
+			wanted += (bytes + DRY_AREA_UNIT - 1) / DRY_AREA_UNIT * (cache->split ? 2 : 1);
+	}
+	if (used != wanted)
+		dry_sim_fail("slots: %zu units of an area are used, %zu are of caches", used, wanted);
+}
+
 static void check_heap(unsigned number)
 {
 	struct tally tally = { .heap = &world.heap[number], .number = number };
@@ -141,8 +194,12 @@ static void check_heap(unsigned number)
 	count_own(&tally);
 	check_counts(&tally);
 	check_pages(&tally);
-	if (tally.extents != heap->extents.live)
-		dry_sim_fail("extents: %zu live, %zu owned", heap->extents.live, tally.extents);
+	check_depots(heap);
+	check_reserves(heap);
+	check_places(heap);
+	if (tally.extents != heap->extents.live || tally.extents != heap->extents.promised)
+		dry_sim_fail("extents: %zu live, %zu promised, %zu owned", heap->extents.live, heap->extents.promised,
+			     tally.extents);
 }
 
 static void verify(const struct world_object *object, void *arg)
@@ -181,6 +238,7 @@ static void check_now(struct dry_heap *heap)
 	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next)
 		if (cache->root == cache && nodes_free(cache) && dry_cache_check(cache) != 0)
 			dry_sim_fail("%s", dry_sim_last_line());
+	check_depots(heap);
 	if (heap->arena.lock.owner == 0)
 		wrong = dry_arena_check(&heap->arena);
 	if (wrong == NULL && heap->extents.lock.owner == 0)

@@ -61,7 +61,8 @@ struct world_plan {
 	struct dry_sim_setup setup;
 	uint64_t seed, steps; /* steps: about how many */
 	unsigned phases, heaps, caches;
-	bool inspects_all;
+	unsigned general, extents; /* percent: of objects that are of no cache; of these, extents */
+	bool plant;
 };
 
 struct world {
@@ -78,6 +79,7 @@ extern struct world world;
 struct world_wish {
 	unsigned cpus, nodes, tasks;
 	uint64_t steps;
+	bool plant; /* a bug in the tasks, to see it found */
 };
 
 /* plan.c */

@@ -3,6 +3,32 @@
 
 struct dry_sim_lock_stats dry_sim_lock_stats[DRY_RANK_COUNT];
 
+static const char *name(const struct dry_lock *lock)
+{
+	static const char *const names[DRY_RANK_COUNT] = {
+		[DRY_RANK_HEAPS] = "heaps",
+		[DRY_RANK_REAP] = "reap",
+		[DRY_RANK_CACHES] = "caches",
+		[DRY_RANK_MAIN_REAP] = "main reap",
+		[DRY_RANK_MAIN_CACHES] = "main caches",
+		[DRY_RANK_ALIEN] = "alien",
+		[DRY_RANK_SHARED] = "shared",
+		[DRY_RANK_NODE] = "node",
+		[DRY_RANK_EXTENT] = "extent",
+		[DRY_RANK_PAGE] = "page",
+		[DRY_RANK_PORT] = "port",
+	};
+
+	return lock->rank < DRY_RANK_COUNT && names[lock->rank] != NULL ? names[lock->rank] : "unknown";
+}
+
+/* The driver's own are nobody's concern. */
+static void say(const struct dry_lock *lock, const char *what)
+{
+	if (dry_sim.current != dry_sim.driver)
+		dry_sim_say("%s lock %p: %s", name(lock), (const void *)lock, what);
+}
+
 void dry_lock_init(struct dry_lock *lock, enum dry_rank rank)
 {
 	*lock = (struct dry_lock){ .rank = (uint16_t)rank };
@@ -48,7 +74,7 @@ void dry_lock_acquire_unranked(struct dry_lock *lock)
 		while (lock->owner != 0) {
 			if (task == dry_sim.driver)
 				dry_sim_fail("a lock of rank %u is held at rest", lock->rank);
-			dry_sim_say("waits for rank %u, held by %u", lock->rank, lock->owner - 1u);
+			say(lock, "waits");
 			task->waits = lock;
 			lock->waiters++;
 			dry_sim_leave_cpu(task, DRY_SIM_BLOCKED);
@@ -56,8 +82,8 @@ void dry_lock_acquire_unranked(struct dry_lock *lock)
 		}
 		dry_sim_lock_stats[lock->rank].wait_steps += dry_sim_steps() - asked;
 	}
-	dry_sim_say("got rank %u", lock->rank);
 	take(lock);
+	say(lock, "held");
 }
 
 void dry_lock_acquire(struct dry_lock *lock)
@@ -76,6 +102,7 @@ bool dry_lock_try(struct dry_lock *lock)
 	}
 	take(lock);
 	count_rank(lock);
+	say(lock, "held");
 	return true;
 }
 
@@ -105,6 +132,7 @@ void dry_lock_release(struct dry_lock *lock)
 {
 	DRY_SIM_POINT("release");
 	let_go(lock);
+	say(lock, "released");
 }
 
 void dry_lock_reinit(struct dry_lock *lock)

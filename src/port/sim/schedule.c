@@ -42,9 +42,9 @@ void dry_sim_say(const char *format, ...)
 		return;
 	dry_sim_account();
 	if (task == dry_sim.driver)
-		printf("%8llu               ", (unsigned long long)dry_sim.steps);
+		printf("%8llu%22s", (unsigned long long)dry_sim.steps, "");
 	else
-		printf("%8llu  %-2u %c%-3u %4u:%-3u ", (unsigned long long)dry_sim.steps, task->cpu,
+		printf("%8llu %3u %c%-3u %5u:%-5u ", (unsigned long long)dry_sim.steps, task->cpu,
 		       task->id < dry_sim.setup.tasks ? 't' : 'i',
 		       task->id < dry_sim.setup.tasks ? task->id : task->id - DRY_SIM_TASKS, task->op, task->step);
 	va_start(ap, format);
@@ -261,9 +261,12 @@ static void stall(struct dry_sim_one *task, uint32_t event_step)
 
 static void happen(const struct dry_sim_event *event)
 {
-	static const char *const name[] = { "switch to",   "stall, switch to", "preempted by", "migrates to CPU",
-					    "interrupted", "interrupt, seed",  "clock, ms",    "next",
-					    "refused" };
+	static const char *const name[] = {
+		[DRY_SIM_SWITCH] = "switch to task",     [DRY_SIM_STALL] = "this CPU stands still, switch to task",
+		[DRY_SIM_PREEMPT] = "preempted by task", [DRY_SIM_MIGRATE] = "migrates to CPU",
+		[DRY_SIM_ABORT] = "interrupted",         [DRY_SIM_INTERRUPT] = "interrupted by a handler, seed",
+		[DRY_SIM_CLOCK] = "milliseconds go by:",
+	};
 	struct dry_sim_one *task = dry_sim.current, *other = &dry_sim.task[event->arg % DRY_SIM_ALL];
 
 	dry_sim_say("---- %s %u", name[event->kind], event->arg);

@@ -32,15 +32,15 @@
 #define DRY_SIM_ALL   (DRY_SIM_TASKS + DRY_SIM_CPUS + 2) /* and one interrupt a CPU, a helper thread, the driver */
 
 enum dry_sim_kind {
-	DRY_SIM_SWITCH,    /* go on with the task arg, on another CPU */
-	DRY_SIM_STALL,     /* likewise, and this CPU stands still for some events */
-	DRY_SIM_PREEMPT,   /* the ready task arg gets this CPU */
-	DRY_SIM_MIGRATE,   /* to CPU arg; what runs there comes here */
-	DRY_SIM_ABORT,     /* interrupted and gone on with: a sequence starts again */
-	DRY_SIM_INTERRUPT, /* a handler runs on this CPU; arg is its seed */
-	DRY_SIM_CLOCK,     /* arg milliseconds pass at once */
-	DRY_SIM_NEXT,      /* the task cannot go on: the task arg does */
-	DRY_SIM_FAIL,      /* a request for pages is refused */
+	DRY_SIM_SWITCH = 1, /* go on with the task arg, on another CPU */
+	DRY_SIM_STALL,      /* likewise, and this CPU stands still for some events */
+	DRY_SIM_PREEMPT,    /* the ready task arg gets this CPU */
+	DRY_SIM_MIGRATE,    /* to CPU arg; what runs there comes here */
+	DRY_SIM_ABORT,      /* interrupted and gone on with: a sequence starts again */
+	DRY_SIM_INTERRUPT,  /* a handler runs on this CPU; arg is its seed */
+	DRY_SIM_CLOCK,      /* arg milliseconds pass at once */
+	DRY_SIM_NEXT,       /* the task cannot go on: the task arg does */
+	DRY_SIM_FAIL,       /* a request for pages is refused */
 };
 
 struct dry_sim_event {
