@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check demo bench experiments soak install clean help
+.PHONY: all check demo bench experiments soak mutants install clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -30,9 +30,13 @@ experiments: ## what the documents measured, measured here; HTML report; under 1
 	@scripts/build release all sim_contention
 	@scripts/experiments
 
-soak: ## stress tests again and again with new seeds; SOAK=600 (seconds)
+soak: ## stress tests again and again with new seeds, SOAK=600 (seconds); STEPS=n: simulation, so many steps
 	@scripts/setup build
-	@scripts/soak $(SOAK)
+	@scripts/soak $(if $(STEPS),--steps=$(STEPS),$(SOAK))
+
+mutants: ## 60 plausible bugs, one by one: the simulation must catch them all; some minutes
+	@scripts/setup build mutants
+	@scripts/mutants
 
 install: ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	@scripts/setup build

@@ -39,6 +39,13 @@ uint32_t dry_sim_slot(void)
 	return dry_sim.setup.thread_slots ? thread_slot(task) : task->cpu * distance();
 }
 
+bool dry_sim_slots_owned;
+
+void dry_sim_flag_lost(void)
+{
+	dry_sim_fail("the word of an array of an owned slot has lost its flag");
+}
+
 bool dry_port_slot_attach(void)
 {
 	DRY_SIM_POINT("attach to a slot");

@@ -23,6 +23,27 @@ struct dry_percpu_array {
 	void *entry[];
 };
 
+/*
+ * As on x86-64, arrays of slots that tasks own carry a flag in their words, without which a hit would not tell
+ * the fence that it is over.
+ */
+static inline uint64_t dry_percpu_empty_word(bool packed)
+{
+	return !dry_sim_slots_owned ? 0 : packed ? (uint64_t)1 << 15 : (uint64_t)1 << 63;
+}
+
+static inline size_t dry_percpu_avail(uint64_t word, bool packed)
+{
+	return word & (packed ? 0xff : 0xffff);
+}
+
+/* The end of a hit on an array, whose word is as committed. */
+static inline void dry_percpu_hit(const struct dry_percpu_array *array, bool packed)
+{
+	if ((array->word & dry_percpu_empty_word(packed)) != dry_percpu_empty_word(packed))
+		dry_sim_flag_lost();
+}
+
 /* Objects that a batch copies between two possible aborts. */
 #define DRY_SIM_COPY 4
 
@@ -67,17 +88,18 @@ static inline bool dry_percpu_try_pop(const void *base, size_t disp, size_t at, 
 		return false;
 	word = array->word;
 	*object = NULL;
-	if ((word & 0xffff) == 0)
+	if (dry_percpu_avail(word, packed) == 0)
 		return true;
 	if (!DRY_SIM_STEP("entry"))
 		return false;
-	below = (uint64_t)(uintptr_t)array->entry[(word & 0xffff) - 1];
+	below = (uint64_t)(uintptr_t)array->entry[dry_percpu_avail(word, packed) - 1];
 	if (!DRY_SIM_STEP("commit pop"))
 		return false;
 	if (packed)
 		array->word = below;
 	else
 		array->word += 0xffff;
+	dry_percpu_hit(array, packed);
 	*object = packed ? (void *)(uintptr_t)((int64_t)word >> 16) : (void *)(uintptr_t)below;
 	return true;
 }
@@ -119,6 +141,7 @@ static inline bool dry_percpu_try_push(const void *base, size_t disp, size_t at,
 	if (!DRY_SIM_STEP("commit push"))
 		return false;
 	array->word++;
+	dry_percpu_hit(array, false);
 	return true;
 }
 
@@ -175,14 +198,14 @@ static inline bool dry_percpu_try_push_batch(const void *base, size_t disp, size
 	if (array == NULL)
 		return false;
 	word = array->word;
-	n = word & 0xffff;
+	n = dry_percpu_avail(word, packed);
 	room = array->limit > n ? array->limit - n : 0;
 	*count = room < max ? room : max;
 	for (size_t i = 0; i < *count; i++) {
 		if (i % DRY_SIM_COPY == 0 && !DRY_SIM_STEP("copy in"))
 			return false;
 		array->entry[n + i] = packed ? (void *)(uintptr_t)word : objects[i];
-		word = (uint64_t)(uintptr_t)objects[i] << 16 | (n + i + 1);
+		word = (uint64_t)(uintptr_t)objects[i] << 16 | dry_percpu_empty_word(true) | (n + i + 1);
 	}
 	if (*count == 0)
 		return true;
@@ -214,13 +237,6 @@ static inline size_t dry_percpu_push_batch_packed(const void *base, size_t disp,
 		;
 	dry_percpu_leave();
 	return count;
-}
-
-/* Slots of CPUs only: nobody owns one. */
-static inline uint64_t dry_percpu_empty_word(bool packed)
-{
-	(void)packed;
-	return 0;
 }
 
 static inline unsigned dry_percpu_slot(void)

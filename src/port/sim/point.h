@@ -36,7 +36,9 @@ struct dry_sim_sequence {
 };
 extern struct dry_sim_sequence *dry_sim_sequence;
 
-/* The slot that the current task runs on. */
+/* The slot that the current task runs on; whether tasks own their slots. */
 uint32_t dry_sim_slot(void);
+extern bool dry_sim_slots_owned;
+DRY_SLOW void dry_sim_flag_lost(void);
 
 #endif
