@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check demo bench experiments soak mutants install clean help
+.PHONY: all check check-targets demo bench experiments tiny-table wcet soak mutants install clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -30,6 +30,18 @@ experiments: ## what the documents measured, measured here; HTML report; under 1
 	@scripts/build release all sim_contention
 	@scripts/experiments
 
+check-targets: ## the small-machine allocator on emulated Cortex-M3 and RISC-V; ends with "N passed, N failed"
+	@scripts/setup build targets
+	@scripts/check-targets
+
+tiny-table: ## what the small-machine allocator promises, measured; writes build/tiny-table.csv and docs/tiny.md
+	@scripts/setup build targets
+	@scripts/tiny-table
+
+wcet: ## instructions of each call of the small-machine allocator; text, build/wcet.csv, build/wcet.svg
+	@scripts/setup build targets
+	@scripts/wcet
+
 soak: ## stress tests again and again with new seeds, SOAK=600 (seconds); STEPS=n: simulation, so many steps
 	@scripts/setup build
 	@scripts/soak $(if $(STEPS),--steps=$(STEPS),$(SOAK))
@@ -47,4 +59,4 @@ clean: ## remove everything that was built
 	@rm -rf build
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 24

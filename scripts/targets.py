@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""The small machines that drystone-tiny is checked and measured on: how programs are built for each, with
+picolibc as their C library, and run on it by QEMU. For scripts/check-targets, wcet and tiny-table."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SEMIHOSTING = ["--oslib=semihost", "--crt0=semihost"]
+
+
+class Failed(Exception):
+    pass
+
+
+def command(arguments, **options):
+    done = subprocess.run([str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace", **options)
+    if done.returncode:
+        raise Failed("%s\n%s" % (" ".join(str(a) for a in arguments), done.stdout[-4000:]))
+    return done.stdout
+
+
+class Target:
+    def __init__(self, name, prefix, machine, flash, ram, emulator):
+        self.name, self.prefix, self.machine, self.emulator = name, prefix, machine, emulator
+        self.memory = ["-Wl,--defsym=__%s=%#x" % pair for pair in
+                       (("flash", flash[0]), ("flash_size", flash[1]), ("ram", ram[0]), ("ram_size", ram[1]),
+                        ("stack_size", 0x40000))]
+
+    def compiler(self, *flags):
+        return [self.prefix + "gcc", "-specs=picolibc.specs", *self.machine, "-std=gnu11", "-Os", "-Wall", "-Wextra",
+                "-Werror", "-D_GNU_SOURCE", "-D_POSIX_TIMERS=1", "-I", ROOT / "include", *flags]
+
+    def library(self, allocator, folder):
+        """The allocator as an archive; `tiny` or `sequential`."""
+        folder = Path(folder) / self.name / allocator
+        folder.mkdir(parents=True, exist_ok=True)
+        objects = []
+        for source in sources(allocator):
+            objects.append(folder / (source.stem + ".o"))
+            command(self.compiler("-ffreestanding", "-ffunction-sections", "-fdata-sections", "-fno-strict-aliasing",
+                                  "-Wshadow", "-I", ROOT / "src", "-I", ROOT / "src/tiny/bare",
+                                  "-c", source, "-o", objects[-1]))
+        archive = folder / ("libdrystone-%s.a" % allocator)
+        archive.unlink(missing_ok=True)
+        command([self.prefix + "ar", "rcs", archive, *objects])
+        return archive
+
+    def program(self, out, parts, *flags):
+        """Compiles and links; parts are sources, objects, archives."""
+        Path(out).parent.mkdir(parents=True, exist_ok=True)
+        # The linker's warning about objects of picolibc that do not say whether their stack is executable.
+        command(self.compiler(*flags, *parts, "-o", out, *SEMIHOSTING, *self.memory, "-Wl,--no-warn-execstack",
+                              "-Wl,--no-warn-rwx-segments"))
+        return out
+
+    def run(self, image, *arguments, options=(), timeout=300):
+        """(exit status, output) of a program; None: it did not end."""
+        config = ",".join(["enable=on,target=native"] + ["arg=%s" % a for a in arguments])
+        return run_emulator([*self.emulator, *options, "-semihosting-config", config, "-kernel", image], timeout)
+
+
+def run_emulator(arguments, timeout):
+    try:
+        done = subprocess.run([str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=timeout,
+                              env={**os.environ, "QEMU_AUDIO_DRV": "none"})
+        return done.returncode, done.stdout
+    except subprocess.TimeoutExpired as late:
+        return None, (late.stdout or b"").decode(errors="replace") + "\n(no end after %d s)" % timeout
+
+
+def sources(allocator):
+    """What `tiny` or `sequential` is compiled from for a machine without an OS."""
+    tiny = ROOT / "src/tiny"
+    other = {"tiny": {"sequential.c"}, "sequential": {"slab.c"}}[allocator]
+    found = [s for s in sorted(tiny.glob("*.c")) if s.name not in other]
+    return found + sorted((ROOT / "src/base").glob("*.c"))
+
+
+ICOUNT = ("-icount", "shift=10")  # 1024 ns an instruction, see bench/tiny/cortex-m3/counter.h
+
+CORTEX_M3 = Target("cortex-m3", "arm-none-eabi-", ["-mcpu=cortex-m3", "-mthumb"],
+                   (0, 0x400000), (0x21000000, 0x1000000),
+                   ["qemu-system-arm", "-M", "mps2-an385", "-nographic", "-monitor", "none"])
+RISCV32 = Target("riscv32", "riscv64-unknown-elf-", ["-march=rv32imac", "-mabi=ilp32", "-mcmodel=medany"],
+                 (0x80000000, 0x400000), (0x80400000, 0x1000000),
+                 ["qemu-system-riscv32", "-M", "virt", "-m", "64M", "-bios", "none", "-nographic", "-monitor", "none"])
+RISCV64 = Target("riscv64", "riscv64-unknown-elf-", ["-march=rv64imac", "-mabi=lp64", "-mcmodel=medany"],
+                 (0x80000000, 0x400000), (0x80400000, 0x1000000),
+                 ["qemu-system-riscv64", "-M", "virt", "-m", "64M", "-bios", "none", "-nographic", "-monitor", "none"])
+ALL = (CORTEX_M3, RISCV32, RISCV64)
+
+
+def fail(text):
+    print(text, file=sys.stderr, flush=True)
+    sys.exit(1)
