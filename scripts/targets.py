@@ -33,15 +33,15 @@ class Target:
         return [self.prefix + "gcc", "-specs=picolibc.specs", *self.machine, "-std=gnu11", "-Os", "-Wall", "-Wextra",
                 "-Werror", "-D_GNU_SOURCE", "-D_POSIX_TIMERS=1", "-I", ROOT / "include", *flags]
 
-    def library(self, allocator, folder):
-        """The allocator as an archive; `tiny` or `sequential`."""
+    def library(self, allocator, folder, config=ROOT / "src/tiny/bare"):
+        """The allocator as an archive; `tiny` or `sequential`. config: the folder of tiny_config.h."""
         folder = Path(folder) / self.name / allocator
         folder.mkdir(parents=True, exist_ok=True)
         objects = []
         for source in sources(allocator):
             objects.append(folder / (source.stem + ".o"))
             command(self.compiler("-ffreestanding", "-ffunction-sections", "-fdata-sections", "-fno-strict-aliasing",
-                                  "-Wshadow", "-I", ROOT / "src", "-I", ROOT / "src/tiny/bare",
+                                  "-Wshadow", "-I", ROOT / "src", "-I", config,
                                   "-c", source, "-o", objects[-1]))
         archive = folder / ("libdrystone-%s.a" % allocator)
         archive.unlink(missing_ok=True)
@@ -76,8 +76,8 @@ def sources(allocator):
     """What `tiny` or `sequential` is compiled from for a machine without an OS."""
     tiny = ROOT / "src/tiny"
     other = {"tiny": {"sequential.c"}, "sequential": {"slab.c"}}[allocator]
-    found = [s for s in sorted(tiny.glob("*.c")) if s.name not in other]
-    return found + sorted((ROOT / "src/base").glob("*.c"))
+    return [s for s in sorted(tiny.glob("*.c")) + sorted(tiny.glob("bare/*.c")) if s.name not in other] + [
+        ROOT / "src/base/fmt.c"]
 
 
 ICOUNT = ("-icount", "shift=10")  # 1024 ns an instruction, see bench/tiny/cortex-m3/counter.h

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * messaging TABLE [LOOPS [POOL_KIB [SEED]]]: the allocations of `hackbench -g 4 -l 10000`, in one process.
+ * messaging TABLE [LOOPS [HOLES [DRAWN [POOL_KIB [SEED]]]]]: the allocations of `hackbench -g 4 -l 10000`, in one process.
  *
- * First the resident objects: the population of TABLE and a third more, in random order, of
- * which the third more is freed again, at random: a system that has been up for a while. Then 4 groups of 20
- * senders and 20 receivers; every sender sends LOOPS messages to every receiver of its group. A
+ * First the resident objects: the population of TABLE, in random order, and HOLES (0) per cent more, which are freed again at
+ * random; general blocks are of the sizes of the table's caches or (DRAWN 1) of sizes drawn from what those serve. Then
+ * 4 groups of 20 senders and 20 receivers; every sender sends LOOPS messages to every receiver of its group. A
  * message is a block of 100 bytes and a list node; the receiver reads and frees both. A queue holds
  * at most 278 messages (what a socket buffer of 212,992 bytes admits of this size), then its senders wait.
  * Who runs next, and for how many messages, is drawn from a seeded generator, so
  * that every allocator sees the same sequence of calls.
  *
  * Prints: seconds (CPU time of the messaging), touched_kb (pages of the pool ever written to), in_use_kb (most
- * in use, by the allocator's own figures, looked at every 1024 turns), resident_kb (bytes of the resident objects).
+ * in use, by the allocator's own figures, looked at every 1024 turns), resident_kb (bytes of the resident objects),
+ * queued_kb (most bytes of messages that waited, looked at likewise).
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "machine.h"
 #include "workload.h"
 
 enum { GROUPS = 4, MEMBERS = 20, QUEUE = 278, BURST = 200, BYTES = 100 };
@@ -46,6 +47,7 @@ struct group {
 
 static struct kind nodes = { .name = "message", .size = sizeof(struct node) };
 static struct group groups[GROUPS];
+static size_t most_in_use, most_queued; /* bytes */
 
 static bool send_one(struct sender *sender, struct receiver *receiver)
 {
@@ -96,7 +98,20 @@ static bool turn(struct group *group, unsigned task, unsigned burst)
 	return true;
 }
 
-static bool run(unsigned long loops, struct dice *dice, size_t *most)
+static void look(void)
+{
+	size_t in_use = subject_in_use(), queued = 0;
+
+	for (int g = 0; g < GROUPS; g++)
+		for (int m = 0; m < MEMBERS; m++)
+			queued += groups[g].receivers[m].queued * (BYTES + sizeof(struct node));
+	if (in_use > most_in_use)
+		most_in_use = in_use;
+	if (queued > most_queued)
+		most_queued = queued;
+}
+
+static bool run(unsigned long loops, struct dice *dice)
 {
 	unsigned long left = GROUPS * MEMBERS * MEMBERS * loops, turns = 0;
 
@@ -117,22 +132,23 @@ static bool run(unsigned long loops, struct dice *dice, size_t *most)
 			return false;
 		if (receiver)
 			left -= before - receiver->left;
-		if (++turns % 1024 == 0 && subject_in_use() > *most)
-			*most = subject_in_use();
+		if (++turns % 1024 == 0)
+			look();
 	}
 	return true;
 }
 
-static bool make_resident(const char *table, struct dice *dice, struct population *population)
+/* The population of the table and `holes` per cent more, which are freed again. */
+static bool make_resident(const char *table, unsigned holes, bool drawn, struct dice *dice, struct population *population)
 {
 	size_t extra;
 
-	if (!population_read(population, table, 133, dice) || !population_open(population))
+	if (!population_read(population, table, 100 + holes, drawn, dice) || !population_open(population))
 		return false;
 	for (size_t i = 0; i < population->count; i++)
 		if (!population_get(population, &population->objects[i]))
 			return false;
-	extra = population->count / 4;
+	extra = population->count * holes / (100 + holes);
 	for (size_t i = 0; i < extra; i++) { /* the order is random already, and not that of addresses */
 		struct resident *object = &population->objects[dice_below(dice, (uint32_t)population->count--)];
 
@@ -143,39 +159,36 @@ static bool make_resident(const char *table, struct dice *dice, struct populatio
 	return true;
 }
 
-static double now(void)
+static unsigned long argument(int argc, char **argv, int index, unsigned long standard)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+	return argc > index ? strtoul(argv[index], NULL, 0) : standard;
 }
 
 int main(int argc, char **argv)
 {
-	unsigned long loops = argc > 2 ? strtoul(argv[2], NULL, 0) : 10000;
-	size_t kib = argc > 3 ? strtoul(argv[3], NULL, 0) : 32768, most = 0;
-	struct dice dice = { argc > 4 ? strtoull(argv[4], NULL, 0) : 1 };
+	unsigned long loops = argument(argc, argv, 2, 10000), holes = argument(argc, argv, 3, 0);
+	size_t kib = argument(argc, argv, 5, 32768);
+	struct dice dice = { argument(argc, argv, 6, 1) };
 	static struct population population;
 	struct pool pool;
 	double start;
 
 	if (argc < 2 || !loops || !dice.state) {
-		fprintf(stderr, "use: messaging TABLE [LOOPS [POOL_KIB [SEED]]]\n");
+		fprintf(stderr, "use: messaging TABLE [LOOPS [HOLES [DRAWN [POOL_KIB [SEED]]]]]\n");
 		return 2;
 	}
 	if (!pool_make(&pool, kib << 10) || !subject_open(pool.memory, pool.size) || !subject_kind(&nodes) ||
-	    !make_resident(argv[1], &dice, &population)) {
+	    !make_resident(argv[1], (unsigned)holes, argument(argc, argv, 4, 0), &dice, &population)) {
 		fprintf(stderr, "messaging: %s: no room for the resident objects\n", subject_name());
 		return 1;
 	}
-	start = now();
-	if (!run(loops, &dice, &most)) {
+	start = machine_seconds();
+	if (!run(loops, &dice)) {
 		fprintf(stderr, "messaging: %s: out of memory, or a message was damaged\n", subject_name());
 		return 1;
 	}
-	printf("seconds %.3f\n", now() - start);
-	printf("touched_kb %zu\nin_use_kb %zu\nresident_kb %zu\n", pool_touched(&pool) >> 10, most >> 10,
-	       population.bytes >> 10);
+	printf("seconds %.3f\n", machine_seconds() - start);
+	printf("touched_kb %zu\nin_use_kb %zu\n", pool_touched(&pool) >> 10, most_in_use >> 10);
+	printf("resident_kb %zu\nqueued_kb %zu\n", population.bytes >> 10, most_queued >> 10);
 	return 0;
 }

@@ -2,9 +2,12 @@
 /* Reads tables of caches, and looks at pools. */
 #include "workload.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <unistd.h>
+
+#include "machine.h"
 
 #define PATTERN 0x5a
 #define PAGE	4096
@@ -12,8 +15,8 @@
 bool pool_make(struct pool *pool, size_t size)
 {
 	pool->size = size;
-	pool->memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (pool->memory == MAP_FAILED)
+	pool->memory = machine_memory(size);
+	if (!pool->memory)
 		return false;
 	memset(pool->memory, PATTERN, size);
 	return true;
@@ -39,13 +42,11 @@ static void construct(void *object)
 	*(char *)object = 1;
 }
 
-/* "kmalloc-96": the block sizes between the class below and its own; 0: not such a name */
-static uint32_t block_size(const char *name, uint32_t size, struct dice *dice)
+/* A size that is served by the general cache of `size` and by no smaller one. */
+static uint32_t draw_size(uint32_t size, struct dice *dice)
 {
 	uint32_t below = size == 192 ? 128 : size == 96 ? 64 : size == 256 ? 192 : size == 128 ? 96 : size / 2;
 
-	if (strncmp(name, "kmalloc-", 8))
-		return 0;
 	return below + 1 + dice_below(dice, size - below);
 }
 
@@ -56,8 +57,8 @@ static bool add_objects(struct population *p, uint16_t kind, uint32_t size, unsi
 	for (unsigned long i = 0; i < count; i++) {
 		struct resident object = { NULL, size, kind };
 
-		if (kind == POPULATION_BLOCK)
-			object.size = block_size("kmalloc-", size, dice);
+		if (kind == POPULATION_BLOCK && p->drawn)
+			object.size = draw_size(size, dice);
 		p->bytes += object.size;
 		p->objects[p->count++] = object;
 	}
@@ -95,17 +96,35 @@ static bool read_row(struct population *p, const char *row, unsigned percent, st
 	return add_objects(p, (uint16_t)p->kind_count++, (uint32_t)size, active, dice);
 }
 
-bool population_read(struct population *population, const char *path, unsigned percent, struct dice *dice)
+/* The whole file, terminated; by POSIX calls, because stdio may allocate from the allocator that is measured. */
+static char *read_table(const char *path)
 {
-	FILE *file = fopen(path, "r");
-	char row[512];
-	bool good = file && fgets(row, sizeof(row), file); /* the heading */
+	static char text[65536];
+	int fd = open(path, O_RDONLY);
+	size_t used = 0;
+	ssize_t got = 0;
+
+	while (fd >= 0 && used < sizeof(text) - 1 && (got = read(fd, text + used, sizeof(text) - 1 - used)) > 0)
+		used += (size_t)got;
+	if (fd >= 0)
+		close(fd);
+	text[used] = 0;
+	return used && !got ? text : NULL;
+}
+
+bool population_read(struct population *population, const char *path, unsigned percent, bool drawn, struct dice *dice)
+{
+	char *row = read_table(path), *end;
+	bool good = row != NULL;
 
 	memset(population, 0, sizeof(*population));
-	while (good && fgets(row, sizeof(row), file))
+	population->drawn = drawn;
+	row = good ? strchr(row, '\n') : NULL; /* behind the heading */
+	while (row && good && (end = strchr(++row, '\n'))) {
+		*end = 0;
 		good = read_row(population, row, percent, dice);
-	if (file)
-		fclose(file);
+		row = end;
+	}
 	if (!good || !population->count) {
 		fprintf(stderr, "%s: not a table of caches\n", path);
 		return false;

@@ -50,13 +50,14 @@ struct population {
 	size_t kind_count;
 	struct resident objects[65536]; /* shuffled */
 	size_t count, bytes;		/* bytes: of the objects alone */
+	bool drawn;
 };
 
 /*
- * Read a table of caches (bench/tiny/data): its active objects, `percent` of each row. Rows named
- * kmalloc-* become blocks whose size is drawn evenly from the range that such a cache serves.
+ * Read a table of caches (bench/tiny/data): its active objects, `percent` of each row. Rows named kmalloc-*
+ * become blocks, of the cache's size or, if `drawn`, of sizes drawn evenly from the range that it serves.
  */
-bool population_read(struct population *population, const char *path, unsigned percent, struct dice *dice);
+bool population_read(struct population *population, const char *path, unsigned percent, bool drawn, struct dice *dice);
 bool population_open(struct population *population); /* prepare the kinds; false: the pool is exhausted */
 bool population_get(struct population *population, struct resident *object);
 void population_put(struct population *population, struct resident *object);

@@ -8,7 +8,7 @@ static void test_one(dry_heap *heap, size_t size, size_t align, unsigned flags)
 {
 	size_t want = align ? align : size % 16 == 0 ? 16 : 8;
 	dry_cache *cache = make_cache(heap, "aligned", size, align, flags | DRY_CACHE_NO_MERGE);
-	const int held = (int)test_fit(HELD, size > align ? size : align);
+	const int held = (int)test_fit(HELD, 2 * (size > align ? size : align));
 	struct dry_cache_stats stats;
 	void *objects[HELD];
 
