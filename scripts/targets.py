@@ -80,6 +80,10 @@ def sources(allocator):
         ROOT / "src/base/fmt.c"]
 
 
+def allocators():
+    return [name for name, file in (("tiny", "slab.c"), ("sequential", "sequential.c")) if (ROOT / "src/tiny" / file).exists()]
+
+
 ICOUNT = ("-icount", "shift=10")  # 1024 ns an instruction, see bench/tiny/cortex-m3/counter.h
 
 CORTEX_M3 = Target("cortex-m3", "arm-none-eabi-", ["-mcpu=cortex-m3", "-mthumb"],

@@ -257,8 +257,8 @@ int dry_heap_for_each_cache(dry_heap *heap, int (*fn)(dry_cache *cache, void *ar
 /* ---- general allocation ---------------------------------------------- */
 
 /*
- * size bytes, aligned to 16 (8 below size 16), and naturally for powers of two
- * up to 4096. Size 0 gives a unique pointer. NULL and errno ENOMEM.
+ * size bytes, aligned to two pointers (16; 8 with 32 bits, or below size 16), and naturally for
+ * powers of two up to 4096. Size 0 gives a unique pointer. NULL and errno ENOMEM.
  */
 void *dry_alloc(dry_heap *heap, size_t size);
 void *dry_zalloc(dry_heap *heap, size_t size);

@@ -65,9 +65,18 @@ static void class_drop(struct dry_class *class)
 	dry_tiny_object_free(heap, &heap->classes_of, class);
 }
 
+static size_t name_length(const char *name)
+{
+	size_t length = 0;
+
+	while (length < NAME_MOST && name[length] != '\0')
+		length++;
+	return length;
+}
+
 static struct dry_cache *create(struct dry_heap *heap, const struct dry_cache_attr *attr)
 {
-	size_t align = attr->align, length = strnlen(attr->name, NAME_MOST);
+	size_t align = attr->align, length = name_length(attr->name);
 	struct dry_cache *cache = dry_tiny_alloc(heap, sizeof(*cache) + length + 1, 1), **end = &heap->names;
 
 	if (cache == NULL)

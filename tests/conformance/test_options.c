@@ -3,7 +3,6 @@
  * DRYSTONE_CONF: a bad option is one warning line and the default is kept; abort:0 turns a
  * report of corruption into a warning, after which everything still works. The program
  * starts itself again, because options are read once, at the start.
- * DRY_TEST_HOST: needs processes.
  */
 /* DRY_TEST_NOT_TINY: DRYSTONE_CONF is read by the malloc layer. */
 #define _GNU_SOURCE 1

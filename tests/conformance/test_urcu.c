@@ -3,7 +3,6 @@
  * Type-stable caches with liburcu as the provider. Readers follow pointers to objects that
  * updaters free without waiting; within a read-side critical section an object may be
  * reused, but only as the same type: its tag never changes. Links with -lurcu.
- * DRY_TEST_HOST: needs liburcu and threads.
  */
 /* DRY_TEST_NOT_TINY: no grace periods. */
 #include <pthread.h>

@@ -17,7 +17,7 @@ DRY_WEAK _Noreturn void dry_port_abort(void)
 
 extern DRY_WEAK char dry_tiny_pool[], dry_tiny_pool_end[];
 
-void *dry_tiny_map(size_t *size)
+DRY_WEAK void *dry_tiny_map(size_t *size)
 {
 	static bool taken;
 	size_t bytes = (size_t)(dry_tiny_pool_end - dry_tiny_pool);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The hooks, and what they are on a machine without an operating system. Everything that the
- * allocator asks of the world is here, besides memcpy(), memset() and strnlen().
+ * allocator asks of the world is here, besides memcpy() and memset().
  * A project of its own takes a copy of this file, changes it, and puts it first on the include path.
  */
 #ifndef DRY_TINY_CONFIG_H
@@ -30,7 +30,7 @@ static inline void dry_tiny_set_errno(int value)
 
 /*
  * Memory for a heap that was given none, and for the default heap. *size: bytes wanted, 0: as it likes; and how
- * many it is. Here: what the symbols dry_tiny_pool and dry_tiny_pool_end enclose, once, if the program defines them.
+ * many it is. Here: what the symbols dry_tiny_pool and dry_tiny_pool_end enclose, once, if the program defines them; weak.
  */
 void *dry_tiny_map(size_t *size);
 /* Page size of such heaps; 0: by their size. */
