@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/annotate.h"
 #include "base/error.h"
 #include "base/fatal.h"
 #include "core/cache.h"
@@ -38,6 +39,8 @@ static void *alloc_direct(struct dry_cache *cache)
 	count_slow(&cache->node[home].slow_allocs, 1);
 	if (cache->debug)
 		cache->debug->handed_out(cache, object);
+	if (cache->annotated)
+		dry_annotate->given(cache->heap, object, cache->object_size, cache->ctor != NULL);
 	return object;
 }
 
@@ -184,6 +187,8 @@ DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
 	}
 	if (cache->debug)
 		cache->debug->taken_back(cache, object);
+	if (cache->annotated)
+		dry_annotate->taken(cache->heap, object, cache->size);
 	dry_node_put_slabs(cache, &object, 1);
 	count_slow(&cache->node[dry_heap_node(cache->heap)].slow_frees, 1);
 }
@@ -223,7 +228,7 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 		done = dry_percpu_pop_batch(DRY_SLOTS(cache->heap), cache->pop_at, objects, n);
 	if (done != 0)
 		count_slow(&cache->node[0].bulk_allocs, done);
-	while (done < n && !cache->debug) {
+	while (done < n && !cache->debug && !cache->annotated) {
 		unsigned home = dry_heap_node(cache->heap);
 		unsigned want = n - done < 65536 ? (unsigned)(n - done) : 65536;
 		unsigned got = dry_node_refill(cache, home, objects + done, want);

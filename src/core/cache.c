@@ -69,7 +69,7 @@ static void list_remove_locked(struct dry_heap *heap, struct dry_cache *cache)
 /* Places for the arrays; without room the cache works without. Debugged caches never have any. */
 static void place_locked(struct dry_cache *cache)
 {
-	if (cache->debug != NULL || (cache->flags & DRY_CACHE_NO_ARRAYS))
+	if (cache->debug != NULL || cache->annotated || (cache->flags & DRY_CACHE_NO_ARRAYS))
 		return;
 	cache->alloc_at = dry_slot_place_locked(cache, cache->split);
 	cache->free_at = cache->alloc_at;
@@ -190,7 +190,8 @@ struct dry_cache *dry_cache_create_split(struct dry_heap *heap, const struct dry
 		dry_port_set_errno(-rc);
 		return NULL;
 	}
-	cache->mergeable = !split && attr->ctor == NULL && attr->limit == 0 && (attr->flags & ~DRY_CACHE_HWALIGN) == 0;
+	cache->mergeable = !split && !cache->annotated && attr->ctor == NULL && attr->limit == 0 &&
+			   (attr->flags & ~DRY_CACHE_HWALIGN) == 0;
 	return cache;
 }
 

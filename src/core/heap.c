@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/annotate.h"
 #include "base/error.h"
 #include "base/fmt.h"
 #include "core/cache.h"
@@ -60,6 +61,8 @@ static int init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 	dry_lock_init(&heap->lock, heap->is_default ? DRY_RANK_MAIN_CACHES : DRY_RANK_CACHES);
 	dry_lock_init(&heap->reap_lock, heap->is_default ? DRY_RANK_MAIN_REAP : DRY_RANK_REAP);
 	heap->caches_end = &heap->caches;
+	if (dry_annotate != NULL)
+		dry_annotate->heap(heap, true);
 	dry_extents_init(&heap->extents, EXTENT_CAP);
 	if (dry_slots_init(heap) != 0)
 		return -DRY_ENOMEM;
@@ -201,6 +204,8 @@ DRY_EXPORT int dry_heap_destroy(dry_heap *heap)
 	dry_lock_release(&dry_heaps_lock);
 	if (heap->grace != NULL && deferred_left(heap))
 		heap->grace->barrier(heap->grace->arg);
+	if (dry_annotate != NULL)
+		dry_annotate->heap(heap, false);
 	dry_extents_fini(&heap->extents);
 	dry_slots_fini(heap);
 	arena = heap->arena; /* the struct lies in the arena itself */

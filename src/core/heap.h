@@ -138,6 +138,7 @@ struct dry_cache {
 	uint8_t order;                   /* log2 pages per slab */
 	uint8_t mgmt;                    /* enum dry_mgmt */
 	uint8_t index_width;             /* 1 or 2 bytes, index types */
+	bool annotated;                  /* a memory checker is told of its objects; it has no arrays */
 	bool split;                      /* two arrays a slot: see alloc_at */
 	uint32_t alloc_at;               /* split: place of the packed array that allocations pop; else pop_at */
 	bool mergeable;                  /* may get aliases */

@@ -10,6 +10,7 @@
  * The default wastes nothing: a bitmap in the page descriptor for up to 256
  * objects a slab, else a chain through the free objects. docs/design/slab-management.md
  */
+#include "base/annotate.h"
 #include "base/error.h"
 #include "core/debug_ops.h"
 #include "core/slab.h"
@@ -221,6 +222,9 @@ static bool choose_type(struct dry_cache *cache)
 {
 	switch (cache->flags & DRY_CACHE_TYPE_MASK) {
 	case 0:
+		/* What a memory checker shall watch has no links in free objects. */
+		if (dry_annotate != NULL && (try_bitmap(cache) || try_published_2015(cache)))
+			return true;
 		return try_bitmap(cache) || try_chain(cache) || try_objfreelist(cache) || try_published_2015(cache);
 	case DRY_CACHE_OBJFREELIST:
 		return try_objfreelist(cache);
@@ -281,5 +285,7 @@ int dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr)
 	choose_limits(cache, attr->limit);
 	if (attr->flags & DRY_CACHE_POISON)
 		cache->debug = &dry_debug_poison;
+	cache->annotated = dry_annotate != NULL && cache->debug == NULL && (cache->flags & DRY_CACHE_TYPESAFE_BY_RCU) == 0 &&
+			   cache->mgmt != DRY_MGMT_CHAIN && cache->mgmt != DRY_MGMT_OBJFREELIST;
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/annotate.h"
 #include "base/bits.h"
 #include "core/debug_ops.h"
 
@@ -246,6 +247,8 @@ struct dry_page *dry_slab_new(struct dry_cache *cache, unsigned node, uint32_t c
 		if (cache->debug)
 			cache->debug->slab_made(cache, object_at(cache, slab, i));
 	}
+	if (cache->annotated)
+		dry_annotate->closed(object_at(cache, slab, 0), cache->num * cache->size);
 	dry_arena_set_map(&heap->arena, slab, (uint16_t)cache->free_at);
 	dry_heap_exchange(heap);
 	return slab;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/annotate.h"
 #include "base/error.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
@@ -120,6 +121,34 @@ static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool ze
 	return object;
 }
 
+/* A general object's run or slab; NULL: not in the arena. */
+static struct dry_page *page_of(const struct dry_heap *heap, const void *object)
+{
+	return dry_arena_contains(&heap->arena, object) ? dry_arena_run_of(&heap->arena, object) : NULL;
+}
+
+/* Bytes from its start to the end of its place; 0: not ours. */
+static size_t room_of(struct dry_heap *heap, const void *object)
+{
+	const struct dry_page *page;
+
+	if (object == NULL)
+		return 0;
+	page = page_of(heap, object);
+	if (page == NULL)
+		return dry_extent_size(&heap->extents, object);
+	return page->kind == DRY_PAGE_SLAB ? page->slab.cache->size : (size_t)page->count << heap->arena.page_shift;
+}
+
+void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
+{
+	void *object = dry_alloc_slow(cache);
+
+	if (DRY_UNLIKELY(cache->annotated) && object != NULL)
+		dry_annotate->cut(cache->heap, object, cache->object_size, size);
+	return object;
+}
+
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	unsigned class = DRY_CLASS_COUNT;
@@ -132,12 +161,18 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 		class = class_for(size, align);
 	if (class < DRY_CLASS_COUNT) {
 		struct dry_cache *cache = dry_general_cache(heap, class);
-		void *object = cache != NULL ? dry_fast_alloc_split(cache) : NULL;
+		void *object = cache != NULL ? dry_percpu_pop_packed(DRY_SLOTS(heap), cache->alloc_at) : NULL;
+		if (DRY_UNLIKELY(object == NULL) && cache != NULL)
+			object = dry_general_alloc_slow(cache, size);
 		return object != NULL && zero ? memset(object, 0, size) : object;
 	}
 	void *object = alloc_big(heap, size, align, zero);
 	if (object == NULL && dry_heap_trim(heap) != 0)
 		object = alloc_big(heap, size, align, zero);
+	if (DRY_UNLIKELY(dry_annotate != NULL) && object != NULL) {
+		dry_annotate->given(heap, object, size, zero);
+		dry_annotate->closed((char *)object + size, room_of(heap, object) - size);
+	}
 	return object;
 }
 
@@ -170,32 +205,41 @@ static void free_in_arena(struct dry_heap *heap, void *object)
 		dry_arena_free(arena, run);
 }
 
+/* A big block is about to go; what a slab has, its cache tells of. */
+static DRY_SLOW void annotate_free(struct dry_heap *heap, void *object)
+{
+	const struct dry_page *page = page_of(heap, object);
+	size_t size = dry_extent_size(&heap->extents, object);
+
+	if (page != NULL && page->kind == DRY_PAGE_RUN &&
+	    dry_arena_address(&heap->arena, dry_arena_index_of(&heap->arena, page)) == object)
+		size = (size_t)page->count << heap->arena.page_shift;
+	else if (page != NULL)
+		return;
+	if (size == 0)
+		return;
+	dry_annotate->taken(heap, object, size);
+	if (page == NULL) /* it may be unmapped, and others' memory come in its place */
+		dry_annotate->opened(object, size);
+}
+
 void dry_general_free(struct dry_heap *heap, void *object)
 {
 	if (object == NULL)
 		return;
+	if (DRY_UNLIKELY(dry_annotate != NULL))
+		annotate_free(heap, object);
 	if (dry_arena_contains(&heap->arena, object))
 		free_in_arena(heap, object);
 	else if (!dry_extent_free(&heap->extents, object))
 		report_foreign(heap, object);
 }
 
-/* A general object's run or slab; NULL: not in the arena. */
-static struct dry_page *page_of(const struct dry_heap *heap, const void *object)
-{
-	return dry_arena_contains(&heap->arena, object) ? dry_arena_run_of(&heap->arena, object) : NULL;
-}
-
 size_t dry_general_usable(struct dry_heap *heap, const void *object)
 {
-	const struct dry_page *page;
+	size_t room = room_of(heap, object);
 
-	if (object == NULL)
-		return 0;
-	page = page_of(heap, object);
-	if (page == NULL)
-		return dry_extent_size(&heap->extents, object);
-	return page->kind == DRY_PAGE_SLAB ? page->slab.cache->size : (size_t)page->count << heap->arena.page_shift;
+	return DRY_UNLIKELY(dry_annotate != NULL) && room != 0 ? dry_annotate->size(object, room) : room;
 }
 
 /* Change the size where it stands, or by moving pages; NULL: has to be copied. */
@@ -216,7 +260,7 @@ static void *resize_big(struct dry_heap *heap, void *object, size_t size, size_t
 
 void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 {
-	size_t old = dry_general_usable(heap, object);
+	size_t old = room_of(heap, object);
 	void *copy;
 
 	if (old == 0) {
@@ -225,12 +269,17 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 	}
 	if (size > SIZE_LIMIT)
 		return NULL;
-	/* Not worth a copy: it fits, and at most half would be wasted. */
-	if (size <= old && (size >= old / 2 || old <= 64))
-		return object;
-	copy = resize_big(heap, object, size, old);
-	if (copy != NULL)
-		return copy;
+	if (DRY_UNLIKELY(dry_annotate != NULL)) {
+		/* It always moves, so that pointers to the old place are found out. */
+		old = dry_annotate->size(object, old);
+	} else {
+		/* Not worth a copy: it fits, and at most half would be wasted. */
+		if (size <= old && (size >= old / 2 || old <= 64))
+			return object;
+		copy = resize_big(heap, object, size, old);
+		if (copy != NULL)
+			return copy;
+	}
 	copy = dry_general_alloc(heap, size, 16, false);
 	if (copy == NULL)
 		return NULL;

@@ -15,6 +15,9 @@ struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
 /* align: a power of two. zero: content is zero. NULL: no memory. */
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero);
 
+/* From a class's cache whose array is empty, for a block of `size` bytes. NULL: no memory. */
+DRY_SLOW void *dry_general_alloc_slow(struct dry_cache *cache, size_t size);
+
 /* Any pointer; reports what is not ours. */
 void dry_general_free(struct dry_heap *heap, void *object);
 

@@ -7,6 +7,7 @@
 #include "base/fatal.h"
 
 bool dry_option_stats;
+bool dry_option_annotate = DRY_ANNOTATE;
 bool dry_option_background = true;
 unsigned dry_option_decay_ms = 500;
 
@@ -18,6 +19,7 @@ static const struct option {
 	unsigned min, max;
 } table[] = {
 	{ "abort", &dry_fatal_aborts, NULL, 0, 1 },
+	{ "annotate", &dry_option_annotate, NULL, 0, 1 },
 	{ "background", &dry_option_background, NULL, 0, 1 },
 	{ "decay_ms", NULL, &dry_option_decay_ms, 10, 3600000 },
 	{ "stats", &dry_option_stats, NULL, 0, 1 },

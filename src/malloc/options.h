@@ -8,7 +8,12 @@
 
 #include <stdbool.h>
 
+#ifndef DRY_ANNOTATE
+#define DRY_ANNOTATE true /* default of the option; the build for our own sanitizer tests says false */
+#endif
+
 extern bool dry_option_stats;         /* print the slab listing at exit */
+extern bool dry_option_annotate;      /* tell a memory checker that watches the process of blocks and objects */
 extern bool dry_option_background;    /* return memory from a helper thread */
 extern unsigned dry_option_decay_ms;  /* how long free memory is kept, 10 to 3600000 */
 

@@ -25,7 +25,7 @@ static DRY_SLOW void *malloc_slow(size_t size)
 		cache = atomic_load_explicit(&HEAP->general[dry_class_of(size | (size == 0))], memory_order_acquire);
 	dry_background_poke();
 	if (DRY_LIKELY(cache != NULL))
-		return dry_alloc_slow(cache);
+		return dry_general_alloc_slow(cache, size | (size == 0));
 	object = heap != NULL ? dry_general_alloc(heap, size, 1, false) : NULL;
 	if (object == NULL)
 		errno = ENOMEM;

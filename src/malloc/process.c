@@ -8,6 +8,7 @@
 #include "malloc/background.h"
 #include "malloc/options.h"
 #include "malloc/print.h"
+#include "port/annotate.h"
 
 static void before_fork(void)
 {
@@ -31,6 +32,8 @@ static DRY_CONSTRUCTOR void loaded(void)
 	dry_options_parse(dry_port_getenv("DRYSTONE_CONF"));
 	if (dry_option_stats)
 		dry_port_keep_stderr();
+	if (dry_option_annotate && dry_port_annotations != NULL)
+		dry_annotate = dry_port_annotations();
 	if (dry_heap_get(NULL) != NULL)
 		dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Making and unmaking arenas. */
+#include "base/annotate.h"
 #include "base/error.h"
 #include "base/rank.h"
 #include "page/internal.h"
@@ -111,6 +112,17 @@ static int init_memory(struct dry_arena *arena, void *memory, size_t size)
 	return 0;
 }
 
+static void annotate(const struct dry_arena *arena, bool begins)
+{
+	uint32_t committed = atomic_load_explicit(&arena->committed, memory_order_relaxed);
+
+	if (dry_annotate == NULL)
+		return;
+	dry_annotate->space((void *)arena->base, arena->granules << DRY_GRANULE_SHIFT, begins);
+	if (!begins) /* what is mapped here next is not ours */
+		dry_annotate->opened((void *)arena->base, (size_t)committed << arena->page_shift);
+}
+
 int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
 {
 	size_t page = attr->page_size != 0 ? attr->page_size : dry_port_page_size();
@@ -128,13 +140,16 @@ int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
 		arena->free_list[0][order] = arena->free_list[1][order] = DRY_PAGE_NIL;
 		arena->free_tail[0][order] = arena->free_tail[1][order] = DRY_PAGE_NIL;
 	}
-	if (!arena->owns_memory)
-		return init_memory(arena, attr->memory, attr->memory_size);
-	return init_reserved(arena, attr->reserve);
+	int rc = arena->owns_memory ? init_reserved(arena, attr->reserve) :
+				      init_memory(arena, attr->memory, attr->memory_size);
+	if (rc == 0)
+		annotate(arena, true);
+	return rc;
 }
 
 void dry_arena_fini(struct dry_arena *arena)
 {
+	annotate(arena, false);
 	if (arena->owns_memory) {
 		dry_port_release((void *)arena->base, (size_t)arena->pages << arena->page_shift);
 		array_fini(&arena->desc_array);

@@ -6,6 +6,7 @@
  * "Position" below is the page index plus the skew: the number of the page
  * counted from a chunk boundary, by which blocks are aligned.
  */
+#include "base/annotate.h"
 #include "base/compiler.h"
 #include "page/internal.h"
 
@@ -210,7 +211,16 @@ struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32
 			atomic_fetch_add_explicit(&arena->fresh, share_of(clean, count, size), memory_order_relaxed);
 	}
 	dry_lock_release(&arena->lock);
+	if (DRY_UNLIKELY(dry_annotate != NULL) && page != NULL)
+		dry_annotate->opened(dry_arena_address(arena, index), (size_t)count << arena->page_shift);
 	return page;
+}
+
+/* Before the pages are anybody else's. */
+static void annotate_free(const struct dry_arena *arena, uint32_t index, uint32_t count)
+{
+	if (DRY_UNLIKELY(dry_annotate != NULL))
+		dry_annotate->closed(dry_arena_address(arena, index), (size_t)count << arena->page_shift);
 }
 
 void dry_arena_free(struct dry_arena *arena, struct dry_page *page)
@@ -218,6 +228,7 @@ void dry_arena_free(struct dry_arena *arena, struct dry_page *page)
 	uint32_t index = dry_arena_index_of(arena, page), count = page->count;
 
 	clear_map(arena, index, count);
+	annotate_free(arena, index, count);
 	dry_lock_acquire(&arena->lock);
 	page->kind = DRY_PAGE_NONE;
 	arena->used -= count;
@@ -233,6 +244,7 @@ void dry_arena_trim_run(struct dry_arena *arena, struct dry_page *page, uint32_t
 		return;
 	excess = page->count - count;
 	clear_map(arena, index + count, excess);
+	annotate_free(arena, index + count, excess);
 	dry_lock_acquire(&arena->lock);
 	page->count = count;
 	page->order = (uint8_t)dry_log2_ceil(count);
