@@ -29,8 +29,13 @@ int dry_slots_init(struct dry_heap *heap)
 	size_t bytes = table_bytes(slots);
 
 	heap->areas = dry_port_reserve(bytes, dry_port_page_size(), false);
-	if (heap->areas == NULL || dry_port_commit(heap->areas, bytes) != 0)
+	if (heap->areas == NULL)
 		return -1;
+	if (dry_port_commit(heap->areas, bytes) != 0) {
+		dry_port_release(heap->areas, bytes);
+		heap->areas = NULL;
+		return -1;
+	}
 	for (unsigned i = 0; i < slots; i++)
 		heap->areas[i] = heap->slots[i] = dry_stopped_area;
 	heap->slot_count = slots;

@@ -36,7 +36,7 @@ static struct world_heap *any_heap(struct rng *rng)
 }
 
 /* NULL is for those only who may run out of memory. */
-static void refused(const struct world_heap *heap, const char *what)
+void world_refused(const struct world_heap *heap, const char *what)
 {
 	if (!heap->may_refuse)
 		dry_sim_fail("%s: NULL, though there is memory", what);
@@ -63,7 +63,7 @@ static struct world_object from_cache(struct world_cache *cache, struct rng *rng
 	object.at = zeroed ? dry_cache_zalloc(cache->cache) : dry_cache_alloc(cache->cache);
 	dry_sim_say("== %s: alloc -> %p", cache->name, object.at);
 	if (object.at == NULL) {
-		refused(&world.heap[cache->heap], "cache");
+		world_refused(&world.heap[cache->heap], "cache");
 		return object;
 	}
 	if (cache->attr.align != 0 && (uintptr_t)object.at % cache->attr.align != 0)
@@ -99,7 +99,7 @@ static struct world_object from_general(unsigned heap, struct rng *rng)
 		object.at = zeroed ? dry_zalloc(from->heap, object.size) : dry_alloc(from->heap, object.size);
 	dry_sim_say("== heap %u: alloc %u aligned to %zu -> %p", heap, object.size, align, object.at);
 	if (object.at == NULL) {
-		refused(from, "general");
+		world_refused(from, "general");
 		return object;
 	}
 	if ((uintptr_t)object.at % align != 0)
@@ -222,7 +222,7 @@ static void op_bulk(unsigned task, struct rng *rng)
 	got = dry_cache_alloc_bulk(cache->cache, n, at);
 	dry_sim_say("== %s: bulk alloc %zu -> %zu", cache->name, n, got);
 	if (got == 0)
-		refused(&world.heap[cache->heap], "bulk");
+		world_refused(&world.heap[cache->heap], "bulk");
 	else if (got != n)
 		dry_sim_fail("bulk: %zu of %zu objects", got, n);
 	for (size_t i = 0; i < got; i++) {
@@ -265,7 +265,7 @@ static void op_realloc(unsigned task, struct rng *rng)
 	at = dry_realloc(heap->heap, old.at, size);
 	dry_sim_say("== realloc %p, %u to %u -> %p", old.at, old.size, size, at);
 	if (at == NULL)
-		refused(heap, "realloc");
+		world_refused(heap, "realloc");
 	if (!pattern_holds_key(at != NULL ? at : old.at, common, key))
 		dry_sim_fail("realloc: content lost, %u to %u bytes", old.size, size);
 	if (at != NULL) {
@@ -316,90 +316,6 @@ static void op_housekeeping(unsigned task, struct rng *rng)
 		dry_heap_reap(heap->heap);
 }
 
-bool world_make_cache(struct world_cache *cache)
-{
-	struct world_heap *heap = &world.heap[cache->heap];
-
-	cache->state = WORLD_BUSY;
-	dry_port_set_errno(0);
-	cache->cache = dry_cache_create(heap->heap, &cache->attr);
-	dry_sim_say("== %s: create -> %p", cache->name, (void *)cache->cache);
-	if (cache->cache == NULL) {
-		/* Not every type fits every size. */
-		if (dry_port_get_errno() != DRY_EINVAL)
-			refused(heap, "create");
-		cache->state = WORLD_ABSENT;
-		return false;
-	}
-	cache->state = WORLD_LIVE;
-	return true;
-}
-
-/* A cache of the task's own, from its first to its last moment; the others keep house meanwhile. */
-static void op_own_cache(unsigned task, struct rng *rng)
-{
-	struct world_cache own = { .live = 0 };
-	void *at[BULK * 4];
-	size_t count = rng_below(rng, BULK * 4);
-	int rc;
-
-	(void)task;
-	world_plan_cache(&own, WORLD_CACHES + 1, (unsigned)rng_below(rng, world.plan.heaps), rng);
-	own.attr.flags |= DRY_CACHE_NO_MERGE;
-	if (!world_make_cache(&own))
-		return;
-	for (size_t i = 0; i < count; i++) {
-		at[i] = dry_cache_alloc(own.cache);
-		if (at[i] == NULL)
-			refused(&world.heap[own.heap], "own cache");
-		else if (own.attr.ctor == NULL)
-			pattern_fill(at[i], own.attr.size);
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (at[i] != NULL && own.attr.ctor == NULL && !pattern_holds(at[i], own.attr.size))
-			dry_sim_fail("payload: object %p of a task's own cache was changed", at[i]);
-		dry_cache_free(own.cache, at[i]);
-	}
-	rc = dry_cache_destroy(own.cache);
-	dry_sim_say("== own cache: %zu objects, destroy -> %d", count, rc);
-	while (rc == -DRY_EBUSY && world.plan.setup.thread_slots) /* others are inside of a sequence */
-		rc = dry_cache_destroy(own.cache);
-	if (rc != 0)
-		dry_sim_fail("destroy: %d of a cache with no objects out", rc);
-}
-
-/* Objects of a cache that shares slabs may outlive its name, but here they do not. */
-static bool shares(const dry_cache *cache)
-{
-	return cache->root != cache || cache->mergeable;
-}
-
-static void unmake_cache(struct world_cache *cache)
-{
-	int rc;
-
-	cache->state = WORLD_BUSY;
-	rc = dry_cache_destroy(cache->cache);
-	dry_sim_say("== %s: destroy -> %d", cache->name, rc);
-	/* A thread that stays inside of a sequence keeps objects from being found. */
-	if (rc != (cache->live == 0 ? 0 : -DRY_EBUSY) && !(rc == -DRY_EBUSY && world.plan.setup.thread_slots))
-		dry_sim_fail("destroy: %d with %zu objects out", rc, cache->live);
-	cache->state = rc == 0 ? WORLD_ABSENT : WORLD_LIVE;
-}
-
-static void op_make(unsigned task, struct rng *rng)
-{
-	struct world_cache *cache = &world.cache[rng_below(rng, world.plan.caches)];
-
-	(void)task;
-	if (cache->state == WORLD_ABSENT) {
-		world_plan_cache(cache, (unsigned)(cache - world.cache), cache->heap, rng);
-		world_make_cache(cache);
-	} else if (cache->state == WORLD_LIVE && cache->users == 0 && (cache->live == 0 || !shares(cache->cache))) {
-		unmake_cache(cache);
-	}
-}
-
 /* An object of a type-stable cache that some task holds. */
 static const struct world_object *find_stable(struct rng *rng)
 {
@@ -448,16 +364,6 @@ static void op_grace(unsigned task, struct rng *rng)
 	grace_poll();
 }
 
-/* What fork() does to the library, without the fork. */
-static void op_lock_all(unsigned task, struct rng *rng)
-{
-	(void)task;
-	(void)rng;
-	dry_sim_say("== all locks");
-	dry_heaps_lock_all();
-	dry_heaps_unlock_all(false);
-}
-
 static void op_look(unsigned task, struct rng *rng)
 {
 	struct world_heap *heap = any_heap(rng);
@@ -469,20 +375,25 @@ static void op_look(unsigned task, struct rng *rng)
 		dry_sim_fail("stats: %zu bytes in use of %zu", stats.in_use, stats.reserved);
 }
 
+/* The last ones are what housekeeping is about. */
+enum { TOTAL = 1000, HOUSEKEEPING = 60 };
 static const struct {
 	unsigned weight;
 	void (*run)(unsigned task, struct rng *rng);
 } operations[] = {
-	{ 380, op_alloc },   { 300, op_free },  { 40, op_burst },  { 120, op_exchange },    { 40, op_bulk },
-	{ 30, op_realloc },  { 8, op_prefill }, { 12, op_shrink }, { 12, op_housekeeping }, { 16, op_make },
-	{ 4, op_own_cache }, { 25, op_read },   { 8, op_grace },   { 1, op_lock_all },      { 4, op_look },
+	{ 369, op_alloc }, { 300, op_free },        { 40, op_burst },   { 120, op_exchange },
+	{ 30, op_bulk },   { 30, op_realloc },      { 35, op_read },    { 8, op_grace },
+	{ 4, op_look },    { 2, op_own_heap },      { 2, op_lock_all }, { 8, op_prefill },
+	{ 12, op_shrink }, { 16, op_housekeeping }, { 16, op_make },    { 8, op_own_cache },
 };
 
 void world_operate(unsigned task, uint32_t op)
 {
 	struct rng rng = { (world.plan.seed << 32 ^ (uint64_t)task << 20 ^ op) * 0x9e3779b97f4a7c15u };
-	size_t dice = rng_below(&rng, 1000);
+	size_t dice = rng_below(&rng, TOTAL);
 
+	if (world.plan.housekeeping && rng_below(&rng, 4) == 0)
+		dice = TOTAL - HOUSEKEEPING + rng_below(&rng, HOUSEKEEPING);
 	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
 		if (dice < operations[i].weight) {
 			operations[i].run(task, &rng);

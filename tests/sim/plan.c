@@ -25,7 +25,7 @@ static void plan_size(struct world_plan *plan, struct rng *rng, const struct wor
 void world_plan(struct world_plan *plan, uint64_t seed, const struct world_wish *wish)
 {
 	static const unsigned distance[] = { 2, 5, 10, 20, 40, 100, 300 }, refused[] = { 0, 0, 0, 3, 20, 100 };
-	static const size_t room[] = { 0, 0, 0, (size_t)40 << 20, (size_t)256 << 20 };
+	static const size_t room[] = { 0, 0, 0, 0, (size_t)16 << 20, (size_t)40 << 20, (size_t)256 << 20 };
 	static const unsigned look[] = { 4, 100, 300, 1000, 3000 }, general[] = { 0, 25, 25, 80 },
 			      extents[] = { 2, 2, 40 };
 	struct dry_sim_setup *setup = &plan->setup;
@@ -49,6 +49,7 @@ void world_plan(struct world_plan *plan, uint64_t seed, const struct world_wish 
 	setup->most_steps = plan->steps * 20 + 10000000;
 	plan->phases = 1 + (unsigned)rng_below(&rng, WORLD_PHASES);
 	plan->heaps = 1 + (unsigned)(rng_below(&rng, 2) * rng_below(&rng, WORLD_HEAPS));
+	plan->housekeeping = rng_below(&rng, 4) == 0;
 	plan->general = OF(&rng, general);
 	plan->extents = OF(&rng, extents);
 	/* few: all tasks at the same slabs */
@@ -113,11 +114,12 @@ void world_plan_cache(struct world_cache *cache, unsigned number, unsigned heap,
 		attr->limit = 1 + (unsigned)rng_below(rng, rng_below(rng, 2) ? 8 : 200);
 	if (rng_below(rng, 6) == 0)
 		attr->align = (size_t)8 << rng_below(rng, 8);
-	switch (rng_below(rng, 8)) {
+	switch (rng_below(rng, 9)) {
 	case 0:
 		attr->flags |= DRY_CACHE_HWALIGN;
 		break;
 	case 1:
+	case 4:
 		attr->flags |= DRY_CACHE_TYPESAFE_BY_RCU;
 		attr->ctor = ledger_construct;
 		break;
@@ -126,6 +128,9 @@ void world_plan_cache(struct world_cache *cache, unsigned number, unsigned heap,
 		break;
 	case 3:
 		attr->flags |= DRY_CACHE_POISON;
+		break;
+	case 5:
+		attr->flags |= rng_below(rng, 2) ? DRY_CACHE_NO_ARRAYS : DRY_CACHE_ATTACH_FIRST;
 		break;
 	default:
 		break;

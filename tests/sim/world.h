@@ -6,7 +6,7 @@
  *   plan.c    seed -> machine, heaps, caches
  *   ledger.c  owned objects: each once, its payload intact
  *   grace.c   grace periods and their readers
- *   operate.c what tasks do
+ *   operate.c, lifetime.c   what tasks do
  *   rest.c    what must hold while nothing runs, and between two steps
  *   episode.c one run of one seed
  *   shrink.c  from a seed that fails to a short trace
@@ -62,7 +62,7 @@ struct world_plan {
 	uint64_t seed, steps; /* steps: about how many */
 	unsigned phases, heaps, caches;
 	unsigned general, extents; /* percent: of objects that are of no cache; of these, extents */
-	bool plant;
+	bool plant, housekeeping;  /* housekeeping: much of it */
 };
 
 struct world {
@@ -113,9 +113,17 @@ void grace_barrier(void *arg);
 /* operate.c */
 void world_operate(unsigned task, uint32_t op);
 void world_interrupt(uint32_t seed);
-bool world_make_cache(struct world_cache *cache);
+/* NULL is for those only who may run out of memory. */
+void world_refused(const struct world_heap *heap, const char *what);
 /* Give an object back, whoever held it. */
 void world_give_back(struct world_object *object);
+
+/* lifetime.c: operations on whole caches and heaps */
+bool world_make_cache(struct world_cache *cache);
+void op_make(unsigned task, struct rng *rng);
+void op_own_cache(unsigned task, struct rng *rng);
+void op_own_heap(unsigned task, struct rng *rng);
+void op_lock_all(unsigned task, struct rng *rng);
 
 /* rest.c */
 void world_check_rest(void);

@@ -380,6 +380,26 @@ void dry_sim_begin(const struct dry_sim_setup *setup)
 	dry_sim_memory_begin(setup->address_room, setup->strict_memory);
 }
 
+void dry_sim_alone(void (*failed)(const char *text))
+{
+	struct dry_sim_one *task = dry_sim.current;
+
+	dry_sim_account();
+	dry_sim.setup.failed = failed;
+	dry_sim.setup.distance = dry_sim.setup.fail_one_in = 0;
+	dry_sim.setup.events = NULL;
+	dry_sim.setup.trace = false;
+	dry_sim.setup.most_steps = dry_sim.steps + 10000000;
+	dry_sim.running[0] = task;
+	task->place = 0;
+	dry_sim.running_count = 1;
+	dry_sim.ready_count = 0;
+	for (unsigned i = 0; i < DRY_SIM_ALL; i++)
+		if (&dry_sim.task[i] != task)
+			dry_sim.task[i].sequence.inside = false;
+	grant();
+}
+
 static void task_entry(void)
 {
 	struct dry_sim_one *self = dry_sim.current;

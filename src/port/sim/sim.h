@@ -93,6 +93,8 @@ uint64_t dry_sim_own_steps(void);
 size_t dry_sim_recorded(void);
 /* Let others run before the current task goes on. */
 void dry_sim_yield(void);
+/* In the child of a fork: the current task is the only one from here on. */
+void dry_sim_alone(void (*failed)(const char *text));
 /* Something does not hold: does not return. */
 DRY_SLOW _Noreturn void dry_sim_fail(const char *format, ...) DRY_PRINTF(1, 2);
 /* The last line that the library wrote. */
