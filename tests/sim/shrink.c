@@ -218,7 +218,7 @@ static bool write_down(uint64_t seed, const struct world_wish *wish)
 
 static bool is_main(const char *line)
 {
-	return strstr(line, " == ") != NULL || strstr(line, " ---- ") != NULL || strstr(line, " lock 0x") != NULL ||
+	return strstr(line, " == ") != NULL || strstr(line, " ---- ") != NULL || strstr(line, " lock ") != NULL ||
 	       strstr(line, "says") != NULL || strstr(line, "FAILED") != NULL;
 }
 

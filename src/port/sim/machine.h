@@ -110,6 +110,9 @@ bool dry_sim_decide_failure(void);
 /* Steps until the current task's next decision. */
 long dry_sim_distance(void);
 
+/* memory.c */
+bool dry_sim_owns_address(const void *address);
+
 /* schedule.c */
 /* The current task, which is no longer ON_CPU or lets others go first, hands over. */
 void dry_sim_hand_over(void);

@@ -83,6 +83,11 @@ size_t dry_sim_committed(void)
 	return committed;
 }
 
+bool dry_sim_owns_address(const void *at)
+{
+	return (uintptr_t)at - BASE < REGION;
+}
+
 size_t dry_port_page_size(void)
 {
 	return PAGE;
