@@ -25,6 +25,7 @@
 #define BYTES    100u
 #define HEADER   256u
 #define DATA     512u
+#define PIECE    2000u /* messages timed at once */
 #define PAGES    ((size_t)1 << 16)
 
 static const struct variant {
@@ -219,11 +220,13 @@ static uint64_t receive_one(struct side *side, struct receiver *receiver)
 	return sum;
 }
 
-/* All messages sent and received; their number. */
-__attribute__((noinline)) uint64_t messaging_run(struct side *side, uint64_t loops)
+/* All messages sent and received; watch, if there is one, gets the time of a message, piece by piece. */
+__attribute__((noinline)) void messaging_run(struct side *side, uint64_t loops, struct worker_watch *watch)
 {
-	uint64_t left = (uint64_t)GROUPS * MEMBERS * MEMBERS * loops, messages = left, state = 2463534242u, sum = 0;
+	uint64_t left = (uint64_t)GROUPS * MEMBERS * MEMBERS * loops, lap = left, state = 2463534242u, sum = 0;
 
+	if (watch != NULL)
+		worker_watch_start(watch);
 	for (unsigned g = 0; g < GROUPS; g++)
 		for (unsigned m = 0; m < MEMBERS; m++) {
 			groups[g].sender[m] = (struct sender){ .left = MEMBERS * loops };
@@ -240,14 +243,20 @@ __attribute__((noinline)) uint64_t messaging_run(struct side *side, uint64_t loo
 			struct receiver *receiver = &group->receiver[task - MEMBERS];
 			for (; burst && receiver->head; burst--, left--)
 				sum += receive_one(side, receiver);
+			if (watch != NULL && lap - left >= PIECE) {
+				worker_watch_lap(watch, lap - left);
+				lap = left;
+			}
 		}
 	}
-	return sum == 0 ? 0 : messages;
+	if (sum == 0)
+		worker_die("messages were lost");
 }
 
 static void time_all(uint64_t loops, size_t rounds)
 {
 	static struct side side[VARIANTS];
+	static struct worker_watch watch;
 	dry_heap *heap = worker_heap("messaging");
 
 	printf("# unit %s\nvariant\tround\tmessage\n", worker_unit());
@@ -256,12 +265,9 @@ static void time_all(uint64_t loops, size_t rounds)
 	for (size_t round = 0; round <= rounds; round++)
 		for (unsigned i = 0; i < VARIANTS; i++) {
 			unsigned v = (unsigned)(i + round) % VARIANTS;
-			uint64_t start = worker_ticks(), messages = messaging_run(&side[v], loops);
-			uint64_t took = worker_ticks() - start;
-			if (messages == 0)
-				worker_die("messages were lost");
+			messaging_run(&side[v], loops, &watch);
 			if (round > 0)
-				printf("%s\t%zu\t%.2f\n", variants[v].name, round, (double)took / (double)messages);
+				printf("%s\t%zu\t%.2f\n", variants[v].name, round, worker_watch_median(&watch));
 		}
 }
 
@@ -272,8 +278,7 @@ static void once(uint64_t loops, const char *name)
 	for (unsigned v = 0; v < VARIANTS; v++)
 		if (strcmp(variants[v].name, name) == 0) {
 			side_init(&side, worker_heap("messaging"), &variants[v]);
-			if (messaging_run(&side, loops) == 0)
-				worker_die("messages were lost");
+			messaging_run(&side, loops, NULL);
 			return;
 		}
 	worker_die("no such variant");

@@ -62,8 +62,8 @@ def _svg(pyplot, figure, label):
     return text.replace("<svg ", '<svg class="plot" role="img" aria-label="%s" ' % label, 1)
 
 
-def lines(name, label, x, series, xlabel, ylabel, log=True, logy=False, ticks=None):
-    """series: {legend: values or (medians, lows, highs)}; None where there is no value."""
+def lines(name, label, x, series, xlabel, ylabel, logy=False, level=None):
+    """series: {legend: values or (medians, lows, highs)}; None where there is no value; level: a line across."""
     pyplot, figure = _figure(name)
     axes = figure.add_subplot()
     for i, (legend, values) in enumerate(series.items()):
@@ -75,15 +75,16 @@ def lines(name, label, x, series, xlabel, ylabel, log=True, logy=False, ticks=No
                   color=SERIES[i % 5], label=legend)
         if band:
             axes.fill_between(x, band[0], band[1], color=SERIES[i % 5], alpha=0.18, linewidth=0)
-    if log:
-        axes.set_xscale("log", base=2)
+    axes.set_xscale("log", base=2)
+    if level is not None:
+        axes.axhline(level, color=INK, linewidth=0.9)
     if logy:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(_plain())
         axes.yaxis.set_minor_formatter(pyplot.NullFormatter())
     else:
         axes.set_ylim(bottom=0)
-    axes.set_xticks(ticks or x, [_short(value) for value in ticks or x])
+    axes.set_xticks(x, [str(value) for value in x])
     axes.minorticks_off()
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
@@ -94,10 +95,6 @@ def lines(name, label, x, series, xlabel, ylabel, log=True, logy=False, ticks=No
 def _plain():
     from matplotlib import ticker
     return ticker.FuncFormatter(lambda value, _: "%g" % value)
-
-
-def _short(value):
-    return "%dk" % (value // 1024) if isinstance(value, int) and value >= 1024 and value % 1024 == 0 else str(value)
 
 
 def _room(figure, axes, count):

@@ -45,6 +45,5 @@ def ratio_plot(name, caption, rows, variants, base, column, published=None, ylab
         if key != base:
             found = [worker.spread(worker.ratios(worker.pick(rows, size=size), column, key, base)) for size in sizes]
             series[title] = tuple(list(part) for part in zip(*found))
-    series[variants[base] + " = 1"] = [1.0] * len(sizes)
     return [Plot(caption, plot.lines(name, caption, sizes, series, "object size, bytes",
-                                     ylabel or "ratio to %s" % variants[base]))]
+                                     ylabel or "ratio to %s" % variants[base], level=1.0))]

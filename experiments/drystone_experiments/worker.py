@@ -90,19 +90,26 @@ def have_callgrind():
     return shutil.which("valgrind") is not None
 
 
+def callgrind_of(command, options=(), parts=None):
+    """Events of a program under callgrind; a list of them for the parts with these numbers, if it writes several."""
+    with tempfile.TemporaryDirectory() as folder:
+        tool = ["valgrind", "--tool=callgrind", "--cache-sim=yes", *CALLGRIND_CACHES, "--callgrind-out-file=%s/out" % folder]
+        execute([*tool, *options, *command], True)
+        if parts is None:
+            return totals(Path(folder) / "out")
+        return [totals(Path(folder) / ("out.%d" % i)) for i in parts]
+
+
 def callgrind(ctx, name, *arguments, functions, marks=()):
     """
-    Events inside of `functions` (they must not call each other), a dictionary for each part that ends at one of
+    Events inside of `functions` (they must not call each other; none: everywhere), a dictionary for each part that ends at one of
     `marks`, functions of the worker; what came before the first mark is left out. Without marks one, of the whole run.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", "--cache-sim=yes", *CALLGRIND_CACHES,
-                   "--callgrind-out-file=%s/out" % folder]
-        command += ["--toggle-collect=" + name for name in functions] + ["--dump-before=" + mark for mark in marks]
-        execute([*command, ctx.workers / name, *arguments], True)
-        if not marks:
-            return [totals(Path(folder) / "out")]
-        return [totals(Path(folder) / ("out.%d" % i)) for i in range(2, len(marks) + 1)]  # out.1 ends at the first mark
+    options = ["--toggle-collect=" + function for function in functions] + ["--dump-before=" + mark for mark in marks]
+    command = [ctx.workers / name, *arguments]
+    if not marks:
+        return [callgrind_of(command, options)]
+    return callgrind_of(command, options, range(2, len(marks) + 1))  # out.1 ends at the first mark
 
 
 def misses(events):
