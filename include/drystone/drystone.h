@@ -127,7 +127,7 @@ struct dry_heap_stats {
 	size_t dirty;          /* free pages that still hold memory */
 	size_t caches;         /* number of caches, aliases not counted */
 	size_t slots;          /* number of per-CPU (or per-thread) slots */
-	uint64_t allocs;       /* allocations from caches since the start */
+	uint64_t allocs;       /* allocations from caches since the start; libdrystone-tiny does not count: 0 */
 	uint64_t slow_allocs;  /* those that could not be served from a per-CPU array */
 	uint64_t slow_frees;   /* frees that found the per-CPU array full */
 };

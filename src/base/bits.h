@@ -26,6 +26,12 @@ static inline unsigned dry_log2_floor(uint64_t x)
 	return 63u - (unsigned)__builtin_clzll(x);
 }
 
+/* The same of a size, without arithmetic on 64 bits where a size has 32. */
+static inline unsigned dry_log2_size(size_t x)
+{
+	return (unsigned)(sizeof(long) * 8 - 1) - (unsigned)__builtin_clzl(x);
+}
+
 /* Smallest n with 2^n >= x; x != 0. */
 static inline unsigned dry_log2_ceil(uint64_t x)
 {

@@ -15,97 +15,68 @@ enum {
 	LINE = 64, /* of DRY_CACHE_HWALIGN */
 };
 
-/* What can be asked for; a management type other than a chain through free objects cannot. */
-#define FLAGS_KNOWN (DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE)
-
+/* No management type can be chosen: there is one. */
 static bool valid(const struct dry_cache_attr *attr)
 {
-	unsigned type = attr->flags & DRY_CACHE_TYPE_MASK;
-
 	return attr->name != NULL && attr->name[0] != '\0' && attr->size - 1 < SIZE_MOST && attr->align <= ALIGN_MOST &&
 	       (attr->align & (attr->align - 1)) == 0 && attr->limit <= LIMIT_MOST &&
-	       (attr->flags & ~(FLAGS_KNOWN | DRY_CACHE_TYPE_MASK)) == 0 &&
-	       (type == 0 || (type == DRY_CACHE_CHAIN && attr->ctor == NULL));
+	       (attr->flags & ~(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE)) == 0;
+}
+
+static size_t align_of(const struct dry_cache_attr *attr)
+{
+	size_t align = attr->align != 0 ? attr->align : attr->size % 16 == 0 ? 16 : 8;
+
+	return (attr->flags & DRY_CACHE_HWALIGN) != 0 && align < LINE ? LINE : align;
 }
 
 /* A class for objects like these: one that there is, or a new one. */
-static struct dry_class *class_for(struct dry_heap *heap, const struct dry_cache_attr *attr, size_t align)
+static struct dry_class *class_for(struct dry_heap *heap, const struct dry_cache_attr *attr)
 {
-	bool merge = (attr->flags & ~DRY_CACHE_HWALIGN) == 0 && attr->ctor == NULL;
-	struct dry_class *made = dry_tiny_object_alloc(&heap->classes_of), *class;
+	bool own = (attr->flags & DRY_CACHE_NO_MERGE) != 0 || attr->ctor != NULL;
+	struct dry_class layout, *class;
 
-	if (made == NULL)
-		return NULL;
-	dry_tiny_class_init(made, heap, attr->size, align, attr->ctor, merge ? 0 : DRY_CACHE_NO_MERGE);
-	if (!merge)
-		return made;
-	for (class = made->older; class != NULL; class = class->older) {
-		if (class->slot != made->slot || class->align % made->align != 0 || class->flags != 0)
-			continue;
-		heap->classes = made->older;
-		dry_tiny_object_free(heap, &heap->classes_of, made);
-		return class;
-	}
-	return made;
-}
-
-/* The last name of a class is gone. Classes of general allocation stay. */
-static void class_drop(struct dry_class *class)
-{
-	struct dry_heap *heap = class->heap;
-	struct dry_class **link = &heap->classes;
-
-	heap->caches--;
-	if (class->general)
-		return;
-	dry_tiny_class_shrink(class);
-	while (*link != class)
-		link = &(*link)->older;
-	*link = class->older;
-	dry_tiny_object_free(heap, &heap->classes_of, class);
-}
-
-static size_t name_length(const char *name)
-{
-	size_t length = 0;
-
-	while (length < NAME_MOST && name[length] != '\0')
-		length++;
-	return length;
+	dry_tiny_class_init(&layout, heap, attr->size, dry_log2_size(align_of(attr)), attr->ctor);
+	for (class = heap->classes; class != NULL; class = class->older)
+		if (!own && class->slot == layout.slot && class->align_log2 >= layout.align_log2 &&
+		    (class->flags & DRY_CLASS_OWN) == 0)
+			return class;
+	class = dry_tiny_object_alloc(&heap->classes_of);
+	if (class != NULL)
+		dry_tiny_class_add(class, &layout, own);
+	return class;
 }
 
 static struct dry_cache *create(struct dry_heap *heap, const struct dry_cache_attr *attr)
 {
-	size_t align = attr->align, length = name_length(attr->name);
-	struct dry_cache *cache = dry_tiny_alloc(heap, sizeof(*cache) + length + 1, 1), **end = &heap->names;
+	size_t length = 0;
+	struct dry_cache *cache, **end = &heap->names;
 
+	while (length < NAME_MOST && attr->name[length] != '\0')
+		length++;
+	cache = dry_tiny_alloc(heap, sizeof(*cache) + length + 1, 1);
 	if (cache == NULL)
 		return NULL;
-	if (align == 0)
-		align = attr->size % 16 == 0 ? 16 : 8;
-	if ((attr->flags & DRY_CACHE_HWALIGN) != 0 && align < LINE)
-		align = LINE;
-	cache->class = class_for(heap, attr, align);
+	cache->class = class_for(heap, attr);
 	if (cache->class == NULL) {
 		dry_tiny_free(heap, cache);
 		return NULL;
 	}
-	heap->caches += cache->class->names++ == 0;
+	cache->class->names++;
+	cache->heap = heap;
 	cache->next = NULL;
 	cache->size = (uint32_t)attr->size;
-	cache->align = (uint32_t)align;
-	cache->flags = attr->flags;
+	cache->flags = (uint8_t)attr->flags;
 	memcpy(cache->name, attr->name, length);
 	cache->name[length] = '\0';
 	while (*end != NULL)
 		end = &(*end)->next;
-	*end = cache;
-	return cache;
+	return *end = cache;
 }
 
 dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr)
 {
-	struct dry_cache *cache;
+	struct dry_cache *cache = NULL;
 
 	if (!valid(attr)) {
 		dry_tiny_set_errno(DRY_EINVAL);
@@ -113,41 +84,56 @@ dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr)
 	}
 	dry_tiny_lock();
 	heap = dry_tiny_heap(heap);
-	cache = heap != NULL ? create(heap, attr) : NULL;
+	if (heap != NULL)
+		cache = create(heap, attr);
 	dry_tiny_unlock();
 	if (cache == NULL)
 		dry_tiny_set_errno(DRY_ENOMEM);
 	return cache;
 }
 
+/* The class's last name goes; false if it has objects out. Classes of general allocation stay. */
+static bool class_drop(struct dry_class *class, const char *name)
+{
+	struct dry_class **link = &class->heap->classes;
+
+	if ((class->flags & DRY_CLASS_KEPT) != 0)
+		return true;
+	dry_tiny_class_shrink(class);
+	if (class->slabs != 0) {
+		dry_tiny_leak(name, dry_tiny_class_used(class));
+		return false;
+	}
+	while (*link != class)
+		link = &(*link)->older;
+	*link = class->older;
+	dry_tiny_object_free(class->heap, &class->heap->classes_of, class);
+	return true;
+}
+
 static int destroy(struct dry_cache *cache)
 {
 	struct dry_class *class = cache->class;
-	struct dry_heap *heap = class->heap;
-	struct dry_cache **link = &heap->names;
+	struct dry_cache **link = &cache->heap->names;
 
-	if (heap == NULL) {
+	if (class == &dry_tiny_dead) {
 		dry_fatal(DRY_FATAL_DEAD_CACHE, cache, NULL, "destroy");
 		return 0;
 	}
-	if (class->names == 1 && !class->general && class->allocs != class->frees) {
-		dry_tiny_leak(cache->name, class->allocs - class->frees);
+	if (class->names == 1 && !class_drop(class, cache->name))
 		return -DRY_EBUSY;
-	}
+	class->names--;
 	while (*link != cache)
 		link = &(*link)->next;
 	*link = cache->next;
-	if (--class->names == 0)
-		class_drop(class);
-	/* what the memory says until it is used again */
 	cache->class = (struct dry_class *)(uintptr_t)&dry_tiny_dead;
-	dry_tiny_free(heap, cache);
+	dry_tiny_free(cache->heap, cache);
 	return 0;
 }
 
 int dry_cache_destroy(dry_cache *cache)
 {
-	int status = 0;
+	int status;
 
 	if (cache == NULL)
 		return 0;

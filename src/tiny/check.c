@@ -30,7 +30,7 @@ static bool inside(struct dry_heap *heap, const void *address, size_t bytes)
 	const struct dry_pool *pool = dry_pool_of(heap, address);
 
 	return pool != NULL && (uintptr_t)address % sizeof(void *) == 0 &&
-	       (size_t)(pool->base + pool->bytes - (const char *)address) >= bytes;
+	       pool->base + pool->bytes - (uintptr_t)address >= bytes;
 }
 
 static bool known(struct dry_heap *heap, const struct dry_class *class)
@@ -52,45 +52,56 @@ static bool is_link(const struct dry_slab *slab, const struct dry_object *object
 
 static bool check_free_objects(struct check *check, const struct dry_slab *slab)
 {
-	const struct dry_object *object = slab->free;
-	unsigned count = 0;
+	const struct dry_object *object = slab->class->ctor != NULL ? slab->built[0] : slab->list.free;
+	bool none = object == DRY_TINY_NIL;
+	size_t left = none ? 0 : is_link(slab, object) ? object->key - DRY_TINY_KEY : 1;
 
-	for (; object != NULL; object = object->next, count++) {
+	if (!expect(check, left <= slab->carved, "a free object was written to", object))
+		return false;
+	for (object = none ? NULL : object; object != NULL; object = object->next, left--) {
 		if (!expect(check, is_link(slab, object), "a free object's link leads out of its slab", slab) ||
-		    !expect(check, object->key == ~(uintptr_t)object, "a free object was written to", object) ||
-		    !expect(check, count < slab->carved, "a slab's free objects go round in a ring", slab))
+		    !expect(check, object->key == DRY_TINY_KEY + left, "a free object was written to", object))
 			return false;
 	}
-	return expect(check, count + slab->used == slab->carved, "a slab's used and free objects are not all of it", slab);
+	return expect(check, left == 0, "a free object was written to", slab);
+}
+
+static bool is_spare(const struct dry_heap *heap, const struct dry_slab *slab)
+{
+	for (unsigned i = 0; i < DRY_TINY_SPARES; i++)
+		if (heap->spares[i] == slab)
+			return slab->emptied == UINTPTR_MAX;
+	return false;
 }
 
 /* The pages of a good slab; 0 if it is not. */
 static size_t check_slab(struct check *check, const struct dry_pool *pool, size_t page)
 {
 	struct dry_heap *heap = check->heap;
-	const struct dry_slab *slab = (const struct dry_slab *)(const void *)(pool->base + (page << heap->shift));
+	const struct dry_slab *slab = (const struct dry_slab *)(pool->base + (page << heap->shift));
 	const struct dry_class *class = slab->class;
+	const uint16_t *map = dry_map_entry(heap, pool, pool->base);
 	size_t pages, marks;
 
 	if (!expect(check, known(heap, class), "a slab's class is none of the heap's", slab))
 		return 0;
 	pages = dry_pages_for(heap, class->first + slab->objects * (size_t)class->slot);
 	if (!expect(check, slab->objects != 0 && pages <= (pool->bytes >> heap->shift) - page, "a slab's size", slab) ||
-	    !expect(check, slab->used <= slab->carved && slab->carved <= slab->objects, "a slab's counts", slab))
+	    !expect(check, slab->carved != 0 && slab->carved <= slab->objects, "a slab's counts", slab) ||
+	    !expect(check, slab->emptied == DRY_TINY_KEY + slab->carved || is_spare(heap, slab), "a slab's counts", slab))
 		return 0;
-	marks = dry_tiny_slab_marks(class, slab->objects, pages);
+	marks = dry_tiny_slab_marks(class, slab->objects);
 	for (size_t i = 1; i < pages; i++)
-		if (!expect(check, pool->map[page + i] == (i < marks ? i : DRY_MAP_NONE), "a map entry inside of a slab",
-			    pool->map + page + i))
+		if (!expect(check, map[page + i] == (i < marks ? i : DRY_MAP_NONE), "a map entry inside of a slab",
+			    map + page + i))
 			return 0;
 	if (!check_free_objects(check, slab))
 		return 0;
-	if (!expect(check, slab->free != NULL || slab->carved == slab->objects, "a slab without a linked object has more", slab))
-		return 0;
-	if (slab->free != NULL &&
-	    !expect(check, slab->prev == &class->list || inside(heap, slab->prev, sizeof(*slab)), "a slab's link back", slab))
-		return 0;
-	if (slab->free != NULL && !expect(check, slab->prev->next == slab, "a slab with free objects is not on its list", slab))
+	if (dry_tiny_slab_free(slab) == 0)
+		return expect(check, slab->carved == slab->objects, "a slab without a linked object has more", slab) ? pages : 0;
+	if (!expect(check, slab->list.prev == &class->list || inside(heap, slab->list.prev, sizeof(struct dry_link)),
+		    "a slab's link back", slab) ||
+	    !expect(check, slab->list.prev->next == &slab->list, "a slab with free objects is not on its list", slab))
 		return 0;
 	return pages;
 }
@@ -98,32 +109,34 @@ static size_t check_slab(struct check *check, const struct dry_pool *pool, size_
 /* A block or free run: its pages; 0 if it is not. */
 static size_t check_run(struct check *check, const struct dry_pool *pool, size_t page)
 {
-	size_t count = pool->bytes >> check->heap->shift, pages = dry_map_block(pool->map[page]);
+	const uint16_t *map = dry_map_entry(check->heap, pool, pool->base);
+	size_t count = pool->bytes >> check->heap->shift, pages = dry_map_block(map[page]);
 	bool block = pages != 0;
 
 	if (!block)
-		pages = dry_map_free(pool->map[page]);
-	if (!expect(check, pages != 0 && pages <= count - page, "a map entry", pool->map + page))
+		pages = dry_map_free(map[page]);
+	if (!expect(check, pages != 0 && pages <= count - page, "a map entry", map + page))
 		return 0;
 	for (size_t i = 1; i < pages; i++) {
 		bool end = !block && i == pages - 1;
 
-		if (!expect(check, pool->map[page + i] == (end ? pool->map[page] : DRY_MAP_NONE),
-			    "a map entry inside of a block or free run", pool->map + page + i))
+		if (!expect(check, map[page + i] == (end ? map[page] : DRY_MAP_NONE),
+			    "a map entry inside of a block or free run", map + page + i))
 			return 0;
 	}
 	if (!block && page + pages < count &&
-	    !expect(check, dry_map_free(pool->map[page + pages]) == 0, "two free runs are neighbours", pool->map + page))
+	    !expect(check, dry_map_free(map[page + pages]) == 0, "two free runs are neighbours", map + page))
 		return 0;
 	return pages;
 }
 
 static void check_pool(struct check *check, const struct dry_pool *pool)
 {
+	const uint16_t *map = dry_map_entry(check->heap, pool, pool->base);
 	size_t pages;
 
 	for (size_t page = 0; page < pool->bytes >> check->heap->shift; page += pages) {
-		bool slab = pool->map[page] == 0, free = dry_map_free(pool->map[page]) != 0;
+		bool slab = map[page] == 0, free = dry_map_free(map[page]) != 0;
 
 		pages = slab ? check_slab(check, pool, page) : check_run(check, pool, page);
 		if (pages == 0)
@@ -152,7 +165,7 @@ static void check_bins(struct check *check)
 			    !expect(check, run->prev == back, "a free run's link back", run))
 				return;
 			pool = dry_pool_of(heap, run);
-			pages = dry_map_free(pool->map[((const char *)run - pool->base) >> heap->shift]);
+			pages = dry_map_free(*dry_map_entry(heap, pool, (uintptr_t)run));
 			if (!expect(check, pages != 0 && dry_log2_floor(pages) == bin && pages <= all, "a free run's list", run))
 				return;
 			all -= pages;
@@ -161,29 +174,38 @@ static void check_bins(struct check *check)
 	expect(check, all == check->used && all == heap->pages_used, "free runs and used pages are not all", heap);
 }
 
+/* A slab of the class begins here. */
+static bool is_slab(struct dry_heap *heap, const void *address, const struct dry_class *class)
+{
+	const struct dry_slab *slab = dry_tiny_slab_of(heap, address);
+
+	return slab != NULL && (const void *)slab == address && slab->class == class;
+}
+
 /* The lists and sums of a class; its slabs are good. */
 static void check_class(struct check *check, const struct dry_class *class)
 {
-	const struct dry_slab *slab = class->list.next;
-	size_t objects = 0, used = 0, slabs = 0;
+	const struct dry_link *link = class->list.next;
+	const struct dry_slab *slab;
+	size_t objects = 0, slabs = 0, listed = 0;
 
-	for (; slab != &class->list; slab = slab->next)
-		if (!expect(check, inside(check->heap, slab, sizeof(*slab)) && slab->class == class && slab->free != NULL,
+	for (; link != &class->list; link = link->next, listed++)
+		if (!expect(check, is_slab(check->heap, link, class) && listed < class->slabs,
 			    "a class's list leads to what is no slab of it", class))
 			return;
 	for (const struct dry_pool *pool = &check->heap->pool; pool != NULL; pool = pool->next) {
 		for (size_t page = 0; page < pool->bytes >> check->heap->shift; page++) {
-			slab = (const struct dry_slab *)(const void *)(pool->base + (page << check->heap->shift));
-			if (pool->map[page] != 0 || slab->class != class)
+			slab = (const struct dry_slab *)(pool->base + (page << check->heap->shift));
+			if (*dry_map_entry(check->heap, pool, (uintptr_t)slab) != 0 || slab->class != class)
 				continue;
 			slabs++;
 			objects += slab->objects;
-			used += slab->used;
+			listed -= dry_tiny_slab_free(slab) != 0;
 		}
 	}
 	expect(check, slabs == class->slabs, "a class's number of slabs", class);
 	expect(check, objects == class->objects, "a class's number of objects", class);
-	expect(check, used == class->allocs - class->frees, "a class's number of used objects", class);
+	expect(check, listed == 0, "a class's list has not all slabs with free objects", class);
 }
 
 static int verdict(const struct check *check)

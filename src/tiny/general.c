@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * General allocation: classes in graded sizes up to 8 pages; above, and where a class is a number of whole pages
+ * General allocation: classes in graded sizes below 4 pages; above, and where a class is a number of whole pages
  * anyway, runs of pages.
  */
 #include <string.h>
@@ -16,7 +16,7 @@ enum { STEPS = 2 };
 static unsigned index_of(size_t size)
 {
 	size_t units = (size - 1) / DRY_TINY_UNIT;
-	unsigned shift = units >> (STEPS + 1) ? dry_log2_floor(units) - STEPS : 0;
+	unsigned shift = units >> (STEPS + 1) ? dry_log2_size(units) - STEPS : 0;
 
 	return (unsigned)((size_t)shift << STEPS) + (unsigned)(units >> shift);
 }
@@ -30,7 +30,7 @@ static size_t size_of(unsigned index)
 
 unsigned dry_tiny_general_classes(unsigned shift)
 {
-	return index_of((size_t)8 << shift) + 1;
+	return index_of((size_t)4 << shift);
 }
 
 static struct dry_class *general_class(struct dry_heap *heap, unsigned index)
@@ -43,8 +43,8 @@ static struct dry_class *general_class(struct dry_heap *heap, unsigned index)
 	class = dry_tiny_object_alloc(&heap->classes_of);
 	if (class == NULL)
 		return NULL;
-	dry_tiny_class_init(class, heap, size, dry_is_pow2(size) ? size : DRY_TINY_UNIT, NULL, 0);
-	class->general = true;
+	dry_tiny_class_init(class, heap, size, dry_log2_size(dry_is_pow2(size) ? size : DRY_TINY_UNIT), NULL);
+	dry_tiny_class_add(class, class, DRY_CLASS_KEPT);
 	return heap->general[index] = class;
 }
 
@@ -56,10 +56,10 @@ void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align)
 	size += size == 0;
 	if (align > DRY_TINY_UNIT && align <= page && size <= page) {
 		/* classes that are a power of two are aligned to it */
-		size = (size_t)1 << dry_log2_ceil(size > align ? size : align);
+		size = (size_t)2 << dry_log2_size((size > align ? size : align) - 1);
 		align = 1;
 	}
-	if (align <= DRY_TINY_UNIT && size <= page * 8) {
+	if (align <= DRY_TINY_UNIT && size < page * 4) {
 		unsigned index = index_of(size);
 
 		if ((size_of(index) & (page - 1)) != 0) {
@@ -70,9 +70,12 @@ void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align)
 	}
 	if (align <= DRY_TINY_UNIT && size <= 4096 && dry_is_pow2(size))
 		align = size;
-	block = dry_pages_alloc(heap, dry_pages_for(heap, size), align);
-	if (block == NULL && dry_tiny_spares_free(heap))
-		block = dry_pages_alloc(heap, dry_pages_for(heap, size), align);
+	size = dry_pages_for(heap, size);
+	block = dry_pages_alloc(heap, size, align);
+	if (block == NULL) {
+		dry_tiny_spares_free(heap);
+		block = dry_pages_alloc(heap, size, align);
+	}
 	return block;
 }
 
@@ -80,11 +83,10 @@ void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align)
 static size_t block_pages(struct dry_heap *heap, const void *block)
 {
 	struct dry_pool *pool = dry_pool_of(heap, block);
-	size_t offset = pool != NULL ? (size_t)((const char *)block - pool->base) : 0;
 
-	if (pool == NULL || (offset & (((size_t)1 << heap->shift) - 1)) != 0)
+	if (pool == NULL || ((uintptr_t)block & (((size_t)1 << heap->shift) - 1)) != 0)
 		return 0;
-	return dry_map_block(pool->map[offset >> heap->shift]);
+	return dry_map_block(*dry_map_entry(heap, pool, (uintptr_t)block));
 }
 
 void dry_tiny_free(struct dry_heap *heap, void *block)
@@ -95,8 +97,7 @@ void dry_tiny_free(struct dry_heap *heap, void *block)
 		dry_tiny_object_free(heap, NULL, block);
 		return;
 	}
-	struct dry_pool *pool = dry_pool_of(heap, block);
-	pool->map[(size_t)((char *)block - pool->base) >> heap->shift] = DRY_MAP_NONE;
+	*dry_map_of(heap, block) = DRY_MAP_NONE;
 	dry_pages_free(heap, block, pages);
 }
 

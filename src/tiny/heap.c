@@ -10,95 +10,86 @@
 enum { POOL_MIN = 2048 };
 
 static struct dry_heap *main_heap;
+static const struct dry_heap_attr defaults;
 
-/* The smallest page of which memory of a size has no more than a map can number. */
+/* The smallest page of which memory of a size has no more than a map can number; no less than asked for. */
 static uint8_t shift_for(size_t size, size_t page_size)
 {
 	uint8_t shift = DRY_TINY_PAGE_SHIFT;
 
-	while (page_size != 0 ? ((size_t)1 << shift) < page_size : shift < 16 && size >> shift > DRY_TINY_MAX_PAGES)
+	while ((size_t)1 << shift < page_size || (page_size == 0 && shift < 16 && size >> shift > DRY_TINY_MAX_PAGES))
 		shift++;
 	return shift;
 }
 
-/* Further pools, as many as it takes: one has no more than DRY_TINY_MAX_PAGES. */
+/* Lays further pools into memory, as many as it takes: one has no more than DRY_TINY_MAX_PAGES. */
 static int add_pools(struct dry_heap *heap, char *memory, size_t size)
 {
 	struct dry_pool **end = &heap->pool.next;
 	unsigned pools = 1;
-	bool any = false;
+	int status = -DRY_ENOMEM;
 
 	for (; *end != NULL; end = &(*end)->next)
 		pools++;
-	for (; pools < DRY_TINY_POOLS && size >= POOL_MIN; pools++) {
+	for (; pools < DRY_TINY_POOLS; pools++) {
 		size_t skip = -(uintptr_t)memory & (DRY_TINY_UNIT - 1);
 		struct dry_pool *pool = (struct dry_pool *)(void *)(memory + skip);
-		char *pool_end;
 
-		pool->next = NULL;
+		if (size < POOL_MIN || !dry_pool_init(heap, pool, (char *)(pool + 1), memory + size))
+			return status == 0 ? 0 : -DRY_EINVAL;
+		status = 0;
 		*end = pool;
-		if (dry_pool_init(heap, pool, (char *)(pool + 1), size - skip - sizeof(*pool)) != 0) {
-			*end = NULL;
-			break;
-		}
-		any = true;
 		end = &pool->next;
-		pool_end = pool->base + pool->bytes;
-		heap->reserved += (size_t)(pool_end - memory);
-		size -= (size_t)(pool_end - memory);
-		memory = pool_end;
+		dry_pool_open(heap, pool);
+		size -= pool->base + pool->bytes - (uintptr_t)memory;
+		memory = (char *)(pool->base + pool->bytes);
 	}
-	return any ? 0 : pools == DRY_TINY_POOLS ? -DRY_ENOMEM : -DRY_EINVAL;
+	return status;
 }
 
-static struct dry_heap *lay_out(const struct dry_heap_attr *attr, char *memory, size_t size)
+static struct dry_heap *lay_out(char *memory, size_t size, size_t page_size)
 {
-	size_t page_size = attr->page_size != 0 || attr->memory != NULL ? attr->page_size : dry_tiny_system_page();
 	uint8_t shift = shift_for(size, page_size);
-	size_t skip = -(uintptr_t)memory & (DRY_TINY_UNIT - 1);
-	struct dry_heap *heap = (struct dry_heap *)(void *)(memory + skip);
-	size_t head = skip + sizeof(*heap) + dry_tiny_general_classes(shift) * sizeof(heap->general[0]);
-	char *end;
+	struct dry_heap *heap = (struct dry_heap *)(void *)(memory + (-(uintptr_t)memory & (DRY_TINY_UNIT - 1)));
+	char *behind = (char *)(heap->general + dry_tiny_general_classes(shift)), *end = memory + size;
 
-	if (head >= size)
+	if (behind >= end)
 		return NULL;
-	memset(heap, 0, head - skip);
+	memset(heap, 0, (size_t)(behind - (char *)heap));
 	heap->shift = shift;
-	if (dry_pool_init(heap, &heap->pool, memory + head, size - head) != 0)
+	if (!dry_pool_init(heap, &heap->pool, behind, end))
 		return NULL;
-	end = heap->pool.base + heap->pool.bytes;
-	heap->reserved = (size_t)(end - memory);
-	add_pools(heap, end, size - heap->reserved);
-	dry_tiny_class_init(&heap->classes_of, heap, sizeof(struct dry_class), 0, NULL, DRY_CACHE_NO_MERGE);
-	heap->classes_of.general = true;
+	dry_pool_open(heap, &heap->pool);
+	behind = (char *)(heap->pool.base + heap->pool.bytes);
+	add_pools(heap, behind, (size_t)(end - behind));
+	dry_tiny_class_init(&heap->classes_of, heap, sizeof(struct dry_class), 0, NULL);
+	dry_tiny_class_add(&heap->classes_of, &heap->classes_of, DRY_CLASS_OWN | DRY_CLASS_KEPT);
 	return heap;
 }
 
 static struct dry_heap *create(const struct dry_heap_attr *attr)
 {
 	char *memory = attr->memory;
-	size_t size = attr->memory_size;
+	size_t size = attr->memory_size, page_size = attr->page_size;
 	struct dry_heap *heap;
 
 	if (attr->limit != 0 && (memory == NULL || attr->limit < size))
 		size = attr->limit;
-	if (memory == NULL && (memory = dry_tiny_map(&size)) == NULL)
+	if (memory != NULL)
+		return lay_out(memory, size, page_size);
+	memory = dry_tiny_map(&size);
+	if (memory == NULL)
 		return NULL;
-	heap = lay_out(attr, memory, size);
-	if (attr->memory != NULL)
-		return heap;
-	if (heap == NULL) {
-		dry_tiny_unmap(memory, size);
-	} else {
-		heap->system = memory;
-		heap->system_size = size;
-	}
+	heap = lay_out(memory, size, page_size != 0 ? page_size : dry_tiny_system_page());
+	if (heap != NULL)
+		heap->system = true;
+	else
+		dry_tiny_unmap(memory);
 	return heap;
 }
 
 dry_heap *dry_heap_create(const struct dry_heap_attr *attr)
 {
-	static const struct dry_heap_attr defaults;
 	struct dry_heap *heap;
 	size_t page;
 
@@ -135,19 +126,16 @@ int dry_heap_destroy(dry_heap *heap)
 	if (heap == NULL || heap == main_heap)
 		return -DRY_EINVAL;
 	dry_tiny_lock();
-	if (heap->system != NULL)
-		dry_tiny_unmap(heap->system, heap->system_size);
+	if (heap->system)
+		dry_tiny_unmap(heap);
 	dry_tiny_unlock();
 	return 0;
 }
 
 struct dry_heap *dry_tiny_heap(struct dry_heap *heap)
 {
-	if (heap == NULL && (heap = main_heap) == NULL) {
-		static const struct dry_heap_attr defaults;
-
+	if (heap == NULL && (heap = main_heap) == NULL)
 		heap = main_heap = create(&defaults);
-	}
 	return heap;
 }
 

@@ -20,17 +20,17 @@ int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 	heap = dry_tiny_heap(heap);
 	if (heap != NULL) {
 		memset(stats, 0, sizeof(*stats));
-		stats->reserved = heap->reserved;
 		/* all but free pages: what the heap keeps for itself has no other place either */
-		stats->in_use = heap->reserved + (heap->pages_used << heap->shift);
-		for (const struct dry_pool *pool = &heap->pool; pool != NULL; pool = pool->next)
-			stats->in_use -= pool->bytes;
-		stats->caches = heap->caches;
-		stats->slots = 1;
-		for (const struct dry_class *class = heap->classes; class != NULL; class = class->older) {
-			stats->allocs += class->allocs;
-			stats->slow_allocs += class->grown;
+		stats->in_use = (size_t)heap->pages_used << heap->shift;
+		for (const struct dry_pool *pool = &heap->pool; pool != NULL; pool = pool->next) {
+			uintptr_t start = pool == &heap->pool ? (uintptr_t)heap : (uintptr_t)pool;
+
+			stats->reserved += pool->base + pool->bytes - start;
+			stats->in_use += pool->base - start;
 		}
+		stats->slots = 1;
+		for (const struct dry_class *class = heap->classes; class != NULL; class = class->older)
+			stats->caches += class->names != 0;
 	}
 	dry_tiny_unlock();
 	return heap != NULL ? 0 : -DRY_ENOMEM;
@@ -39,25 +39,29 @@ int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 static void cache_stats(const struct dry_cache *cache, struct dry_cache_stats *stats)
 {
 	const struct dry_class *class = cache->class;
-	const struct dry_slab *slab;
+	const struct dry_link *link;
 
 	memset(stats, 0, sizeof(*stats));
 	stats->name = cache->name;
 	stats->object_size = cache->size;
 	stats->slot_size = class->slot;
-	stats->align = class->align;
+	stats->align = (size_t)1 << class->align_log2;
 	stats->flags = cache->flags;
 	stats->mgmt = DRY_MGMT_CHAIN;
-	dry_tiny_class_shape(class, stats);
+	/* of the largest slab that it can have */
+	stats->pages_per_slab = (unsigned)dry_tiny_slab_most(class);
+	stats->objects_per_slab = (unsigned)dry_tiny_slab_room(class, stats->pages_per_slab);
+	stats->waste = class->first;
 	stats->colours = 1;
 	stats->aliases = class->names > 1 ? class->names - 1u : 0;
-	stats->active_objects = class->allocs - class->frees;
+	stats->active_objects = dry_tiny_class_used(class);
 	stats->objects = class->objects;
 	stats->slabs = stats->active_slabs = class->slabs;
-	for (slab = class->list.prev; slab != &class->list && slab->used == 0; slab = slab->prev)
-		stats->active_slabs--;
-	stats->allocs = class->allocs;
-	stats->slow_allocs = class->grown;
+	for (link = class->list.next; link != &class->list; link = link->next) {
+		const struct dry_slab *slab = (const struct dry_slab *)(const void *)link;
+
+		stats->active_slabs -= dry_tiny_slab_free(slab) == slab->carved;
+	}
 }
 
 int dry_cache_stats(dry_cache *cache, struct dry_cache_stats *stats)
@@ -82,13 +86,13 @@ int dry_heap_for_each_cache(dry_heap *heap, int (*fn)(dry_cache *cache, void *ar
 	if (heap == NULL)
 		return 0;
 	for (struct dry_class *class = heap->classes; class != NULL && result == 0; class = class->older) {
-		if (!class->general)
+		if ((class->flags & DRY_CLASS_KEPT) == 0)
 			continue;
 		/* seen as a cache for the time of the call */
 		memset(&general, 0, sizeof(general));
 		general.cache.class = class;
 		general.cache.size = class->slot;
-		general.cache.align = class->align;
+		general.cache.heap = heap;
 		memcpy(general.cache.name, "kmalloc", sizeof("kmalloc"));
 		result = fn(&general.cache, arg);
 	}
@@ -109,7 +113,7 @@ static int list_cache(dry_cache *cache, void *arg)
 	char line[256], name[32];
 
 	cache_stats(cache, &s);
-	if (cache->class->general && cache->class->names == 0) {
+	if ((cache->class->flags & DRY_CLASS_KEPT) != 0 && cache->class->names == 0) {
 		bool classes = cache->class == &cache->class->heap->classes_of;
 
 		dry_format(name, sizeof(name), classes ? "kmem_cache" : "kmalloc-%zu", s.slot_size);

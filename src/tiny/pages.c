@@ -4,61 +4,57 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/error.h"
 #include "base/fatal.h"
 
-int dry_pool_init(struct dry_heap *heap, struct dry_pool *pool, char *memory, size_t size)
+bool dry_pool_init(const struct dry_heap *heap, struct dry_pool *pool, char *memory, char *end)
 {
 	const size_t page = (size_t)1 << heap->shift;
-	size_t pages = size / (page + sizeof(*pool->map)), bytes;
+	size_t pages = (size_t)(end - memory) / (page + sizeof(uint16_t)), room;
 
 	if (pages > DRY_TINY_MAX_PAGES)
 		pages = DRY_TINY_MAX_PAGES;
-	for (;; pages--) {
-		if (pages == 0)
-			return -DRY_EINVAL;
-		bytes = pages << heap->shift;
-		pool->base = memory + (-(uintptr_t)memory & (sizeof(*pool->map) - 1));
-		pool->map = (uint16_t *)(void *)pool->base;
-		pool->base = (char *)(pool->map + pages);
-		pool->base += -(uintptr_t)pool->base & (page - 1);
-		if ((size_t)(pool->base - memory) <= size && bytes <= size - (size_t)(pool->base - memory))
-			break;
-	}
-	pool->bytes = bytes;
-	memset(pool->map, DRY_MAP_NONE & 0xff, pages * sizeof(*pool->map));
-	heap->pages_used += pages;
-	dry_pages_free(heap, pool->base, pages);
-	return 0;
+	memory += (uintptr_t)memory & 1;
+	pool->base = ((uintptr_t)memory + pages * sizeof(uint16_t) + page - 1) & -(uintptr_t)page;
+	room = (uintptr_t)end - pool->base;
+	if (pool->base > (uintptr_t)end || room < page)
+		return false;
+	if (pages > room >> heap->shift)
+		pages = room >> heap->shift;
+	pool->next = NULL;
+	pool->bytes = pages << heap->shift;
+	pool->map = (uintptr_t)memory - (pool->base >> heap->shift) * sizeof(uint16_t);
+	return true;
+}
+
+void dry_pool_open(struct dry_heap *heap, struct dry_pool *pool)
+{
+	size_t pages = pool->bytes >> heap->shift;
+
+	memset(dry_map_entry(heap, pool, pool->base), DRY_MAP_NONE & 0xff, pages * sizeof(uint16_t));
+	heap->pages_used += (uint32_t)pages;
+	dry_pages_free(heap, (void *)pool->base, pages);
 }
 
 struct dry_pool *dry_pool_of(struct dry_heap *heap, const void *address)
 {
 	struct dry_pool *pool = &heap->pool;
 
-	while (pool != NULL && (uintptr_t)address - (uintptr_t)pool->base >= pool->bytes)
+	while (pool != NULL && (uintptr_t)address - pool->base >= pool->bytes)
 		pool = pool->next;
 	return pool;
 }
 
-/* The map entry of an address inside of the heap. */
-static uint16_t *entry_of(struct dry_heap *heap, const void *address)
+uint16_t *dry_map_of(struct dry_heap *heap, const void *address)
 {
-	struct dry_pool *pool = dry_pool_of(heap, address);
-
-	return &pool->map[((uintptr_t)address - (uintptr_t)pool->base) >> heap->shift];
+	return dry_map_entry(heap, dry_pool_of(heap, address), (uintptr_t)address);
 }
 
-static void mark(uint16_t *entry, size_t pages, unsigned value)
+static void run_insert(struct dry_heap *heap, struct dry_run *run, size_t pages)
 {
-	entry[0] = entry[pages - 1] = (uint16_t)value;
-}
+	struct dry_run **bin = &heap->bins[dry_log2_size(pages)];
+	uint16_t *entry = dry_map_of(heap, run);
 
-static void run_insert(struct dry_heap *heap, void *at, size_t pages)
-{
-	struct dry_run *run = at, **bin = &heap->bins[dry_log2_floor(pages)];
-
-	mark(entry_of(heap, at), pages, DRY_MAP_FREE + (unsigned)pages);
+	entry[0] = entry[pages - 1] = (uint16_t)(DRY_MAP_FREE + pages);
 	run->prev = NULL;
 	run->next = *bin;
 	if (run->next != NULL)
@@ -66,10 +62,11 @@ static void run_insert(struct dry_heap *heap, void *at, size_t pages)
 	*bin = run;
 }
 
-static void run_remove(struct dry_heap *heap, struct dry_run *run)
+/* Takes a run off its list, and its entries out of the map; its length. */
+static size_t run_remove(struct dry_heap *heap, struct dry_run *run)
 {
-	uint16_t *entry = entry_of(heap, run);
-	size_t pages = *entry - DRY_MAP_FREE;
+	uint16_t *entry = dry_map_of(heap, run);
+	size_t pages = entry[0] - (size_t)DRY_MAP_FREE;
 
 	if (DRY_TINY_CHECK_LINKS &&
 	    ((run->next != NULL && (dry_pool_of(heap, run->next) == NULL || run->next->prev != run)) ||
@@ -80,40 +77,39 @@ static void run_remove(struct dry_heap *heap, struct dry_run *run)
 	if (run->prev != NULL)
 		run->prev->next = run->next;
 	else
-		heap->bins[dry_log2_floor(pages)] = run->next;
-	mark(entry, pages, DRY_MAP_NONE);
+		heap->bins[dry_log2_size(pages)] = run->next;
+	entry[0] = entry[pages - 1] = DRY_MAP_NONE;
+	return pages;
 }
 
-/* Take [start, start + pages) out of a free run. */
-static void run_take(struct dry_heap *heap, struct dry_run *run, char *start, size_t pages)
+/* The run [front of some pages | pages | rest]: the middle is taken. */
+static void run_take(struct dry_heap *heap, struct dry_run *run, size_t front, size_t pages)
 {
-	size_t length = *entry_of(heap, run) - DRY_MAP_FREE;
-	size_t front = (size_t)(start - (char *)run) >> heap->shift;
+	size_t rest = run_remove(heap, run) - front - pages;
 
-	run_remove(heap, run);
+	heap->pages_used += (uint32_t)pages;
 	if (front != 0)
 		run_insert(heap, run, front);
-	if (front + pages < length)
-		run_insert(heap, start + (pages << heap->shift), length - front - pages);
-	heap->pages_used += pages;
+	if (rest != 0)
+		run_insert(heap, (struct dry_run *)(void *)((char *)run + ((front + pages) << heap->shift)), rest);
 }
 
 void *dry_pages_alloc(struct dry_heap *heap, size_t pages, size_t align)
 {
 	if (pages > DRY_TINY_MAX_PAGES)
 		return NULL;
-	for (unsigned bin = dry_log2_floor(pages); bin < DRY_TINY_BINS; bin++) {
+	for (unsigned bin = dry_log2_size(pages); bin < DRY_TINY_BINS; bin++) {
 		struct dry_run *run = heap->bins[bin];
 
 		for (unsigned look = DRY_TINY_LOOK; run != NULL && look != 0; look--, run = run->next) {
-			size_t skip = -(uintptr_t)run & (align - 1);
+			size_t skip = -(uintptr_t)run & (align - 1), front = skip >> heap->shift;
 
-			if ((skip >> heap->shift) + pages > dry_map_free(*entry_of(heap, run)))
+			if (front + pages > dry_map_free(*dry_map_of(heap, run)))
 				continue;
-			char *start = (char *)run + skip;
-			run_take(heap, run, start, pages);
-			*entry_of(heap, start) = (uint16_t)(DRY_MAP_BLOCK + pages);
-			return start;
+			run_take(heap, run, front, pages);
+			run = (struct dry_run *)(void *)((char *)run + skip);
+			*dry_map_of(heap, run) = (uint16_t)(DRY_MAP_BLOCK + pages);
+			return run;
 		}
 	}
 	return NULL;
@@ -123,31 +119,24 @@ bool dry_pages_extend(struct dry_heap *heap, void *run, size_t pages, size_t mor
 {
 	char *behind = (char *)run + (pages << heap->shift);
 
-	if (dry_pool_of(heap, behind) != dry_pool_of(heap, run) || dry_map_free(*entry_of(heap, behind)) < more)
+	if (dry_pool_of(heap, behind) != dry_pool_of(heap, run) || dry_map_free(*dry_map_of(heap, behind)) < more)
 		return false;
-	run_take(heap, (struct dry_run *)(void *)behind, behind, more);
+	run_take(heap, (struct dry_run *)(void *)behind, 0, more);
 	return true;
 }
 
-void dry_pages_free(struct dry_heap *heap, void *run, size_t pages)
+void dry_pages_free(struct dry_heap *heap, void *start, size_t pages)
 {
-	struct dry_pool *pool = dry_pool_of(heap, run);
-	char *start = run;
-	size_t page = (size_t)(start - pool->base) >> heap->shift, more;
+	struct dry_pool *pool = dry_pool_of(heap, start);
+	uintptr_t run = (uintptr_t)start, end = run + (pages << heap->shift);
+	size_t more;
 
-	heap->pages_used -= pages;
-	more = page != 0 ? dry_map_free(pool->map[page - 1]) : 0;
-	if (more != 0) {
-		start -= more << heap->shift;
-		run_remove(heap, (struct dry_run *)(void *)start);
-		page -= more;
-		pages += more;
+	heap->pages_used -= (uint32_t)pages;
+	if (end - pool->base < pool->bytes && dry_map_free(*dry_map_entry(heap, pool, end)) != 0)
+		pages += run_remove(heap, (struct dry_run *)end);
+	if (run != pool->base && (more = dry_map_free(dry_map_entry(heap, pool, run)[-1])) != 0) {
+		run -= more << heap->shift;
+		pages += run_remove(heap, (struct dry_run *)run);
 	}
-	page += pages;
-	more = page << heap->shift < pool->bytes ? dry_map_free(pool->map[page]) : 0;
-	if (more != 0) {
-		run_remove(heap, (struct dry_run *)(void *)(pool->base + (page << heap->shift)));
-		pages += more;
-	}
-	run_insert(heap, start, pages);
+	run_insert(heap, (struct dry_run *)run, pages);
 }

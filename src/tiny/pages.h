@@ -32,8 +32,16 @@ struct dry_run {
 	struct dry_run *next, *prev; /* prev NULL: first of its list */
 };
 
-/* Lay map and pages of a pool, which is on the heap's list already, into memory. 0, or -DRY_EINVAL: too small. */
-int dry_pool_init(struct dry_heap *heap, struct dry_pool *pool, char *memory, size_t size);
+/* Lays map and pages of a pool into memory; false if it is too small. Then, on the heap's list, it is opened. */
+bool dry_pool_init(const struct dry_heap *heap, struct dry_pool *pool, char *memory, char *end);
+void dry_pool_open(struct dry_heap *heap, struct dry_pool *pool);
+
+static inline uint16_t *dry_map_entry(const struct dry_heap *heap, const struct dry_pool *pool, uintptr_t address)
+{
+	return (uint16_t *)(pool->map + (address >> heap->shift) * sizeof(uint16_t));
+}
+/* Of an address inside of the heap. */
+uint16_t *dry_map_of(struct dry_heap *heap, const void *address);
 
 /* NULL: not in the heap. */
 struct dry_pool *dry_pool_of(struct dry_heap *heap, const void *address);

@@ -15,29 +15,31 @@ const char *dry_tiny_class_name(const struct dry_class *class)
 /* A pointer into a page that is no slab's. */
 static void bad_page(struct dry_heap *heap, const struct dry_pool *pool, const char *name, const char *pointer)
 {
-	size_t page = (size_t)(pointer - pool->base) >> heap->shift;
+	uintptr_t page = (uintptr_t)pointer & -((uintptr_t)1 << heap->shift);
 	const char *detail = "in free memory: never given out, or freed twice";
 	enum dry_fatal_code code = DRY_FATAL_INVALID_POINTER;
 
 	/* the run's first page, or the page behind the run before it */
-	while (page != 0 && pool->map[page] == DRY_MAP_NONE)
-		page--;
-	if (dry_map_block(pool->map[page]) != 0) {
-		bool first = pointer == pool->base + (page << heap->shift);
-
-		code = first ? DRY_FATAL_WRONG_CACHE : DRY_FATAL_INTERIOR;
-		detail = first ? "it is of no cache" : "big block";
+	while (page != pool->base && *dry_map_entry(heap, pool, page) == DRY_MAP_NONE)
+		page -= (uintptr_t)1 << heap->shift;
+	if (dry_map_block(*dry_map_entry(heap, pool, page)) != 0) {
+		code = page == (uintptr_t)pointer ? DRY_FATAL_WRONG_CACHE : DRY_FATAL_INTERIOR;
+		detail = "big block";
 	}
 	dry_fatal(code, pointer, name, detail);
 }
 
 void dry_tiny_bad_pointer(struct dry_heap *heap, const struct dry_class *class, const void *pointer)
 {
-	const char *name = class != NULL ? dry_tiny_class_name(class) : NULL;
+	const char *name = class != NULL && class != &dry_tiny_dead ? dry_tiny_class_name(class) : NULL;
 	struct dry_pool *pool = dry_pool_of(heap, pointer);
 	const struct dry_slab *slab = dry_tiny_slab_of(heap, pointer);
 	size_t offset, index;
 
+	if (class == &dry_tiny_dead) {
+		dry_fatal(DRY_FATAL_DEAD_CACHE, pointer, NULL, "free");
+		return;
+	}
 	if (pool == NULL) {
 		dry_fatal(DRY_FATAL_INVALID_POINTER, pointer, name, "never given out");
 		return;

@@ -48,8 +48,8 @@ enum {
 	DRY_TINY_BINS = 15,	  /* lists of free runs, by floor(log2(pages)) */
 	DRY_TINY_LOOK = 4,	  /* runs looked at in each */
 	DRY_TINY_POOLS = 8,	  /* at most, in one heap */
-	DRY_TINY_SPARES = 4,	  /* empty slabs kept */
-	DRY_TINY_SLAB_PAGES = 32, /* a slab of several objects has at most so many */
+	DRY_TINY_SPARES = 3,	  /* empty slabs kept */
+	DRY_TINY_SLAB_PAGES = 64, /* a slab of several objects has at most so many */
 	DRY_TINY_CARVE = 8,	  /* objects linked at once */
 	DRY_TINY_MAX_PAGES = 32255,
 	DRY_TINY_PAGE_SHIFT = 8, /* 256: the smallest page */
@@ -58,59 +58,78 @@ enum {
 /* The unit of general allocation, and what its blocks are aligned to: 16, or 8 with pointers of 32 bits. */
 #define DRY_TINY_UNIT (2 * sizeof(void *))
 
-/* A free object. key = ~address; a program's data looks like that only by accident. */
+/*
+ * A free object: the next one of its slab, and how many there are from here to the end, as DRY_TINY_KEY + n. The key
+ * also marks the object as free; a program's data looks like that by accident only.
+ */
 struct dry_object {
 	struct dry_object *next;
 	uintptr_t key;
 };
+#define DRY_TINY_KEY ((uintptr_t)0xdf << (sizeof(uintptr_t) * 8 - 8))
 
 /*
- * free: linked objects; NULL: the slab is on no list (all objects are out). used <= carved <= objects;
- * the objects at [0, carved) were linked once, used of them are out, and the rest is on `free`.
+ * What an empty list of objects begins with. It has no next object, as the last one, and its key is above all others, so
+ * that neither end of a list needs a comparison of its own.
  */
-struct dry_slab {
-	struct dry_object *free;
-	struct dry_slab *next, *prev; /* of the class's list, a ring */
-	struct dry_class *class;
-	uint16_t used, carved, objects;
+extern const struct dry_object dry_tiny_nil;
+#define DRY_TINY_NIL ((struct dry_object *)(uintptr_t)&dry_tiny_nil)
+
+/* Of a ring of slabs. */
+struct dry_link {
+	struct dry_object *free; /* nil in the head: an empty list looks like a slab without free objects */
+	struct dry_link *next, *prev;
 };
 
 /*
- * Objects of one spacing. list.free is NULL, so that an empty list looks like a slab without free objects.
- * allocs - frees = sum of used over all slabs; objects = sum of objects.
+ * A slab is on its class's list if it has linked objects. carved <= objects: of the objects, [0, carved) were linked once.
+ * Those that are not linked now are used. A constructed object may not be written to, so its link lies behind it, and the
+ * slab's list is `built`, not `free`: that sends its calls to the slow path.
  */
+struct dry_slab {
+	struct dry_link list;
+	struct dry_class *class;
+	uint16_t carved, objects;
+	uintptr_t emptied; /* key of the first free object once all are free; if it is one of heap->spares, none has it */
+	struct dry_object *built[]; /* only with a constructor */
+};
+
+/* Objects of one spacing. */
 struct dry_class {
-	struct dry_slab list;	 /* head of the ring of slabs with free objects */
-	struct dry_heap *heap;	 /* immutable */
-	struct dry_slab *last;	 /* made last, may grow; or NULL */
-	struct dry_class *older; /* ring of the heap's classes ends in NULL */
-	void (*ctor)(void *);	 /* immutable */
-	uint32_t slot;		 /* distance between objects; immutable */
-	uint32_t first;		 /* of the first object from the slab's start; immutable */
-	uint32_t align;		 /* of the slot and of first; immutable */
-	uint32_t link;		 /* of struct dry_object in a free object: 0, or behind what a constructor made */
-	size_t allocs, frees;	 /* since the start; they wrap */
-	size_t objects, slabs;
-	uint32_t grown; /* slabs made since the start */
-	uint16_t names; /* caches that share it */
-	uint8_t flags;	/* DRY_CACHE_NO_MERGE or 0; immutable */
-	bool general;	/* the heap's own: of general allocation, or of classes; immutable */
+	struct dry_link list;	 /* empty slabs are at its end */
+	struct dry_class *older; /* of the heap's classes */
+	struct dry_heap *heap;	 /* immutable, as all below to link */
+	void (*ctor)(void *);
+	uint32_t slot;	/* distance between objects */
+	uint32_t first; /* of the first object from the slab's start */
+	uint32_t link;	/* of struct dry_object in a free object */
+	uint8_t align_log2;
+	uint8_t flags;	       /* DRY_CLASS_* */
+	uint16_t names;	       /* caches that share it */
+	uint32_t objects;      /* in all slabs */
+	uint32_t slabs;
+	struct dry_slab *last; /* made last, may grow; or NULL */
+};
+enum {
+	DRY_CLASS_OWN = 1, /* never shared: DRY_CACHE_NO_MERGE, a constructor */
+	DRY_CLASS_KEPT = 2, /* the heap's: of general allocation, or of classes */
 };
 
 /* A name of a class. */
 struct dry_cache {
-	struct dry_class *class; /* &dry_tiny_dead once destroyed */
-	struct dry_cache *next;	 /* younger */
-	uint32_t size, align;	 /* as asked for */
-	unsigned flags;
+	struct dry_cache *next; /* younger */
+	uint32_t size;		/* as asked for */
+	struct dry_class *class; /* &dry_tiny_dead once destroyed, also while the memory is free */
+	struct dry_heap *heap;
+	uint8_t flags;
 	char name[];
 };
 
-/* A pool. Guarded by the lock; all but next immutable. */
+/* A pool. Immutable but for next. */
 struct dry_pool {
-	char *base;    /* of page 0 */
-	size_t bytes;  /* of all pages */
-	uint16_t *map; /* see pages.h */
+	uintptr_t base; /* of the first page */
+	size_t bytes;	/* of all pages */
+	uintptr_t map;	/* of the entry that page 0 of the address space would have, see pages.h */
 	struct dry_pool *next;
 };
 
@@ -118,14 +137,12 @@ struct dry_heap {
 	struct dry_pool pool; /* the first */
 	uint8_t shift;	      /* log2 of the page size; immutable */
 	uint8_t spare_next;
+	bool system; /* its memory came from dry_tiny_map() */
 	struct dry_run *bins[DRY_TINY_BINS];
-	size_t pages_used, reserved; /* pages in slabs and big blocks; bytes handed in */
-	size_t caches;		    /* classes that have a name */
-	void *system;		    /* to be given back by dry_tiny_unmap(), or NULL */
-	size_t system_size;
-	struct dry_cache *names;    /* oldest first */
+	uint32_t pages_used; /* in slabs and big blocks */
+	struct dry_cache *names; /* oldest first */
+	struct dry_class *classes; /* youngest first */
 	struct dry_slab *spares[DRY_TINY_SPARES];
-	struct dry_class *classes;  /* youngest first */
 	struct dry_class classes_of; /* where struct dry_class comes from */
 	struct dry_class *general[]; /* by size, made at first use */
 };
@@ -138,24 +155,30 @@ struct dry_heap *dry_tiny_heap(struct dry_heap *heap);
 
 /* ---- objects: slab.c, or sequential.c in its place ------------------------------------------- */
 
-/* Fills in the class's layout from slot, align and ctor. */
-void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align,
-			 void (*ctor)(void *), unsigned flags);
+/* Lays out a class that is on no list. */
+void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, unsigned align_log2,
+			 void (*ctor)(void *));
+/* The same layout; to be one of the heap's. */
+void dry_tiny_class_add(struct dry_class *class, const struct dry_class *layout, unsigned flags);
 void *dry_tiny_object_alloc(struct dry_class *class);
-/* class NULL: any. false after a report. */
-bool dry_tiny_object_free(struct dry_heap *heap, struct dry_class *class, void *object);
+/* class NULL: any. Reports what is none of its objects. */
+void dry_tiny_object_free(struct dry_heap *heap, struct dry_class *class, void *object);
 /* The slab that holds an address, NULL if none does. */
 struct dry_slab *dry_tiny_slab_of(struct dry_heap *heap, const void *address);
-/* How many of a slab's pages have its number in the map: all, or up to where its only object begins. */
-size_t dry_tiny_slab_marks(const struct dry_class *class, size_t objects, size_t pages);
+unsigned dry_tiny_slab_free(const struct dry_slab *slab); /* its linked objects */
+/* Pages of a slab, of the largest slab, and how many have its number in the map: all, or up to where its only object begins. */
+size_t dry_tiny_slab_pages(const struct dry_class *class, size_t objects);
+size_t dry_tiny_slab_most(const struct dry_class *class);
+size_t dry_tiny_slab_marks(const struct dry_class *class, size_t objects);
+size_t dry_tiny_slab_room(const struct dry_class *class, size_t pages);
 /* Slabs without used objects are given back; how many. */
 size_t dry_tiny_class_shrink(struct dry_class *class);
 /* n objects more can be had without a new slab. */
 bool dry_tiny_class_reserve(struct dry_class *class, size_t n);
-/* pages_per_slab, objects_per_slab, waste: of the largest slab that the class can have. */
-void dry_tiny_class_shape(const struct dry_class *class, struct dry_cache_stats *stats);
-/* Empty slabs that were kept are given back; false if there was none. */
-bool dry_tiny_spares_free(struct dry_heap *heap);
+/* Objects out; looks at each slab that has free ones. */
+size_t dry_tiny_class_used(const struct dry_class *class);
+/* Empty slabs that were kept are given back. */
+void dry_tiny_spares_free(struct dry_heap *heap);
 
 /* ---- general blocks: general.c ------------------------------------------------------------- */
 

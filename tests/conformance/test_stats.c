@@ -35,7 +35,8 @@ static void test_equations(dry_heap *heap, struct rng *rng)
 			dry_cache_free(cache, objects[--held]);
 		stats = stats_of(cache);
 		check_figures(&stats, page_size);
-		CHECK(stats.allocs > 0 && stats.slow_allocs > 0);
+		if (!test_is_tiny()) /* allocations are not counted there */
+			CHECK(stats.allocs > 0 && stats.slow_allocs > 0);
 		dry_cache_shrink(cache);
 		stats = stats_of(cache);
 		CHECK_EQ(stats.slabs, 0);

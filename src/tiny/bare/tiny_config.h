@@ -33,15 +33,15 @@ static inline void dry_tiny_set_errno(int value)
  * many it is. Here: what the symbols dry_tiny_pool and dry_tiny_pool_end enclose, once, if the program defines them; weak.
  */
 void *dry_tiny_map(size_t *size);
+/* Gives such memory back. */
+static inline void dry_tiny_unmap(void *memory)
+{
+	(void)memory;
+}
 /* Page size of such heaps; 0: by their size. */
 static inline size_t dry_tiny_system_page(void)
 {
 	return 0;
-}
-static inline void dry_tiny_unmap(void *memory, size_t size)
-{
-	(void)memory;
-	(void)size;
 }
 
 /* Text of a report; after it, for good or until restart. Weak: nothing; an endless loop. */

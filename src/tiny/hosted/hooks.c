@@ -8,23 +8,30 @@
 
 struct dry_lock dry_tiny_the_lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 
+/* A page before the memory says how much it is. */
 void *dry_tiny_map(size_t *size)
 {
-	size_t bytes = dry_round_up(*size != 0 ? *size : SPACE, dry_port_page_size());
-	void *memory = dry_port_reserve(bytes, dry_port_page_size(), true);
+	const size_t page = dry_port_page_size();
+	size_t bytes = dry_round_up(*size != 0 ? *size : SPACE, page) + page;
+	size_t *memory = dry_port_reserve(bytes, page, true);
 
 	if (memory != NULL && dry_port_commit(memory, bytes) != 0) {
 		dry_port_release(memory, bytes);
 		return NULL;
 	}
+	if (memory == NULL)
+		return NULL;
 	if (*size == 0)
-		*size = bytes;
-	return memory;
+		*size = bytes - page;
+	*memory = bytes;
+	return (char *)memory + page;
 }
 
-void dry_tiny_unmap(void *memory, size_t size)
+void dry_tiny_unmap(void *memory)
 {
-	dry_port_release(memory, dry_round_up(size, dry_port_page_size()));
+	size_t *start = (size_t *)(void *)((char *)memory - dry_port_page_size());
+
+	dry_port_release(start, *start);
 }
 
 void dry_tiny_wrong(const char *what, const void *where)

@@ -28,6 +28,6 @@ static inline size_t dry_tiny_system_page(void)
 {
 	return dry_port_page_size();
 }
-void dry_tiny_unmap(void *memory, size_t size);
+void dry_tiny_unmap(void *memory);
 
 #endif
