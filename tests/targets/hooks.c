@@ -20,9 +20,8 @@ void *dry_tiny_map(size_t *size)
 	return memory;
 }
 
-void dry_tiny_unmap(void *memory, size_t size)
+void dry_tiny_unmap(void *memory)
 {
-	(void)size;
 	free(memory);
 }
 

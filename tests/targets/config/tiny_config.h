@@ -31,7 +31,7 @@ static inline size_t dry_tiny_system_page(void)
 
 /* tests/targets/hooks.c */
 void *dry_tiny_map(size_t *size);
-void dry_tiny_unmap(void *memory, size_t size);
+void dry_tiny_unmap(void *memory);
 void dry_port_write(const char *text, size_t bytes);
 _Noreturn void dry_port_abort(void);
 
