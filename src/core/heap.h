@@ -226,7 +226,7 @@ void dry_heaps_unlock_all(bool in_child);
 bool dry_slot_prepare(struct dry_heap *heap);
 int dry_slots_init(struct dry_heap *heap);
 void dry_slots_fini(struct dry_heap *heap);
-/* A place for an array of the cache in every slot, at most DRY_MAX_PACKED entries if packed; 0: none left. Caller holds heap->lock. */
+/* A place for an array of the cache in every slot; packed: of at most DRY_MAX_PACKED entries. 0: none left. heap->lock is held. */
 uint32_t dry_slot_place_locked(struct dry_cache *cache, bool packed);
 void dry_slot_unplace_locked(struct dry_cache *cache, uint32_t at);
 /* Stop and start all array caches of the heap; caller holds reap_lock and lock. false: not stopped. */
