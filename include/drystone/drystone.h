@@ -139,8 +139,18 @@ int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats);
 #define DRY_CACHE_HWALIGN          0x0001u /* align objects to the cache line (64 bytes) */
 #define DRY_CACHE_NO_MERGE         0x0002u /* never share slabs with a like cache */
 #define DRY_CACHE_TYPESAFE_BY_RCU  0x0004u /* memory stays of this type until a grace period has passed */
-#define DRY_CACHE_POISON           0x0008u /* fill free objects with a pattern and verify it; not with
-                                              a constructor, TYPESAFE_BY_RCU, OBJFREELIST or CHAIN */
+/*
+ * Debugging, each also by a letter of DRYSTONE_CONF=debug: (drystone(7)), which needs no change of the program. Such a
+ * cache has no per-CPU arrays. A write to where it must not be is reported when the object is next freed or allocated.
+ */
+#define DRY_CACHE_POISON           0x0008u /* P: fill free objects with a pattern and verify it; not with
+                                              a constructor or TYPESAFE_BY_RCU */
+#define DRY_CACHE_RED_ZONE         0x0010u /* Z: bytes on both sides of each object that nobody may write */
+#define DRY_CACHE_STORE_USER       0x0020u /* U: who allocated an object and who freed it, with their stacks */
+#define DRY_CACHE_CHECKS           0x0040u /* F: the equations of a slab verified at each step */
+#define DRY_CACHE_TRACE            0x0080u /* T: a line on standard error for each allocation and free */
+#define DRY_CACHE_QUARANTINE       0x20000u /* Q: freed objects are not reused at once; up to 1024 of them, 256 KiB in all */
+#define DRY_CACHE_DEBUG            0x200f8u /* all of them */
 /*
  * Management type, at most one; default: the zero-waste choice. The first four
  * are the published ones (see docs/design/slab-management.md); each fails with
@@ -278,6 +288,13 @@ void dry_free(dry_heap *heap, void *object);
 
 /* Bytes usable at object; constant for its life. 0 for NULL. */
 size_t dry_usable_size(dry_heap *heap, const void *object);
+
+/*
+ * Who holds the live objects of the caches with DRY_CACHE_STORE_USER: the stacks that allocated them, those with most
+ * bytes first, in pieces to write(arg, text, bytes). *objects and *bytes (where not NULL) are their sums.
+ */
+void dry_heap_owners(dry_heap *heap, void (*write)(void *arg, const char *text, size_t bytes), void *arg,
+		     size_t *objects, size_t *bytes);
 
 /* The cache-listing of /proc/slabinfo 2.1: write(arg, text, bytes) gets it in pieces. */
 void dry_heap_slabinfo(dry_heap *heap, void (*write)(void *arg, const char *text, size_t bytes), void *arg);

@@ -41,12 +41,14 @@ typedef unsigned int slab_flags_t;
 #define SLAB_NO_MERGE           DRY_CACHE_NO_MERGE
 #define SLAB_TYPESAFE_BY_RCU    DRY_CACHE_TYPESAFE_BY_RCU /* NULL: the default heap has no grace-period hook */
 #define SLAB_POISON             DRY_CACHE_POISON
+#define SLAB_RED_ZONE           DRY_CACHE_RED_ZONE
+#define SLAB_STORE_USER         DRY_CACHE_STORE_USER
+#define SLAB_CONSISTENCY_CHECKS DRY_CACHE_CHECKS
+#define SLAB_TRACE              DRY_CACHE_TRACE
 #define SLAB_PANIC              0x10000u /* a failing kmem_cache_create() ends the process */
 #define SLAB_ACCOUNT            0u       /* accepted, without meaning here, as the next four */
 #define SLAB_RECLAIM_ACCOUNT    0u
 #define SLAB_MEM_SPREAD         0u
-#define SLAB_CONSISTENCY_CHECKS 0u
-#define SLAB_STORE_USER         0u
 
 /* What kmalloc(0) returns: never to be followed. */
 #define ZERO_SIZE_PTR          ((void *)16)

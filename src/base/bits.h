@@ -20,6 +20,15 @@ static inline unsigned dry_ctz64(uint64_t x)
 	return (unsigned)__builtin_ctzll(x);
 }
 
+/* Number of set bits: in pairs, in nibbles, in bytes, then their sum. */
+static inline unsigned dry_popcount64(uint64_t x)
+{
+	x -= x >> 1 & 0x5555555555555555u;
+	x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+	return (unsigned)(x * 0x0101010101010101u >> 56);
+}
+
 /* floor(log2(x)); x != 0. */
 static inline unsigned dry_log2_floor(uint64_t x)
 {

@@ -13,6 +13,7 @@ _Noreturn void dry_port_abort(void);
 #define LINE_SIZE 320
 
 bool dry_fatal_aborts = true;
+void (*dry_fatal_explain)(enum dry_fatal_code code, const void *address);
 
 static const char *const what[] = {
 	[DRY_FATAL_DOUBLE_FREE] = "double free",
@@ -22,8 +23,15 @@ static const char *const what[] = {
 	[DRY_FATAL_DEAD_CACHE] = "cache already destroyed",
 	[DRY_FATAL_POISON] = "free object was written to",
 	[DRY_FATAL_WRONG_SIZE] = "wrong size on sized free",
+	[DRY_FATAL_OVERFLOW] = "object was written beyond its end",
+	[DRY_FATAL_UNDERFLOW] = "object was written before its start",
 	[DRY_FATAL_INTERNAL] = "internal inconsistency",
 };
+
+const char *dry_fatal_text(enum dry_fatal_code code)
+{
+	return what[code];
+}
 
 /* One call for the whole line, so that lines of several threads do not mix. */
 static void write_line(char *line, size_t length)
@@ -44,6 +52,8 @@ void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache,
 	if (detail != NULL)
 		n += dry_format(line + n, sizeof(line) - n, ": %s", detail);
 	write_line(line, n);
+	if (dry_fatal_explain != NULL)
+		dry_fatal_explain(code, address);
 	if (dry_fatal_aborts || code == DRY_FATAL_INTERNAL)
 		dry_port_abort();
 }

@@ -29,14 +29,25 @@ enum dry_fatal_code {
 	DRY_FATAL_DEAD_CACHE,      /* "cache already destroyed" */
 	DRY_FATAL_POISON,          /* "free object was written to" */
 	DRY_FATAL_WRONG_SIZE,      /* "wrong size on sized free" */
+	DRY_FATAL_OVERFLOW,        /* "object was written beyond its end" */
+	DRY_FATAL_UNDERFLOW,       /* "object was written before its start" */
 	DRY_FATAL_INTERNAL,        /* "internal inconsistency"; always ends the process */
 };
 
 /* abort:0 sets it to false. Read by dry_fatal() only. */
 extern bool dry_fatal_aborts;
 
+/*
+ * Called after a report's line and before the end, where it is set: says more. Written once, before anything that
+ * may be reported on.
+ */
+extern void (*dry_fatal_explain)(enum dry_fatal_code code, const void *address);
+
 /* address, cache name (NULL: none) and a detail (NULL: none). */
 DRY_SLOW void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache, const char *detail);
+
+/* The <what> of a code. */
+const char *dry_fatal_text(enum dry_fatal_code code);
 
 /* One line "drystone: ..." that is no corruption: leak report, bad option. printf subset of fmt.h. */
 DRY_SLOW void dry_warn(const char *fmt, ...) DRY_PRINTF(1, 2);

@@ -185,11 +185,10 @@ DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
 			flush(cache, object);
 		return;
 	}
-	if (cache->debug)
-		cache->debug->taken_back(cache, object);
 	if (cache->annotated)
 		dry_annotate->taken(cache->heap, object, cache->size);
-	dry_node_put_slabs(cache, &object, 1);
+	if (cache->debug == NULL || cache->debug->taken_back(cache, object))
+		dry_node_put_slabs(cache, &object, 1);
 	count_slow(&cache->node[dry_heap_node(cache->heap)].slow_frees, 1);
 }
 
@@ -266,6 +265,8 @@ bool dry_cache_empty(struct dry_cache *cache, size_t *freed)
 
 	dry_lock_acquire(&cache->heap->reap_lock);
 	before = dry_node_slabs(cache);
+	if (cache->debug != NULL && cache->debug->drain != NULL)
+		cache->debug->drain(cache);
 	quiet = dry_arrays_drain_locked(cache->heap, cache, false);
 	dry_node_drain_depots(cache, true);
 	dry_node_shrink(cache, true);

@@ -7,11 +7,12 @@
 #include "base/error.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
+#include "core/debug_ops.h"
 #include "core/node.h"
 #include "core/slab.h"
 
 #define KNOWN_FLAGS                                                                                   \
-	(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE | DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_POISON |      \
+	(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE | DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_DEBUG |       \
 	 DRY_CACHE_TYPE_MASK | DRY_CACHE_SMALL_SLABS | DRY_CACHE_NO_ARRAYS | DRY_CACHE_ATTACH_FIRST)
 #define MAX_SIZE  ((size_t)4 << 20)
 #define MAX_ALIGN 65536u
@@ -172,25 +173,41 @@ static struct dry_cache *make_alias(struct dry_heap *heap, struct dry_cache *ali
 	return root != NULL ? alias : NULL;
 }
 
+/* What the options ask for besides. Free objects that somebody may look at cannot be poisoned. */
+static unsigned debug_flags(const struct dry_cache_attr *attr)
+{
+	unsigned flags = dry_debug_wanted(attr->name);
+
+	if (attr->ctor || (attr->flags & DRY_CACHE_TYPESAFE_BY_RCU))
+		flags &= ~DRY_CACHE_POISON;
+	return flags & ~attr->flags;
+}
+
 struct dry_cache *dry_cache_create_split(struct dry_heap *heap, const struct dry_cache_attr *attr, bool split)
 {
 	struct dry_cache *cache = dry_cache_alloc(&heap->cache_cache);
-	int rc = -DRY_ENOMEM;
+	struct dry_cache_attr debugged = *attr;
+	int rc = -DRY_EINVAL;
 
 	if (cache == NULL) {
 		dry_port_set_errno(DRY_ENOMEM);
 		return NULL;
 	}
-	if (!split && make_alias(heap, cache, attr) != NULL)
+	debugged.flags |= debug_flags(attr);
+	if (!split && make_alias(heap, cache, &debugged) != NULL)
 		return cache;
-	rc = dry_cache_init(cache, heap, attr, split);
+	if (debugged.flags != attr->flags)
+		rc = dry_cache_init(cache, heap, &debugged, split);
+	if (rc == -DRY_EINVAL) /* not debugged, or an object too big to be */
+		rc = dry_cache_init(cache, heap, attr, split);
 	if (rc != 0) {
 		cache->state = DRY_CACHE_DEAD;
 		dry_cache_free(&heap->cache_cache, cache);
 		dry_port_set_errno(-rc);
 		return NULL;
 	}
-	cache->mergeable = !split && !cache->annotated && attr->ctor == NULL && attr->limit == 0 &&
+	cache->mergeable = !split && !cache->annotated && cache->debug == NULL && attr->ctor == NULL &&
+			   attr->limit == 0 &&
 			   (attr->flags & ~DRY_CACHE_HWALIGN) == 0;
 	return cache;
 }
@@ -317,6 +334,8 @@ DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
 		tries++;
 	if (dry_node_slabs(cache) != 0) {
 		dry_warn("cache %s: %zu objects still allocated at destroy", cache->name, objects_out(cache));
+		if (cache->debug != NULL && cache->debug->left_over != NULL)
+			cache->debug->left_over(cache);
 		return -DRY_EBUSY;
 	}
 	if (atomic_load_explicit(&cache->deferred, memory_order_acquire) != 0)

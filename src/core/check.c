@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The equations of heap.h, tested. */
+#include "base/bits.h"
 #include "base/error.h"
 #include "base/fatal.h"
 #include "core/node.h"
@@ -13,11 +14,16 @@ const char *dry_slab_check(const struct dry_cache *cache, const struct dry_page 
 		return "slab: kind or cache";
 	if (slab->slab.active > cache->num)
 		return "slab: 0 <= active <= num";
-	if (slab->slab.first + cache->num * cache->size > (size_t)1 << (cache->heap->arena.page_shift + cache->order))
+	if (slab->slab.first < cache->before ||
+	    slab->slab.first - cache->before + cache->num * cache->size >
+		    (size_t)1 << (cache->heap->arena.page_shift + cache->order))
 		return "slab: objects within its pages";
 	if (cache->mgmt == DRY_MGMT_CHAIN && cache->num > 512)
 		return NULL; /* membership is a walk: quadratic */
-	for (uint32_t i = 0; i < cache->num; i++)
+	if (cache->mgmt == DRY_MGMT_BITMAP)
+		for (unsigned word = 0; word < 4; word++)
+			free_objects += dry_popcount64(slab->slab.bits[word]);
+	for (uint32_t i = 0; i < cache->num && cache->mgmt != DRY_MGMT_BITMAP; i++)
 		free_objects += dry_slab_is_free(cache, slab, i);
 	return free_objects + slab->slab.active == cache->num ? NULL : "slab: free + active = num";
 }
@@ -35,7 +41,8 @@ static const char *check_list(const struct dry_cache *cache, const struct dry_no
 			return wrong;
 		if (slab->prev != prev || slab->slab.list != list)
 			return "node: list links";
-		if (slab->slab.active == cache->num || (slab->slab.active == 0) != (list == DRY_LIST_FREE))
+		if ((slab->slab.active == cache->num) != (list == DRY_LIST_FULL) ||
+		    (slab->slab.active == 0) != (list == DRY_LIST_FREE))
 			return "node: a slab is on the list of its fill";
 		*objects += cache->num - slab->slab.active;
 		if (++*slabs > atomic_load_explicit(&node->slabs, memory_order_relaxed))

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/fmt.h"
 #include "core/cache.h"
+#include "core/debug_ops.h"
 #include "core/node.h"
 
 #define MAIN_RESERVE    ((size_t)1 << 40)
@@ -224,6 +225,8 @@ void dry_heap_return_objects(struct dry_heap *heap, bool all)
 	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
 		if (cache->root != cache)
 			continue;
+		if (all && cache->debug != NULL && cache->debug->drain != NULL)
+			cache->debug->drain(cache);
 		dry_node_drain_depots(cache, all);
 		dry_node_shrink(cache, all);
 	}

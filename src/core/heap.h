@@ -87,9 +87,16 @@ struct dry_depot {
 
 /*
  * Lists of slabs. A partial slab is in the list of its fill, so that the
- * fullest can be used first; a full slab is on no list.
+ * fullest can be used first; a full slab is on no list, unless its cache is debugged.
  */
-enum { DRY_LIST_PARTIAL = 0, DRY_PARTIAL_LISTS = 4, DRY_LIST_FREE = DRY_PARTIAL_LISTS, DRY_LISTS, DRY_LIST_NONE = 0xff };
+enum {
+	DRY_LIST_PARTIAL = 0,
+	DRY_PARTIAL_LISTS = 4,
+	DRY_LIST_FULL = DRY_PARTIAL_LISTS, /* of debugged caches only */
+	DRY_LIST_FREE,
+	DRY_LISTS,
+	DRY_LIST_NONE = 0xff
+};
 
 /*
  * free_objects = sum over slabs on lists of (num - active)
@@ -130,9 +137,15 @@ struct dry_cache {
 	struct dry_cache *alias; /* root: list of its aliases through their `alias`; guarded by heap->lock */
 	char name[64];
 	void (*ctor)(void *);
-	const struct dry_debug_ops *debug; /* NULL: not debugged */
 
-	size_t object_size, size, align; /* asked for; slot; alignment */
+	/* Debugging only (core/debug_ops.h). A slot: | before | object | red zone | owner | */
+	const struct dry_debug_ops *debug; /* NULL: not debugged */
+	uint32_t before;                   /* bytes of a slot before its object, a multiple of align */
+	uint32_t owner_at;                 /* of the owner from the object; 0: there is none */
+	void *kept_first, *kept_last;      /* quarantine, oldest first; guarded by node[0].lock, as their number */
+	size_t kept_objects;
+
+	size_t object_size, size, align; /* asked for; slot: distance between objects; alignment */
 	uint64_t reciprocal;             /* ceil(2^44 / size): index = offset * reciprocal >> 44 */
 	uint32_t num;                    /* objects per slab */
 	uint8_t order;                   /* log2 pages per slab */

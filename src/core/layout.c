@@ -74,8 +74,8 @@ static void use(struct dry_cache *cache, const struct candidate *c, enum dry_mgm
 	cache->mgmt = (uint8_t)mgmt;
 	cache->index_width = (uint8_t)index_bytes(c->num);
 	cache->colour_unit = cache->align > COLOUR_UNIT ? (uint32_t)cache->align : COLOUR_UNIT;
-	if (colour_room > UINT16_MAX)
-		colour_room = UINT16_MAX;
+	if (colour_room > UINT16_MAX - cache->before)
+		colour_room = UINT16_MAX - cache->before;
 	cache->colours = (uint32_t)(colour_room / cache->colour_unit) + 1;
 }
 
@@ -92,7 +92,7 @@ static bool try_objfreelist(struct dry_cache *cache)
 {
 	struct candidate c;
 
-	if (cache->ctor || (cache->flags & (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_POISON)))
+	if (cache->ctor || (cache->flags & DRY_CACHE_TYPESAFE_BY_RCU))
 		return false;
 	if (!published_order(cache, false, &c) || c.num * index_bytes(c.num) > cache->object_size)
 		return false;
@@ -211,7 +211,7 @@ static bool try_chain(struct dry_cache *cache)
 {
 	struct candidate c;
 
-	if (cache->ctor || (cache->flags & (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_POISON)) || cache->size < 8 ||
+	if (cache->ctor || (cache->flags & DRY_CACHE_TYPESAFE_BY_RCU) || (cache->debug ? cache->object_size : cache->size) < 8 ||
 	    !default_order(cache, UINT16_MAX - 1, &c))
 		return false;
 	use(cache, &c, DRY_MGMT_CHAIN, c.left);
@@ -279,12 +279,14 @@ int dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr)
 	cache->flags = attr->flags;
 	cache->ctor = attr->ctor;
 	cache->size = (attr->size + align - 1) & ~(align - 1);
+	if (attr->flags & DRY_CACHE_DEBUG) {
+		cache->debug = &dry_debug_checked;
+		cache->debug->layout(cache);
+	}
 	cache->reciprocal = (((uint64_t)1 << 44) + cache->size - 1) / cache->size;
 	if (!choose_type(cache))
 		return -DRY_EINVAL;
 	choose_limits(cache, attr->limit);
-	if (attr->flags & DRY_CACHE_POISON)
-		cache->debug = &dry_debug_poison;
 	cache->annotated = dry_annotate != NULL && cache->debug == NULL && (cache->flags & DRY_CACHE_TYPESAFE_BY_RCU) == 0 &&
 			   cache->mgmt != DRY_MGMT_CHAIN && cache->mgmt != DRY_MGMT_OBJFREELIST;
 	return 0;

@@ -59,7 +59,7 @@ static void list_add_locked(struct dry_arena *arena, struct dry_node *node, stru
 static uint8_t list_of(const struct dry_cache *cache, const struct dry_page *slab)
 {
 	if (slab->slab.active == cache->num)
-		return DRY_LIST_NONE;
+		return cache->debug ? DRY_LIST_FULL : DRY_LIST_NONE;
 	if (slab->slab.active == 0)
 		return DRY_LIST_FREE;
 	/* active * DRY_PARTIAL_LISTS / num, without the division */
@@ -274,6 +274,15 @@ static void free_chain(struct dry_cache *cache, uint32_t chain)
 	}
 }
 
+/* DRY_CACHE_CHECKS: the equations of a slab that was worked on. */
+static void check_slab_locked(const struct dry_cache *cache, const struct dry_page *slab)
+{
+	const char *wrong = cache->flags & DRY_CACHE_CHECKS ? dry_slab_check(cache, slab) : NULL;
+
+	if (DRY_UNLIKELY(wrong != NULL))
+		dry_fatal(DRY_FATAL_INTERNAL, dry_slab_objects(cache, slab), cache->name, wrong);
+}
+
 /* Objects of one slab, from objects[0] on; returns how many there were. */
 static unsigned put_run_locked(struct dry_cache *cache, struct dry_node *node, struct dry_page *slab,
 			       void *const *objects, unsigned count)
@@ -287,6 +296,7 @@ static unsigned put_run_locked(struct dry_cache *cache, struct dry_node *node, s
 		else if (index != UINT32_MAX)
 			dry_fatal(DRY_FATAL_DOUBLE_FREE, objects[i], cache->name, NULL);
 	} while (++i < count && dry_slab_of(cache, objects[i]) == slab);
+	check_slab_locked(cache, slab);
 	if (put != 0) {
 		count_free_locked(node, put, 0);
 		relist_locked(cache, node, slab);
@@ -369,6 +379,7 @@ static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, 
 {
 	struct dry_page *slab;
 	unsigned count = 0;
+	bool restore = false;
 
 	/* relaxed: a hint; whoever misses an object here makes a new slab or retries */
 	if (atomic_load_explicit(&node->free_objects, memory_order_relaxed) == 0)
@@ -376,10 +387,14 @@ static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, 
 	node_acquire(node);
 	while (count < max && (slab = fullest_locked(cache, node)) != NULL) {
 		count += dry_slab_take(cache, slab, objects + count, max - count);
+		restore = cache->debug && dry_slab_wrote_into(cache, slab);
+		check_slab_locked(cache, slab);
 		relist_locked(cache, node, slab);
 	}
 	count_free_locked(node, 0, count);
 	dry_lock_release(&node->lock);
+	if (restore) /* of a debugged cache one object is taken at a time */
+		dry_slab_restore(cache, objects[0]);
 	unreserve(node, count);
 	return count;
 }
@@ -429,7 +444,9 @@ static unsigned take_from_new_slab(struct dry_cache *cache, unsigned home, void 
 	if (slab == NULL)
 		return 0;
 	unsigned count = dry_slab_take(cache, slab, objects, max);
-	if (count < cache->num)
+	if (cache->debug && dry_slab_wrote_into(cache, slab))
+		dry_slab_restore(cache, objects[0]);
+	if (count < cache->num || cache->debug)
 		attach(cache, &cache->node[home], slab);
 	return count;
 }

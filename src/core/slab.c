@@ -234,19 +234,20 @@ struct dry_page *dry_slab_new(struct dry_cache *cache, unsigned node, uint32_t c
 	slab->next = slab->prev = DRY_PAGE_NIL;
 	slab->slab.cache = cache;
 	slab->slab.active = 0;
-	slab->slab.first = (uint16_t)(colour % cache->colours * cache->colour_unit);
+	slab->slab.first = (uint16_t)(cache->before + colour % cache->colours * cache->colour_unit);
 	slab->slab.list = DRY_LIST_NONE;
-	if (!freelist_init(cache, slab, colour)) {
-		dry_arena_free(&heap->arena, slab);
-		return NULL;
-	}
-	slab->kind = DRY_PAGE_SLAB;
 	for (uint32_t i = 0; i < cache->num && (cache->ctor || cache->debug); i++) {
 		if (cache->ctor)
 			cache->ctor(object_at(cache, slab, i));
 		if (cache->debug)
 			cache->debug->slab_made(cache, object_at(cache, slab, i));
 	}
+	/* After the objects: it may lie in one of them. */
+	if (!freelist_init(cache, slab, colour)) {
+		dry_arena_free(&heap->arena, slab);
+		return NULL;
+	}
+	slab->kind = DRY_PAGE_SLAB;
 	if (cache->annotated)
 		dry_annotate->closed(object_at(cache, slab, 0), cache->num * cache->size);
 	dry_arena_set_map(&heap->arena, slab, (uint16_t)cache->free_at);
@@ -269,14 +270,41 @@ static void release_after_grace(struct dry_grace_head *head)
 	atomic_fetch_sub_explicit(&cache->deferred, 1, memory_order_release);
 }
 
+/* All objects of a slab that is about to go. */
+static void look_at_free(struct dry_cache *cache, struct dry_page *slab)
+{
+	for (uint32_t i = 0; i < cache->num; i++) {
+		void *object = object_at(cache, slab, i);
+		if ((cache->mgmt == DRY_MGMT_CHAIN && i < slab->slab.bits[1]) ||
+		    (cache->mgmt == DRY_MGMT_OBJFREELIST && object == slab->slab.freelist))
+			dry_slab_restore(cache, object);
+		cache->debug->last_look(cache, object);
+	}
+}
+
+bool dry_slab_wrote_into(const struct dry_cache *cache, const struct dry_page *slab)
+{
+	/* The host of an index array is the last to go. */
+	return cache->mgmt == DRY_MGMT_CHAIN ||
+	       (cache->mgmt == DRY_MGMT_OBJFREELIST && slab->slab.active == cache->num);
+}
+
+void dry_slab_restore(struct dry_cache *cache, void *object)
+{
+	size_t bytes = cache->mgmt == DRY_MGMT_CHAIN ? sizeof(uint64_t) : (size_t)cache->num * cache->index_width;
+
+	if (cache->debug->restore != NULL)
+		cache->debug->restore(cache, object, bytes);
+}
+
 void dry_slab_free(struct dry_cache *cache, struct dry_page *slab)
 {
 	_Static_assert(sizeof(struct dry_grace_head) <= sizeof(((struct dry_page *)0)->slab.grace),
 		       "a deferred call fits where the freelist was");
 	const struct dry_grace *grace = cache->heap->grace;
 
-	for (uint32_t i = 0; cache->debug && i < cache->num; i++) /* the last look at its free objects */
-		cache->debug->handed_out(cache, object_at(cache, slab, i));
+	if (cache->debug)
+		look_at_free(cache, slab);
 	if (cache->mgmt == DRY_MGMT_OFF_SLAB)
 		dry_cache_free(cache->freelist_cache, slab->slab.freelist);
 	if (!(cache->flags & DRY_CACHE_TYPESAFE_BY_RCU)) {

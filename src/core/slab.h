@@ -24,6 +24,12 @@ void dry_slab_free(struct dry_cache *cache, struct dry_page *slab);
  */
 unsigned dry_slab_take(struct dry_cache *cache, struct dry_page *slab, void **objects, unsigned max);
 
+/* Debugged caches: an object just taken had the slab's free list in it. Only known before the lock is dropped. */
+bool dry_slab_wrote_into(const struct dry_cache *cache, const struct dry_page *slab);
+
+/* ... then, without the lock: it is as it was. */
+void dry_slab_restore(struct dry_cache *cache, void *object);
+
 /* Put an object back that dry_slab_index() has accepted. false: it is free already. */
 bool dry_slab_put(struct dry_cache *cache, struct dry_page *slab, void *object, unsigned index);
 

@@ -8,6 +8,7 @@
 #include "base/fatal.h"
 #include "base/fmt.h"
 #include "core/cache.h"
+#include "core/debug_ops.h"
 #include "core/fast.h"
 
 _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
@@ -27,6 +28,18 @@ static void publish(unsigned class, const struct dry_cache *cache)
 		__atomic_store_n(&dry_class_at[i], (uint16_t)cache->alloc_at, __ATOMIC_RELEASE);
 	/* release: who sees the limit sees the port ready */
 	__atomic_store_n(&dry_class_limit, DRY_CLASS_MAX + 1, __ATOMIC_RELEASE);
+}
+
+void dry_general_forget(struct dry_heap *heap)
+{
+	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++) {
+		struct dry_cache *cache = atomic_load_explicit(&heap->general[class], memory_order_relaxed);
+		if (cache != NULL)
+			dry_format(cache->name, sizeof(cache->name), "start-%zu", dry_class_size(class));
+		atomic_store_explicit(&heap->general[class], NULL, memory_order_relaxed);
+	}
+	for (size_t i = 0; i <= DRY_CLASS_MAX / 16; i++)
+		__atomic_store_n(&dry_class_at[i], 0, __ATOMIC_RELAXED);
 }
 
 static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned class)
@@ -137,7 +150,17 @@ static size_t room_of(struct dry_heap *heap, const void *object)
 	page = page_of(heap, object);
 	if (page == NULL)
 		return dry_extent_size(&heap->extents, object);
-	return page->kind == DRY_PAGE_SLAB ? page->slab.cache->size : (size_t)page->count << heap->arena.page_shift;
+	if (page->kind != DRY_PAGE_SLAB)
+		return (size_t)page->count << heap->arena.page_shift;
+	struct dry_cache *cache = page->slab.cache;
+	return cache->debug != NULL && cache->debug->usable != NULL ? cache->debug->usable(cache, object) : cache->size;
+}
+
+/* Of a live object of a debugged cache `size` bytes were asked for. */
+static void debug_size(struct dry_cache *cache, void *object, size_t size)
+{
+	if (cache->debug->sized != NULL)
+		cache->debug->sized(cache, object, size);
 }
 
 void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
@@ -146,6 +169,8 @@ void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
 
 	if (DRY_UNLIKELY(cache->annotated) && object != NULL)
 		dry_annotate->cut(cache->heap, object, cache->object_size, size);
+	if (DRY_UNLIKELY(cache->debug != NULL) && object != NULL)
+		debug_size(cache, object, size);
 	return object;
 }
 
@@ -258,6 +283,16 @@ static void *resize_big(struct dry_heap *heap, void *object, size_t size, size_t
 	return object;
 }
 
+/* It stays where it is; a debugged cache is to know its size. */
+static void *resized(struct dry_heap *heap, void *object, size_t size)
+{
+	struct dry_page *page = page_of(heap, object);
+
+	if (page != NULL && page->kind == DRY_PAGE_SLAB && page->slab.cache->debug != NULL)
+		debug_size(page->slab.cache, object, size);
+	return object;
+}
+
 void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 {
 	size_t old = room_of(heap, object);
@@ -275,7 +310,7 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 	} else {
 		/* Not worth a copy: it fits, and at most half would be wasted. */
 		if (size <= old && (size >= old / 2 || old <= 64))
-			return object;
+			return resized(heap, object, size);
 		copy = resize_big(heap, object, size, old);
 		if (copy != NULL)
 			return copy;

@@ -12,6 +12,9 @@
 /* The cache of a class; made at first use. NULL: no memory. */
 struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
 
+/* Back to no cache for any class of the default heap; what is allocated stays valid. While the library is loaded only. */
+void dry_general_forget(struct dry_heap *heap);
+
 /* align: a power of two. zero: content is zero. NULL: no memory. */
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero);
 

@@ -5,24 +5,29 @@
 #include <string.h>
 
 #include "base/fatal.h"
+#include "debug/select.h"
 
 bool dry_option_stats;
 bool dry_option_annotate = DRY_ANNOTATE;
+bool dry_option_leaks;
 bool dry_option_background = true;
 unsigned dry_option_decay_ms = 500;
 
-/* min and max of a switch are 0 and 1. */
+/* min and max of a switch are 0 and 1, of a text 0 and 0. */
 static const struct option {
 	const char *name;
 	bool *flag;
 	unsigned *number;
+	bool (*text)(const char *from, const char *end); /* false: bad value */
 	unsigned min, max;
 } table[] = {
-	{ "abort", &dry_fatal_aborts, NULL, 0, 1 },
-	{ "annotate", &dry_option_annotate, NULL, 0, 1 },
-	{ "background", &dry_option_background, NULL, 0, 1 },
-	{ "decay_ms", NULL, &dry_option_decay_ms, 10, 3600000 },
-	{ "stats", &dry_option_stats, NULL, 0, 1 },
+	{ "abort", &dry_fatal_aborts, NULL, NULL, 0, 1 },
+	{ "annotate", &dry_option_annotate, NULL, NULL, 0, 1 },
+	{ "background", &dry_option_background, NULL, NULL, 0, 1 },
+	{ "debug", NULL, NULL, dry_debug_select, 0, 0 },
+	{ "decay_ms", NULL, &dry_option_decay_ms, NULL, 10, 3600000 },
+	{ "leaks", &dry_option_leaks, NULL, NULL, 0, 1 },
+	{ "stats", &dry_option_stats, NULL, NULL, 0, 1 },
 };
 
 /* Whole decimal number in [text, end); false if it is none or above max. */
@@ -66,6 +71,11 @@ static void set(const char *from, const char *end)
 		if (strlen(option->name) != (size_t)(colon - from) ||
 		    memcmp(option->name, from, (size_t)(colon - from)) != 0)
 			continue;
+		if (option->text != NULL) {
+			if (!option->text(colon + 1, end))
+				bad("bad value", from, end);
+			return;
+		}
 		if (!number(colon + 1, end, option->max, &value) || value < option->min)
 			bad("bad value", from, end);
 		else if (option->flag != NULL)

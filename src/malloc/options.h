@@ -14,6 +14,7 @@
 
 extern bool dry_option_stats;         /* print the slab listing at exit */
 extern bool dry_option_annotate;      /* tell a memory checker that watches the process of blocks and objects */
+extern bool dry_option_leaks;         /* list what debugged caches still hold at exit */
 extern bool dry_option_background;    /* return memory from a helper thread */
 extern unsigned dry_option_decay_ms;  /* how long free memory is kept, 10 to 3600000 */
 

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "base/fatal.h"
 #include "base/fmt.h"
 #include "core/heap.h"
 
@@ -27,4 +28,15 @@ void dry_print_stats(void)
 				   (unsigned long)stats.slow_frees, (unsigned long)(hundredths / 100),
 				   (unsigned long)(hundredths % 100));
 	dry_port_write(line, length);
+}
+
+void dry_print_leaks(void)
+{
+	size_t objects, bytes;
+
+	dry_heap_owners(NULL, NULL, NULL, &objects, &bytes);
+	if (objects == 0)
+		return;
+	dry_warn("%zu objects, %zu bytes still allocated at exit", objects, bytes);
+	dry_heap_owners(NULL, to_stderr, NULL, NULL, NULL);
 }

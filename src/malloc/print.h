@@ -5,4 +5,7 @@
 /* The slab listing of the default heap and a line of totals, to standard error. */
 void dry_print_stats(void);
 
+/* The live objects of the default heap's debugged caches by call site, if there are any, to standard error. */
+void dry_print_leaks(void);
+
 #endif

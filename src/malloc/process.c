@@ -5,7 +5,9 @@
 #include "base/compiler.h"
 #include "base/fmt.h"
 #include "core/heap.h"
+#include "debug/select.h"
 #include "malloc/background.h"
+#include "malloc/general.h"
 #include "malloc/options.h"
 #include "malloc/print.h"
 #include "port/annotate.h"
@@ -30,16 +32,22 @@ static void after_fork_child(void)
 static DRY_CONSTRUCTOR void loaded(void)
 {
 	dry_options_parse(dry_port_getenv("DRYSTONE_CONF"));
-	if (dry_option_stats)
+	if (dry_option_stats || dry_option_leaks)
 		dry_port_keep_stderr();
 	if (dry_option_annotate && dry_port_annotations != NULL)
 		dry_annotate = dry_port_annotations();
-	if (dry_heap_get(NULL) != NULL)
-		dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
+	if (dry_heap_get(NULL) == NULL)
+		return;
+	dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
+	/* Others may have allocated before this ran; from now on it is from debugged caches. */
+	if (dry_debug_selects())
+		dry_general_forget(&dry_main_heap);
 }
 
 static DRY_DESTRUCTOR void unloaded(void)
 {
+	if (dry_option_leaks)
+		dry_print_leaks();
 	if (dry_option_stats)
 		dry_print_stats();
 }

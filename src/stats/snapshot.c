@@ -80,6 +80,7 @@ DRY_EXPORT int dry_cache_stats(dry_cache *handle, struct dry_cache_stats *stats)
 	for (uint32_t n = 0; n < cache->heap->nodes; n++)
 		add_node(stats, cache, &cache->node[n], &free_objects);
 	add_arrays(stats, cache);
+	stats->cached_objects += __atomic_load_n(&cache->kept_objects, __ATOMIC_RELAXED);
 	stats->cached_objects += stats->shared_objects;
 	stats->objects = stats->slabs * cache->num;
 	stats->active_slabs += stats->slabs;

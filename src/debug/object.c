@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "debug/object.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/fmt.h"
+#include "core/debug_ops.h"
+#include "core/slab.h"
+#include "debug/stacks.h"
+#include "port/stack.h"
+
+#define ZONE_LEAST 16u          /* before an object */
+#define ZONE_AFTER 32u          /* at least, after it */
+#define ALIGN_MAX  16384u       /* a slab's first object is found by 16 bits: no zone before what is aligned to more */
+
+/* ---- patterns --------------------------------------------------------------------------- */
+
+/* The first of n bytes that is not `value`; NULL: none. */
+static const unsigned char *other_byte(const unsigned char *at, size_t n, unsigned char value)
+{
+	const uint64_t word = value * 0x0101010101010101u;
+
+	for (; n >= 8 && dry_load64(at) == word; n -= 8)
+		at += 8;
+	for (; n > 0; n--, at++)
+		if (*at != value)
+			return at;
+	return NULL;
+}
+
+static void damaged(struct dry_cache *cache, enum dry_fatal_code code, const unsigned char *at, unsigned char value)
+{
+	char detail[40];
+
+	dry_format(detail, sizeof(detail), "0x%02x instead of 0x%02x", *at, value);
+	dry_fatal(code, at, cache->name, detail);
+}
+
+static void poison(const struct dry_cache *cache, void *object)
+{
+	size_t bytes = dry_poisoned_bytes(cache);
+
+	memset(object, DRY_BYTE_FREE, bytes);
+	((unsigned char *)object)[bytes - 1] = DRY_BYTE_END;
+}
+
+bool dry_object_verify_free(struct dry_cache *cache, void *object)
+{
+	size_t last = dry_poisoned_bytes(cache) - 1;
+	const unsigned char *end = (unsigned char *)object + last, *wrong;
+
+	if (!(cache->flags & DRY_CACHE_POISON))
+		return true;
+	wrong = other_byte(object, last, DRY_BYTE_FREE);
+	if (DRY_LIKELY(wrong == NULL && *end == DRY_BYTE_END))
+		return true;
+	damaged(cache, DRY_FATAL_POISON, wrong != NULL ? wrong : end, wrong != NULL ? DRY_BYTE_FREE : DRY_BYTE_END);
+	poison(cache, object); /* it is reported once */
+	return false;
+}
+
+static void paint_zones(const struct dry_cache *cache, void *object, size_t asked)
+{
+	uint32_t before = dry_zone_before(cache);
+
+	memset((char *)object - before, DRY_BYTE_ZONE, before);
+	memset((char *)object + asked, DRY_BYTE_ZONE, cache->owner_at - asked);
+}
+
+static void verify_zones(struct dry_cache *cache, void *object, size_t asked)
+{
+	uint32_t before = dry_zone_before(cache);
+	const unsigned char *wrong = other_byte((unsigned char *)object - before, before, DRY_BYTE_ZONE);
+
+	if (DRY_UNLIKELY(wrong != NULL)) {
+		damaged(cache, DRY_FATAL_UNDERFLOW, wrong, DRY_BYTE_ZONE);
+		paint_zones(cache, object, asked);
+	}
+	wrong = other_byte((unsigned char *)object + asked, cache->owner_at - asked, DRY_BYTE_ZONE);
+	if (DRY_UNLIKELY(wrong != NULL)) {
+		damaged(cache, DRY_FATAL_OVERFLOW, wrong, DRY_BYTE_ZONE);
+		paint_zones(cache, object, asked);
+	}
+}
+
+/* ---- owners --------------------------------------------------------------------------------- */
+
+static void note(struct dry_deed *deed, const struct dry_cache *cache)
+{
+	if (!(cache->flags & DRY_CACHE_STORE_USER))
+		return;
+	deed->stack = dry_stack_save();
+	deed->thread = dry_port_thread();
+	deed->when = (uint32_t)dry_port_clock_ms() | 1;
+}
+
+/* An owner that was written to is set right, as that of a live object of full size. */
+static void verify_owner(struct dry_cache *cache, struct dry_owner *owner)
+{
+	uint32_t state = atomic_load_explicit(&owner->state, memory_order_relaxed);
+	const unsigned char *zone = (unsigned char *)owner - ZONE_AFTER, *wrong = NULL;
+
+	if (DRY_LIKELY((state == DRY_OBJECT_LIVE || state == DRY_OBJECT_FREE || state == DRY_OBJECT_KEPT) &&
+		       owner->asked - 1 < cache->object_size))
+		return;
+	if (cache->flags & DRY_CACHE_RED_ZONE)
+		wrong = other_byte(zone, ZONE_AFTER, DRY_BYTE_ZONE);
+	if (wrong != NULL)
+		damaged(cache, DRY_FATAL_OVERFLOW, wrong, DRY_BYTE_ZONE);
+	else
+		dry_fatal(DRY_FATAL_OVERFLOW, owner, cache->name, "far beyond: what is known of its owner is lost");
+	if (wrong != NULL)
+		memset((unsigned char *)owner - ZONE_AFTER, DRY_BYTE_ZONE, ZONE_AFTER);
+	memset(owner, 0, sizeof(*owner));
+	owner->asked = (uint32_t)cache->object_size;
+	atomic_store_explicit(&owner->state, DRY_OBJECT_LIVE, memory_order_relaxed);
+}
+
+/* ---- what the core calls -------------------------------------------------------------------------- */
+
+static void layout(struct dry_cache *cache)
+{
+	bool zones = cache->flags & DRY_CACHE_RED_ZONE;
+	size_t end = cache->object_size + (zones ? ZONE_AFTER : 0);
+
+	if (zones && cache->align <= ALIGN_MAX)
+		cache->before = (uint32_t)dry_round_up(ZONE_LEAST, cache->align);
+	if (cache->flags & (DRY_CACHE_RED_ZONE | DRY_CACHE_STORE_USER | DRY_CACHE_QUARANTINE)) {
+		cache->owner_at = (uint32_t)dry_round_up(end, sizeof(uint64_t));
+		end = cache->owner_at + sizeof(struct dry_owner);
+	}
+	cache->size = dry_round_up(cache->before + end, cache->align);
+	dry_fatal_explain = dry_debug_explain;
+}
+
+static void slab_made(struct dry_cache *cache, void *object)
+{
+	struct dry_owner *owner = dry_owner_of(cache, object);
+
+	if (cache->flags & DRY_CACHE_RED_ZONE)
+		paint_zones(cache, object, cache->object_size);
+	if (cache->flags & DRY_CACHE_POISON)
+		poison(cache, object);
+	if (owner == NULL)
+		return;
+	memset(owner, 0, sizeof(*owner));
+	owner->asked = (uint32_t)cache->object_size;
+	atomic_store_explicit(&owner->state, DRY_OBJECT_FREE, memory_order_relaxed);
+}
+
+/* A free object: as it was left? */
+static void verify(struct dry_cache *cache, void *object)
+{
+	struct dry_owner *owner = dry_owner_of(cache, object);
+
+	dry_object_verify_free(cache, object);
+	if (owner != NULL)
+		verify_owner(cache, owner);
+	if (cache->flags & DRY_CACHE_RED_ZONE)
+		verify_zones(cache, object, cache->object_size);
+}
+
+static void handed_out(struct dry_cache *cache, void *object)
+{
+	struct dry_owner *owner = dry_owner_of(cache, object);
+
+	verify(cache, object);
+	if (owner != NULL) {
+		owner->asked = (uint32_t)cache->object_size;
+		note(&owner->allocated, cache);
+		atomic_store_explicit(&owner->state, DRY_OBJECT_LIVE, memory_order_relaxed);
+	}
+	if (cache->flags & DRY_CACHE_TRACE)
+		dry_debug_trace(cache, "allocated", object, dry_stack_save());
+}
+
+/* A live object is verified and no longer live; false after a report that it is not. */
+static bool claim(struct dry_cache *cache, void *object, struct dry_owner *owner, uint32_t to)
+{
+	uint32_t state = DRY_OBJECT_LIVE;
+
+	verify_owner(cache, owner);
+	if (cache->flags & DRY_CACHE_RED_ZONE && atomic_load_explicit(&owner->state, memory_order_relaxed) == state)
+		verify_zones(cache, object, owner->asked);
+	/* relaxed: only who wins goes on */
+	if (atomic_compare_exchange_strong_explicit(&owner->state, &state, to, memory_order_relaxed, memory_order_relaxed))
+		return true;
+	dry_fatal(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
+	return false;
+}
+
+static bool taken_back(struct dry_cache *cache, void *object)
+{
+	bool keep = cache->flags & DRY_CACHE_QUARANTINE;
+	struct dry_owner *owner = dry_owner_of(cache, object);
+
+	if (owner != NULL && !claim(cache, object, owner, keep ? DRY_OBJECT_KEPT : DRY_OBJECT_FREE))
+		return false;
+	if (owner != NULL) {
+		owner->asked = (uint32_t)cache->object_size;
+		note(&owner->freed, cache);
+	}
+	if (cache->flags & DRY_CACHE_TRACE)
+		dry_debug_trace(cache, "freed", object, dry_stack_save());
+	if (cache->flags & DRY_CACHE_POISON)
+		poison(cache, object);
+	if (keep)
+		dry_quarantine_push(cache, object);
+	return !keep;
+}
+
+static void restore(struct dry_cache *cache, void *object, size_t bytes)
+{
+	if (!(cache->flags & DRY_CACHE_POISON))
+		return;
+	memset(object, DRY_BYTE_FREE, bytes);
+	if (bytes == dry_poisoned_bytes(cache))
+		((unsigned char *)object)[bytes - 1] = DRY_BYTE_END;
+}
+
+static void sized(struct dry_cache *cache, void *object, size_t size)
+{
+	struct dry_owner *owner = dry_owner_of(cache, object);
+
+	if (owner == NULL)
+		return;
+	owner->asked = (uint32_t)size;
+	if (cache->flags & DRY_CACHE_RED_ZONE)
+		memset((char *)object + size, DRY_BYTE_ZONE, cache->object_size - size);
+}
+
+static size_t usable(struct dry_cache *cache, const void *object)
+{
+	const struct dry_owner *owner = dry_owner_of(cache, object);
+	const struct dry_page *slab = dry_slab_of(cache, object);
+	uint32_t index = dry_slab_index(cache, slab, object);
+
+	if (index == UINT32_MAX)
+		return 0;
+	if (owner == NULL)
+		return cache->mgmt == DRY_MGMT_BITMAP && dry_slab_is_free(cache, slab, index) ? 0 : cache->size;
+	if (atomic_load_explicit(&owner->state, memory_order_relaxed) != DRY_OBJECT_LIVE)
+		return 0;
+	return cache->flags & DRY_CACHE_RED_ZONE && owner->asked - 1 < cache->object_size ? owner->asked : cache->object_size;
+}
+
+const struct dry_debug_ops dry_debug_checked = {
+	.layout = layout,
+	.slab_made = slab_made,
+	.handed_out = handed_out,
+	.taken_back = taken_back,
+	.last_look = verify,
+	.restore = restore,
+	.drain = dry_quarantine_drain,
+	.left_over = dry_owners_left_over,
+	.sized = sized,
+	.usable = usable,
+};

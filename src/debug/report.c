@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What follows the first line of a report, in the form that kernel people know: what, which cache, the object
+ * and its owners, its bytes, and who is calling.
+ */
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/fmt.h"
+#include "core/slab.h"
+#include "debug/object.h"
+#include "debug/stacks.h"
+#include "port/stack.h"
+
+#define CALL_FRAMES 32u
+#define ROW         16u  /* bytes in a line of the dump */
+#define DUMP_HEAD   64u  /* of a long object, its first bytes and those around the damage */
+#define PATIENCE    2000 /* yields that a report waits for another to end */
+
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+struct place {
+	struct dry_cache *cache;
+	struct dry_page *slab;
+	unsigned char *object;
+};
+
+static void say(const char *fmt, ...) DRY_PRINTF(1, 2);
+static void say(const char *fmt, ...)
+{
+	char line[256];
+	va_list ap;
+	size_t n;
+
+	va_start(ap, fmt);
+	n = dry_vformat(line, sizeof(line) - 1, fmt, ap);
+	va_end(ap);
+	line[n++] = '\n';
+	dry_port_write(line, n);
+}
+
+/*
+ * The debugged object whose slot an address lies in. No lock: the process is about to end, and
+ * may hold any.
+ */
+static bool find(const void *address, struct place *place)
+{
+	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next) {
+		struct dry_page *slab = NULL;
+		if (dry_arena_contains(&heap->arena, address))
+			slab = dry_arena_run_of(&heap->arena, address);
+		if (slab == NULL || slab->kind != DRY_PAGE_SLAB || slab->slab.cache->debug == NULL)
+			continue;
+		struct dry_cache *cache = slab->slab.cache;
+		uintptr_t first = (uintptr_t)dry_slab_objects(cache, slab) - cache->before;
+		uintptr_t index = ((uintptr_t)address - first) / cache->size;
+		if ((uintptr_t)address < first || index >= cache->num)
+			return false;
+		*place = (struct place){ cache, slab, (unsigned char *)first + index * cache->size + cache->before };
+		return true;
+	}
+	return false;
+}
+
+static void say_frame(uintptr_t address)
+{
+	char text[192];
+
+	dry_port_symbol(address, text, sizeof(text));
+	say("  %s", text);
+}
+
+void dry_debug_write_stack(uint32_t stack, void (*write)(void *arg, const char *text, size_t bytes), void *arg)
+{
+	const uintptr_t *frame;
+	unsigned count = dry_stack_frames(stack, &frame);
+
+	for (unsigned i = 0; i < count; i++) {
+		char line[192] = "  ";
+		size_t n = 2 + dry_port_symbol(frame[i], line + 2, sizeof(line) - 3);
+		line[n++] = '\n';
+		write(arg, line, n);
+	}
+}
+
+static void to_stderr(void *arg, const char *text, size_t bytes)
+{
+	(void)arg;
+	dry_port_write(text, bytes);
+}
+
+static void say_deed(const char *what, const struct dry_deed *deed)
+{
+	uint32_t age = (uint32_t)dry_port_clock_ms() - deed->when;
+
+	if (deed->when == 0)
+		return;
+	say("%s %u ms ago by thread %u", what, (int32_t)age < 0 ? 0 : age, deed->thread);
+	dry_debug_write_stack(deed->stack, to_stderr, NULL);
+}
+
+/* Sixteen bytes from `at` that are not past `end`, in hexadecimal and as characters. */
+static void say_row(const char *name, const unsigned char *at, const unsigned char *end)
+{
+	char hex[ROW * 3 + 1], text[ROW + 1];
+	unsigned n = (unsigned)((size_t)(end - at) < ROW ? (size_t)(end - at) : ROW);
+
+	for (unsigned i = 0; i < n; i++) {
+		dry_format(hex + (size_t)i * 3, 4, "%02x ", at[i]);
+		text[i] = at[i] >= ' ' && at[i] <= '~' ? (char)at[i] : '.';
+	}
+	hex[n != 0 ? n * 3 - 1 : 0] = text[n] = '\0';
+	say("%-8s %p: %-47s %s", name, (const void *)at, hex, text);
+}
+
+static void say_bytes(const struct place *place, const unsigned char *damage)
+{
+	const struct dry_cache *cache = place->cache;
+	const unsigned char *object = place->object, *end = object + cache->object_size;
+	uint32_t before = dry_zone_before(cache);
+
+	for (const unsigned char *at = object - before; at < object; at += ROW)
+		say_row("Redzone", at, object);
+	for (const unsigned char *at = object; at < end; at += ROW)
+		if ((size_t)(at - object) < DUMP_HEAD || (damage >= at && damage < at + ROW))
+			say_row("Object", at, end);
+	if (cache->flags & DRY_CACHE_RED_ZONE)
+		for (const unsigned char *at = end; at < object + cache->owner_at; at += ROW)
+			say_row("Redzone", at, object + cache->owner_at);
+}
+
+static const char *state_of(const struct dry_owner *owner)
+{
+	switch (atomic_load_explicit(&owner->state, memory_order_relaxed)) {
+	case DRY_OBJECT_LIVE:
+		return "in use";
+	case DRY_OBJECT_FREE:
+		return "free";
+	case DRY_OBJECT_KEPT:
+		return "free, in quarantine";
+	default:
+		return "in an unknown state";
+	}
+}
+
+static void say_object(const struct place *place, const unsigned char *address)
+{
+	const struct dry_cache *cache = place->cache;
+	const struct dry_owner *owner = dry_owner_of(cache, place->object);
+	long offset = (long)(address - place->object);
+
+	say("Slab %p objects=%u used=%u flags=0x%x", (void *)(dry_slab_objects(cache, place->slab) - cache->before),
+	    cache->num, place->slab->slab.active, cache->flags);
+	if (owner != NULL)
+		say("Object %p, %u of %u bytes asked for, %s; the address is at offset %s%ld", (void *)place->object,
+		    owner->asked, (unsigned)cache->object_size, state_of(owner), offset < 0 ? "-" : "",
+		    offset < 0 ? -offset : offset);
+	else
+		say("Object %p, %u bytes; the address is at offset %ld", (void *)place->object, (unsigned)cache->object_size,
+		    offset);
+	if (owner != NULL && cache->flags & DRY_CACHE_STORE_USER) {
+		say_deed("Allocated", &owner->allocated);
+		say_deed("Freed", &owner->freed);
+	}
+	say_bytes(place, address);
+}
+
+void dry_debug_explain(enum dry_fatal_code code, const void *address)
+{
+	static const char line[] = "-----------------------------------------------------------------------------";
+	static const char thick[] = "=============================================================================";
+	uintptr_t frame[CALL_FRAMES];
+	struct place place;
+
+	/* Reports of several threads one after the other, but none waits for one that does not end. */
+	for (unsigned i = 0; i < PATIENCE && atomic_flag_test_and_set_explicit(&busy, memory_order_acquire); i++)
+		dry_port_yield();
+	say("%s", thick);
+	if (address != NULL && find(address, &place)) {
+		say("BUG %s: %s", place.cache->name, dry_fatal_text(code));
+		say("%s", line);
+		say_object(&place, address);
+	} else {
+		say("BUG: %s", dry_fatal_text(code));
+		say("%s", line);
+	}
+	unsigned count = dry_port_stack(frame, CALL_FRAMES);
+	say("Call trace, thread %u:", dry_port_thread());
+	for (unsigned i = 0; i < count; i++)
+		say_frame(frame[i]);
+	say("%s", thick);
+	atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+void dry_debug_trace(const struct dry_cache *cache, const char *what, const void *object, uint32_t stack)
+{
+	char text[160] = "unknown";
+	const uintptr_t *frame;
+
+	if (dry_stack_frames(stack, &frame) != 0)
+		dry_port_symbol(frame[0], text, sizeof(text));
+	dry_warn("trace: %s %s %p, thread %u, %s", cache->name, what, object, dry_port_thread(), text);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "debug/select.h"
+
+#include <drystone/drystone.h>
+#include <string.h>
+
+#include "core/debug_ops.h"
+
+#define SELECTIONS 16
+#define NAME_ROOM  64
+
+static struct {
+	unsigned flags;
+	unsigned length;      /* of name; 0: all caches */
+	bool begins;          /* names may go on */
+	char name[NAME_ROOM];
+} selection[SELECTIONS];
+static unsigned count;
+
+static const struct {
+	char letter;
+	unsigned flag;
+} letters[] = {
+	{ 'F', DRY_CACHE_CHECKS },     { 'Z', DRY_CACHE_RED_ZONE }, { 'P', DRY_CACHE_POISON },
+	{ 'U', DRY_CACHE_STORE_USER }, { 'T', DRY_CACHE_TRACE },    { 'Q', DRY_CACHE_QUARANTINE },
+};
+
+static unsigned flag_of(char letter)
+{
+	for (unsigned i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if (letters[i].letter == letter)
+			return letters[i].flag;
+	return 0;
+}
+
+bool dry_debug_select(const char *from, const char *end)
+{
+	unsigned flags = 0, length;
+	bool begins = false;
+
+	for (; from < end && *from != '/'; from++) {
+		if (flag_of(*from) == 0)
+			return false;
+		flags |= flag_of(*from);
+	}
+	if (flags == 0)
+		flags = DRY_CACHE_CHECKS | DRY_CACHE_RED_ZONE | DRY_CACHE_POISON | DRY_CACHE_STORE_USER;
+	if (from < end && ++from == end) /* a slash, and no name */
+		return false;
+	if (from < end && end[-1] == '*') {
+		begins = true;
+		end--;
+	}
+	length = (unsigned)(end - from);
+	if (length >= NAME_ROOM || count == SELECTIONS)
+		return false;
+	selection[count].flags = flags;
+	selection[count].length = length;
+	selection[count].begins = begins;
+	memcpy(selection[count].name, from, length);
+	count++;
+	return true;
+}
+
+bool dry_debug_selects(void)
+{
+	return count != 0;
+}
+
+/* What the library keeps for itself: the caches of caches and of index arrays. */
+static bool is_own(const char *name)
+{
+	static const char arrays[] = "freelist-", caches[] = "dry_cache";
+
+	return memcmp(name, arrays, sizeof(arrays) - 1) == 0 || memcmp(name, caches, sizeof(caches)) == 0;
+}
+
+unsigned dry_debug_wanted(const char *given)
+{
+	char name[NAME_ROOM] = "";
+	unsigned flags = 0, length = 0;
+
+	if (count == 0)
+		return 0;
+	for (; length < NAME_ROOM - 1 && given[length] != '\0'; length++)
+		name[length] = given[length];
+	for (unsigned i = 0; i < count && !is_own(name); i++) {
+		bool same = selection[i].length == length || (selection[i].begins && selection[i].length < length) ||
+			    (selection[i].length == 0 && !selection[i].begins);
+		if (same && memcmp(selection[i].name, name, selection[i].length) == 0)
+			flags |= selection[i].flags;
+	}
+	return flags;
+}

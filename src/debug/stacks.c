@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "debug/stacks.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/heap.h"
+#include "port/stack.h"
+
+#define UNIT        8u
+#define PIECE_BYTES ((size_t)64 << 10)
+#define PIECE_UNITS (uint32_t)(PIECE_BYTES / UNIT)
+#define PIECES      1024u /* 64 MiB of stacks */
+#define BUCKETS     16384u
+
+struct record {
+	uint32_t next; /* number of the next record of the bucket; 0: the last */
+	uint32_t hash;
+	uint32_t count;   /* frames */
+	uint32_t objects; /* counts of a listing */
+	uint64_t bytes;
+	uintptr_t frame[];
+};
+_Static_assert(sizeof(struct record) % UNIT == 0, "records stand side by side");
+
+static _Atomic uint32_t bucket[BUCKETS];
+static char *_Atomic piece[PIECES];
+static _Atomic uint32_t used = 1; /* units; 0 is no stack's */
+
+static struct record *record_of(uint32_t stack)
+{
+	/* acquire: pairs with make_piece() */
+	char *start = atomic_load_explicit(&piece[stack / PIECE_UNITS], memory_order_acquire);
+
+	return (struct record *)(void *)(start + (size_t)(stack % PIECE_UNITS) * UNIT);
+}
+
+static bool make_piece(uint32_t index)
+{
+	struct dry_heap *heap = dry_heap_get(NULL);
+	struct dry_arena *arena = heap != NULL ? &heap->arena : NULL;
+	char *expected = NULL;
+
+	if (atomic_load_explicit(&piece[index], memory_order_acquire) != NULL)
+		return true;
+	struct dry_page *run = arena != NULL ? dry_arena_alloc(arena, (uint32_t)(PIECE_BYTES >> arena->page_shift), 1) : NULL;
+	if (run == NULL)
+		return false;
+	char *start = dry_arena_address(arena, dry_arena_index_of(arena, run));
+	memset(start, 0, PIECE_BYTES);
+	/* release: who sees the piece sees it cleared */
+	if (!atomic_compare_exchange_strong_explicit(&piece[index], &expected, start, memory_order_acq_rel,
+						     memory_order_acquire))
+		dry_arena_free(arena, run);
+	return true;
+}
+
+/* Room for a record within one piece; 0: none is left. */
+static uint32_t reserve(uint32_t units)
+{
+	uint32_t at = atomic_load_explicit(&used, memory_order_relaxed), start;
+
+	do {
+		start = at;
+		if (start % PIECE_UNITS + units > PIECE_UNITS)
+			start = (start / PIECE_UNITS + 1) * PIECE_UNITS;
+		if (start / PIECE_UNITS >= PIECES)
+			return 0;
+	} while (!atomic_compare_exchange_weak_explicit(&used, &at, start + units, memory_order_relaxed,
+							memory_order_relaxed));
+	return make_piece(start / PIECE_UNITS) ? start : 0;
+}
+
+static uint32_t hash_of(const uintptr_t *frame, unsigned count)
+{
+	uint64_t hash = count;
+
+	for (unsigned i = 0; i < count; i++) {
+		hash = (hash ^ frame[i]) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 29;
+	}
+	return (uint32_t)(hash >> 32);
+}
+
+static uint32_t look_up(uint32_t hash, const uintptr_t *frame, unsigned count)
+{
+	/* acquire: pairs with the release in dry_stack_save() */
+	uint32_t stack = atomic_load_explicit(&bucket[hash % BUCKETS], memory_order_acquire);
+
+	while (stack != 0) {
+		const struct record *record = record_of(stack);
+		if (record->hash == hash && record->count == count &&
+		    memcmp(record->frame, frame, count * sizeof(frame[0])) == 0)
+			break;
+		stack = record->next;
+	}
+	return stack;
+}
+
+uint32_t dry_stack_save(void)
+{
+	uintptr_t frame[DRY_STACK_FRAMES];
+	unsigned count = dry_port_stack(frame, DRY_STACK_FRAMES);
+	uint32_t hash = hash_of(frame, count), stack = look_up(hash, frame, count);
+
+	if (stack != 0 || count == 0)
+		return stack;
+	stack = reserve((uint32_t)(sizeof(struct record) + count * sizeof(frame[0])) / UNIT);
+	if (stack == 0)
+		return 0;
+	struct record *record = record_of(stack);
+	record->hash = hash;
+	record->count = count;
+	memcpy(record->frame, frame, count * sizeof(frame[0]));
+	record->next = atomic_load_explicit(&bucket[hash % BUCKETS], memory_order_relaxed);
+	/* release: who finds the record sees what is in it */
+	while (!atomic_compare_exchange_weak_explicit(&bucket[hash % BUCKETS], &record->next, stack, memory_order_release,
+						      memory_order_relaxed))
+		;
+	return stack;
+}
+
+/* Owners lie between objects, where a program may have written: any number can come. */
+static struct record *checked(uint32_t stack)
+{
+	if (stack == 0 || stack % PIECE_UNITS + sizeof(struct record) / UNIT > PIECE_UNITS ||
+	    stack >= atomic_load_explicit(&used, memory_order_relaxed) ||
+	    atomic_load_explicit(&piece[stack / PIECE_UNITS], memory_order_relaxed) == NULL)
+		return NULL;
+	struct record *record = record_of(stack);
+	if (record->count == 0 || record->count > DRY_STACK_FRAMES ||
+	    stack % PIECE_UNITS + (sizeof(struct record) + record->count * sizeof(uintptr_t)) / UNIT > PIECE_UNITS)
+		return NULL;
+	return look_up(record->hash, record->frame, record->count) != 0 ? record : NULL;
+}
+
+unsigned dry_stack_frames(uint32_t stack, const uintptr_t **frames)
+{
+	const struct record *record = checked(stack);
+
+	*frames = record != NULL ? record->frame : NULL;
+	return record != NULL ? record->count : 0;
+}
+
+void dry_stack_count(uint32_t stack, size_t bytes)
+{
+	struct record *record = checked(stack);
+
+	if (record != NULL) {
+		record->objects++;
+		record->bytes += bytes;
+	}
+}
+
+bool dry_stack_next(uint32_t *stack, size_t *objects, size_t *bytes)
+{
+	struct record *most = NULL;
+
+	for (uint32_t i = 0; i < BUCKETS; i++) {
+		uint32_t at = atomic_load_explicit(&bucket[i], memory_order_acquire);
+		for (; at != 0; at = record_of(at)->next) {
+			if (record_of(at)->objects == 0 || (most != NULL && record_of(at)->bytes <= most->bytes))
+				continue;
+			most = record_of(at);
+			*stack = at;
+		}
+	}
+	if (most == NULL)
+		return false;
+	*objects = most->objects;
+	*bytes = most->bytes;
+	most->objects = 0;
+	most->bytes = 0;
+	return true;
+}
