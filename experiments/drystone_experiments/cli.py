@@ -9,7 +9,7 @@ from pathlib import Path
 
 from . import plot, report, worker
 
-NAMES = ["census", "repeat", "contention", "freelist", "chained", "critics"]
+NAMES = ["census", "repeat", "contention", "freelist", "chained", "segregated", "critics"]
 
 
 def parse(arguments):
