@@ -88,7 +88,7 @@ def host_library(allocator):
 def cortex_m3_program(allocator, program, *more):
     parts, flags = measured(allocator, program, False)
     # Link-time optimisation lets the calls of subject.h vanish: what is measured is the allocator's own call.
-    return CORTEX_M3.program(OUT / "cortex-m3" / ("%s-%s.elf" % (program, allocator)), [*parts, *more], "-flto", "-I",
+    return CORTEX_M3.program(OUT / "cortex-m3" / ("%s-%s.elf" % (program, allocator)), [*parts, *more], "-O2", "-flto", "-I",
                              BENCH / "cortex-m3", *flags)
 
 

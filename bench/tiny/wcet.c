@@ -29,6 +29,9 @@ static struct histogram {
 	uint32_t bucket[BUCKETS], count, most;
 } histograms[CALLS];
 
+/* Computed before the count begins. */
+#define READY(v) __asm__ volatile("" : "+r"(v))
+
 /* A live object. size of an aligned block: its alignment. */
 struct slot {
 	void *at;
@@ -93,18 +96,20 @@ static uint32_t percentile(const struct histogram *h, unsigned permille)
 
 static bool take(struct slot *slot, unsigned kind, uint32_t size)
 {
+	struct kind *typed = &kinds[kind % KINDS];
 	void *object;
-	uint32_t cost;
+	uint32_t start, cost;
 
 	if (kind < KINDS) {
-		counter_begin();
-		object = subject_get(&kinds[kind]);
-		cost = counter_end();
+		READY(typed);
+		start = counter_begin();
+		object = subject_get(typed);
+		cost = counter_end(start);
 		size = (uint32_t)kinds[kind].size;
 	} else {
-		counter_begin();
+		start = counter_begin();
 		object = subject_alloc(size);
-		cost = counter_end();
+		cost = counter_end(start);
 	}
 	note(kind < KINDS ? GET : ALLOC, cost);
 	*slot = (struct slot){ object, size, cost, kind };
@@ -113,22 +118,26 @@ static bool take(struct slot *slot, unsigned kind, uint32_t size)
 
 static void drop(struct slot *slot)
 {
-	uint32_t cost;
+	struct kind *typed = &kinds[slot->kind % KINDS];
+	void *object = slot->at;
+	uint32_t start, cost;
 
-	if (!slot->at)
+	if (!object)
 		return;
+	READY(typed);
+	READY(object);
 	if (slot->kind < KINDS) {
-		counter_begin();
-		subject_put(&kinds[slot->kind], slot->at);
-		cost = counter_end();
+		start = counter_begin();
+		subject_put(typed, object);
+		cost = counter_end(start);
 	} else if (slot->kind == BLOCK) {
-		counter_begin();
-		subject_free(slot->at, slot->size);
-		cost = counter_end();
+		start = counter_begin();
+		subject_free(object, slot->size);
+		cost = counter_end(start);
 	} else {
-		counter_begin();
-		subject_free_aligned(slot->at, slot->size);
-		cost = counter_end();
+		start = counter_begin();
+		subject_free_aligned(object, slot->size);
+		cost = counter_end(start);
 	}
 	note(slot->kind < KINDS ? PUT : FREE, cost);
 	if (slot->cost)
@@ -139,11 +148,11 @@ static void drop(struct slot *slot)
 static void resize(struct slot *slot, uint32_t size)
 {
 	void *object;
-	uint32_t cost;
+	uint32_t start, cost;
 
-	counter_begin();
+	start = counter_begin();
 	object = subject_resize(slot->at, slot->size, size);
-	cost = counter_end();
+	cost = counter_end(start);
 	note(RESIZE, cost);
 	if (object)
 		*slot = (struct slot){ object, size, 0, BLOCK };
@@ -152,11 +161,11 @@ static void resize(struct slot *slot, uint32_t size)
 static bool take_aligned(struct slot *slot, size_t align, uint32_t size)
 {
 	void *object;
-	uint32_t cost;
+	uint32_t start, cost;
 
-	counter_begin();
+	start = counter_begin();
 	object = subject_aligned(align, size);
-	cost = counter_end();
+	cost = counter_end(start);
 	note(ALIGNED, cost);
 	*slot = (struct slot){ object, (uint32_t)align, 0, ALIGNED_BLOCK };
 	return object != NULL;

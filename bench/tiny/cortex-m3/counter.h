@@ -17,17 +17,15 @@ struct counter_timer { /* CMSDK timer: counts down */
 };
 #define COUNTER_TIMER ((struct counter_timer *)0x40000000)
 
-static uint32_t counter_start;
-
-static inline void counter_begin(void)
+static inline __attribute__((always_inline)) uint32_t counter_begin(void)
 {
-	counter_start = COUNTER_TIMER->value;
+	return COUNTER_TIMER->value;
 }
 
 /* Instructions between the two reads. */
-static inline uint32_t counter_end(void)
+static inline __attribute__((always_inline)) uint32_t counter_end(uint32_t start)
 {
-	uint32_t ticks = counter_start - COUNTER_TIMER->value;
+	uint32_t ticks = start - COUNTER_TIMER->value;
 
 	return (uint32_t)(((uint64_t)ticks * 5 + 64) / 128) - 1;
 }

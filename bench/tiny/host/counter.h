@@ -27,14 +27,16 @@ static void counter_step(int signal)
 	counter_steps++;
 }
 
-static inline void counter_begin(void)
+static inline uint32_t counter_begin(void)
 {
 	counter_steps = 0;
 	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | TRAP_FLAG);
+	return 0;
 }
 
-static inline uint32_t counter_end(void)
+static inline uint32_t counter_end(uint32_t start)
 {
+	(void)start;
 	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~(uint64_t)TRAP_FLAG);
 	return counter_steps - counter_own;
 }
@@ -44,11 +46,10 @@ static inline void counter_init(void)
 	struct sigaction action = { .sa_handler = counter_step, .sa_flags = SA_RESTART };
 
 	sigaction(SIGTRAP, &action, NULL);
-	counter_begin();
-	counter_own = counter_end();
+	counter_own = counter_end(counter_begin());
 	counter_begin();
 	__asm__ volatile("nop\n\tnop\n\tnop");
-	if (counter_end() != 3) {
+	if (counter_end(0) != 3) {
 		fprintf(stderr, "counter: instructions cannot be counted here\n");
 		exit(1);
 	}
