@@ -2,6 +2,7 @@
 """The small machines that drystone-tiny is checked and measured on: how programs are built for each, with
 picolibc as their C library, and run on it by QEMU. For scripts/check-targets, wcet and tiny-table."""
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,15 +74,16 @@ def run_emulator(arguments, timeout):
 
 
 def sources(allocator):
-    """What `tiny` or `sequential` is compiled from for a machine without an OS."""
-    tiny = ROOT / "src/tiny"
-    other = {"tiny": {"sequential.c"}, "sequential": {"slab.c"}}[allocator]
-    return [s for s in sorted(tiny.glob("*.c")) + sorted(tiny.glob("bare/*.c")) if s.name not in other] + [
-        ROOT / "src/base/fmt.c"]
+    """What `tiny` or `sequential` is compiled from for a machine without an OS: the lists of cmake/tiny.cmake."""
+    tiny, text = ROOT / "src/tiny", (ROOT / "cmake/tiny.cmake").read_text(encoding="utf-8")
+    common = re.search(r"foreach\(file ([^)]*)\)", text).group(1).split()
+    own = re.findall(r"(\w+)\.c", re.search(r"set\(dry_%s_slabs ([^)]*)\)" % allocator, text).group(1))
+    return [tiny / (name + ".c") for name in common + own] + [tiny / "bare/hooks.c", ROOT / "src/base/fmt.c"]
 
 
 def allocators():
-    return [name for name, file in (("tiny", "slab.c"), ("sequential", "sequential.c")) if (ROOT / "src/tiny" / file).exists()]
+    """Those of src/tiny that there are."""
+    return [name for name in ("tiny", "sequential") if all(source.exists() for source in sources(name))]
 
 
 ICOUNT = ("-icount", "shift=10")  # 1024 ns an instruction, see bench/tiny/cortex-m3/counter.h

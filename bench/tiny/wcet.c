@@ -4,8 +4,9 @@
  *
  * Lines: MACHINE,ALLOCATOR,POOL,SEQUENCE,CALL,COUNT,P50,P99,P99.9,MAX. Calls: get, put (typed objects), alloc, free,
  * resize (of blocks up to 512 bytes: it copies), aligned; typed_pair and block_pair are what an object cost
- * in all: its allocation and its free. Calls that fail for want of memory count, too.
+ * in all: its allocation and its free. pair: a typed object is allocated and freed at once. Calls that fail for want of memory count, too.
  *
+ * steady    typed objects at random, half of the pool full, and a pair after each call: what programs do most of the time
  * random    every call at random, at a fill that makes some fail
  * boundary  to and fro around every count of live objects: slabs come and go, runs split and join
  * exhaust   all of the pool as one size, freed in four orders, then as another size
@@ -17,10 +18,10 @@
 #include "counter.h"
 #include "workload.h"
 
-enum { GET, PUT, ALLOC, FREE, RESIZE, ALIGNED, TYPED_PAIR, BLOCK_PAIR, CALLS };
+enum { GET, PUT, ALLOC, FREE, RESIZE, ALIGNED, TYPED_PAIR, BLOCK_PAIR, PAIR, CALLS };
 
-static const char *const call_names[CALLS] = { "get",	  "put",     "alloc",	   "free",
-					       "resize",  "aligned", "typed_pair", "block_pair" };
+static const char *const call_names[CALLS] = { "get",	  "put",	"alloc",      "free", "resize",
+					       "aligned", "typed_pair", "block_pair", "pair" };
 
 /* Exact below 2048, then 64 buckets a doubling. */
 enum { EXACT = 2048, DOUBLINGS = 21, BUCKETS = EXACT + 64 * DOUBLINGS };
@@ -28,9 +29,6 @@ enum { EXACT = 2048, DOUBLINGS = 21, BUCKETS = EXACT + 64 * DOUBLINGS };
 static struct histogram {
 	uint32_t bucket[BUCKETS], count, most;
 } histograms[CALLS];
-
-/* Computed before the count begins. */
-#define READY(v) __asm__ volatile("" : "+r"(v))
 
 /* A live object. size of an aligned block: its alignment. */
 struct slot {
@@ -94,22 +92,80 @@ static uint32_t percentile(const struct histogram *h, unsigned permille)
 	return h->most;
 }
 
+/*
+ * The calls, each in a function of its own, in which nothing but the call and its arguments lies between the two looks at
+ * the counter.
+ */
+#define TIMED static __attribute__((noinline)) uint32_t
+
+TIMED timed_get(struct kind *kind, void **object)
+{
+	uint32_t start = counter_begin();
+
+	*object = subject_get(kind);
+	return counter_end(start);
+}
+
+TIMED timed_put(struct kind *kind, void *object)
+{
+	uint32_t start = counter_begin();
+
+	subject_put(kind, object);
+	return counter_end(start);
+}
+
+TIMED timed_alloc(size_t size, void **block)
+{
+	uint32_t start = counter_begin();
+
+	*block = subject_alloc(size);
+	return counter_end(start);
+}
+
+TIMED timed_free(void *block, size_t size)
+{
+	uint32_t start = counter_begin();
+
+	subject_free(block, size);
+	return counter_end(start);
+}
+
+TIMED timed_resize(void **block, size_t old_size, size_t size)
+{
+	uint32_t start = counter_begin();
+	void *moved = subject_resize(*block, old_size, size);
+	uint32_t cost = counter_end(start);
+
+	*block = moved;
+	return cost;
+}
+
+TIMED timed_aligned(size_t align, size_t size, void **block)
+{
+	uint32_t start = counter_begin();
+
+	*block = subject_aligned(align, size);
+	return counter_end(start);
+}
+
+TIMED timed_free_aligned(void *block, size_t align)
+{
+	uint32_t start = counter_begin();
+
+	subject_free_aligned(block, align);
+	return counter_end(start);
+}
+
 static bool take(struct slot *slot, unsigned kind, uint32_t size)
 {
-	struct kind *typed = &kinds[kind % KINDS];
 	void *object;
-	uint32_t start, cost;
+	uint32_t cost;
 
 	if (kind < KINDS) {
-		READY(typed);
-		start = counter_begin();
-		object = subject_get(typed);
-		cost = counter_end(start);
+		cost = timed_get(&kinds[kind], &object);
 		size = (uint32_t)kinds[kind].size;
 	} else {
-		start = counter_begin();
-		object = subject_alloc(size);
-		cost = counter_end(start);
+		cost = timed_alloc(size, &object);
 	}
 	note(kind < KINDS ? GET : ALLOC, cost);
 	*slot = (struct slot){ object, size, cost, kind };
@@ -118,27 +174,16 @@ static bool take(struct slot *slot, unsigned kind, uint32_t size)
 
 static void drop(struct slot *slot)
 {
-	struct kind *typed = &kinds[slot->kind % KINDS];
-	void *object = slot->at;
-	uint32_t start, cost;
+	uint32_t cost;
 
-	if (!object)
+	if (!slot->at)
 		return;
-	READY(typed);
-	READY(object);
-	if (slot->kind < KINDS) {
-		start = counter_begin();
-		subject_put(typed, object);
-		cost = counter_end(start);
-	} else if (slot->kind == BLOCK) {
-		start = counter_begin();
-		subject_free(object, slot->size);
-		cost = counter_end(start);
-	} else {
-		start = counter_begin();
-		subject_free_aligned(object, slot->size);
-		cost = counter_end(start);
-	}
+	if (slot->kind < KINDS)
+		cost = timed_put(&kinds[slot->kind], slot->at);
+	else if (slot->kind == BLOCK)
+		cost = timed_free(slot->at, slot->size);
+	else
+		cost = timed_free_aligned(slot->at, slot->size);
 	note(slot->kind < KINDS ? PUT : FREE, cost);
 	if (slot->cost)
 		note(slot->kind < KINDS ? TYPED_PAIR : BLOCK_PAIR, cost + slot->cost);
@@ -147,13 +192,9 @@ static void drop(struct slot *slot)
 
 static void resize(struct slot *slot, uint32_t size)
 {
-	void *object;
-	uint32_t start, cost;
+	void *object = slot->at;
 
-	start = counter_begin();
-	object = subject_resize(slot->at, slot->size, size);
-	cost = counter_end(start);
-	note(RESIZE, cost);
+	note(RESIZE, timed_resize(&object, slot->size, size));
 	if (object)
 		*slot = (struct slot){ object, size, 0, BLOCK };
 }
@@ -161,14 +202,19 @@ static void resize(struct slot *slot, uint32_t size)
 static bool take_aligned(struct slot *slot, size_t align, uint32_t size)
 {
 	void *object;
-	uint32_t start, cost;
 
-	start = counter_begin();
-	object = subject_aligned(align, size);
-	cost = counter_end(start);
-	note(ALIGNED, cost);
+	note(ALIGNED, timed_aligned(align, size, &object));
 	*slot = (struct slot){ object, (uint32_t)align, 0, ALIGNED_BLOCK };
 	return object != NULL;
+}
+
+static void pair(unsigned kind)
+{
+	void *object;
+	uint32_t cost = timed_get(&kinds[kind], &object);
+
+	if (object)
+		note(PAIR, cost + timed_put(&kinds[kind], object));
 }
 
 static void drop_all(void)
@@ -215,6 +261,22 @@ static void run_random(unsigned rounds, struct dice *dice)
 {
 	for (unsigned i = 0; i < rounds * 1000; i++)
 		any_call(dice, slots_for_pool());
+	drop_all();
+}
+
+static void run_steady(unsigned rounds, struct dice *dice)
+{
+	uint32_t n = (uint32_t)(pool_size / 131); /* half of them are live, and the mean of the kinds is 131 bytes */
+
+	for (unsigned i = 0; i < rounds * 1000; i++) {
+		struct slot *slot = &slots[dice_below(dice, n > SLOTS ? SLOTS : n)];
+
+		if (slot->at)
+			drop(slot);
+		else
+			take(slot, dice_below(dice, KINDS), 0);
+		pair(dice_below(dice, KINDS));
+	}
 	drop_all();
 }
 
@@ -328,7 +390,8 @@ static void run_search(unsigned rounds, struct dice *dice)
 static const struct {
 	const char *name;
 	void (*run)(unsigned rounds, struct dice *dice);
-} sequences[] = { { "random", run_random },
+} sequences[] = { { "steady", run_steady },
+		  { "random", run_random },
 		  { "boundary", run_boundary },
 		  { "exhaust", run_exhaust },
 		  { "runs", run_runs },
@@ -359,7 +422,7 @@ int main(int argc, char **argv)
 
 	pool_size = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
 	if (pool_size < 2048 || pool_size > POOL_MOST || !dice.state) {
-		fprintf(stderr, "use: wcet random|boundary|exhaust|runs|search POOL_BYTES [ROUNDS [SEED]]\n");
+		fprintf(stderr, "use: wcet steady|random|boundary|exhaust|runs|search POOL_BYTES [ROUNDS [SEED]]\n");
 		return 2;
 	}
 	counter_init();
