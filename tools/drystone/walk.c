@@ -121,7 +121,7 @@ static void add_arrays(struct reader *r, uint64_t cache, struct walk_cache *out,
 {
 	const struct dry_inspect *layout = r->layout;
 	uint64_t at[2] = { READ(r, cache, cache_alloc_array), READ(r, cache, cache_free_array) };
-	uint64_t mask = ((uint64_t)1 << layout->avail_bits) - 1;
+	uint64_t low = ((uint64_t)1 << layout->avail_bits) - 1, packed = ((uint64_t)1 << layout->packed_bits) - 1;
 	unsigned arrays = at[1] != 0 && at[1] != at[0] ? 2 : 1;
 	size_t count = 0;
 
@@ -141,11 +141,14 @@ static void add_arrays(struct reader *r, uint64_t cache, struct walk_cache *out,
 	uint64_t *words = r->addresses + 2 * r->slots;
 	target_read_words(r->target, r->addresses, count, words);
 	for (size_t i = 0; i < count; i++) {
-		*elsewhere += words[i] & mask;
+		bool from_packed = arrays == 2 && i % 2 == 0;
+		uint64_t avail = words[i] & (from_packed ? packed : low);
+
+		*elsewhere += avail;
 		if (arrays == 1)
-			out->allocs += words[i] >> layout->avail_bits;
-		else if (i % 2 == 0) /* counted as allocated when they went in */
-			out->allocs = less(out->allocs, words[i] & mask);
+			out->allocs += words[i] << 1 >> (layout->avail_bits + 1);
+		else if (from_packed) /* counted as allocated when they went in */
+			out->allocs = less(out->allocs, avail);
 	}
 }
 
@@ -240,7 +243,8 @@ static void add_heap(struct reader *r, uint64_t heap)
 static bool layout_is_sane(const struct dry_inspect *layout)
 {
 	return layout->node_size != 0 && layout->node_size <= MAX_STRUCT && layout->avail_bits >= 1 &&
-	       layout->avail_bits <= 32 && layout->array_unit >= 1 && layout->array_unit <= 4096 &&
+	       layout->avail_bits <= 32 && layout->packed_bits >= 1 && layout->packed_bits <= 32 &&
+	       layout->array_unit >= 1 && layout->array_unit <= 4096 &&
 	       layout->depot_size <= MAX_STRUCT && layout->array_word.size == 8 &&
 	       layout->array_word.offset <= MAX_STRUCT && layout->cache_nodes.offset <= MAX_STRUCT;
 }
