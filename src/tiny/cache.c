@@ -15,6 +15,15 @@ enum {
 	LINE = 64, /* of DRY_CACHE_HWALIGN */
 };
 
+const char *dry_tiny_class_name(const struct dry_class *class)
+{
+	const struct dry_cache *cache = class->heap->names;
+
+	while (cache != NULL && cache->class != class)
+		cache = cache->next;
+	return cache != NULL ? cache->name : "kmalloc";
+}
+
 /* No management type can be chosen: there is one. */
 static bool valid(const struct dry_cache_attr *attr)
 {
@@ -96,12 +105,14 @@ dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr)
 static bool class_drop(struct dry_class *class, const char *name)
 {
 	struct dry_class **link = &class->heap->classes;
+	size_t used;
 
 	if ((class->flags & DRY_CLASS_KEPT) != 0)
 		return true;
 	dry_tiny_class_shrink(class);
-	if (class->slabs != 0) {
-		dry_tiny_leak(name, dry_tiny_class_used(class));
+	used = dry_tiny_class_used(class);
+	if (used != 0) {
+		dry_tiny_leak(name, used);
 		return false;
 	}
 	while (*link != class)

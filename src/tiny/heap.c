@@ -51,7 +51,7 @@ static struct dry_heap *lay_out(char *memory, size_t size, size_t page_size)
 {
 	uint8_t shift = shift_for(size, page_size);
 	struct dry_heap *heap = (struct dry_heap *)(void *)(memory + (-(uintptr_t)memory & (DRY_TINY_UNIT - 1)));
-	char *behind = (char *)(heap->general + dry_tiny_general_classes(shift)), *end = memory + size;
+	char *behind = (char *)(heap->kept + dry_tiny_kept(shift)), *end = memory + size;
 
 	if (behind >= end)
 		return NULL;
@@ -62,7 +62,7 @@ static struct dry_heap *lay_out(char *memory, size_t size, size_t page_size)
 	dry_pool_open(heap, &heap->pool);
 	behind = (char *)(heap->pool.base + heap->pool.bytes);
 	add_pools(heap, behind, (size_t)(end - behind));
-	dry_tiny_class_init(&heap->classes_of, heap, sizeof(struct dry_class), 0, NULL);
+	dry_tiny_class_init(&heap->classes_of, heap, sizeof(struct dry_class), dry_log2_size(sizeof(void *)), NULL);
 	dry_tiny_class_add(&heap->classes_of, &heap->classes_of, DRY_CLASS_OWN | DRY_CLASS_KEPT);
 	return heap;
 }

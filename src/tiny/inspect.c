@@ -39,7 +39,6 @@ int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 static void cache_stats(const struct dry_cache *cache, struct dry_cache_stats *stats)
 {
 	const struct dry_class *class = cache->class;
-	const struct dry_link *link;
 
 	memset(stats, 0, sizeof(*stats));
 	stats->name = cache->name;
@@ -48,20 +47,9 @@ static void cache_stats(const struct dry_cache *cache, struct dry_cache_stats *s
 	stats->align = (size_t)1 << class->align_log2;
 	stats->flags = cache->flags;
 	stats->mgmt = DRY_MGMT_CHAIN;
-	/* of the largest slab that it can have */
-	stats->pages_per_slab = (unsigned)dry_tiny_slab_most(class);
-	stats->objects_per_slab = (unsigned)dry_tiny_slab_room(class, stats->pages_per_slab);
-	stats->waste = class->first;
+	dry_tiny_class_figures(class, stats);
 	stats->colours = 1;
 	stats->aliases = class->names > 1 ? class->names - 1u : 0;
-	stats->active_objects = dry_tiny_class_used(class);
-	stats->objects = class->objects;
-	stats->slabs = stats->active_slabs = class->slabs;
-	for (link = class->list.next; link != &class->list; link = link->next) {
-		const struct dry_slab *slab = (const struct dry_slab *)(const void *)link;
-
-		stats->active_slabs -= dry_tiny_slab_free(slab) == slab->carved;
-	}
 }
 
 int dry_cache_stats(dry_cache *cache, struct dry_cache_stats *stats)

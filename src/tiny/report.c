@@ -3,17 +3,8 @@
 #include "base/fatal.h"
 #include "tiny/pages.h"
 
-const char *dry_tiny_class_name(const struct dry_class *class)
-{
-	const struct dry_cache *cache = class->heap->names;
-
-	while (cache != NULL && cache->class != class)
-		cache = cache->next;
-	return cache != NULL ? cache->name : "kmalloc";
-}
-
 /* A pointer into a page that is no slab's. */
-static void bad_page(struct dry_heap *heap, const struct dry_pool *pool, const char *name, const char *pointer)
+static void bad_page(struct dry_heap *heap, const struct dry_pool *pool, const char *name, const void *pointer)
 {
 	uintptr_t page = (uintptr_t)pointer & -((uintptr_t)1 << heap->shift);
 	const char *detail = "in free memory: never given out, or freed twice";

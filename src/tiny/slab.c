@@ -483,3 +483,16 @@ void dry_cache_free(dry_cache *cache, void *object)
 	cache_free(cache, object);
 	dry_tiny_unlock();
 }
+
+void dry_tiny_class_figures(const struct dry_class *class, struct dry_cache_stats *stats)
+{
+	/* the shape of the largest slab that it can have */
+	stats->pages_per_slab = (unsigned)dry_tiny_slab_most(class);
+	stats->objects_per_slab = (unsigned)dry_tiny_slab_room(class, stats->pages_per_slab);
+	stats->waste = class->first;
+	stats->active_objects = dry_tiny_class_used(class);
+	stats->objects = class->objects;
+	stats->slabs = stats->active_slabs = class->slabs;
+	for (const struct dry_link *link = class->list.next; link != &class->list; link = link->next)
+		stats->active_slabs -= is_empty((const struct dry_slab *)(const void *)link);
+}

@@ -144,7 +144,7 @@ struct dry_heap {
 	struct dry_class *classes; /* youngest first */
 	struct dry_slab *spares[DRY_TINY_SPARES];
 	struct dry_class classes_of; /* where struct dry_class comes from */
-	struct dry_class *general[]; /* by size, made at first use */
+	void *kept[]; /* of blocks.c: classes by size, made at first use; of sequential.c: lists of pages */
 };
 
 /* What a destroyed cache's class is. */
@@ -153,7 +153,7 @@ extern const struct dry_class dry_tiny_dead;
 /* The default heap for NULL, made at first use; NULL if there is no memory for it. */
 struct dry_heap *dry_tiny_heap(struct dry_heap *heap);
 
-/* ---- objects: slab.c, or sequential.c in its place ------------------------------------------- */
+/* ---- objects: slab.c and report.c, or sequential.c in their place ------------------------------------------- */
 
 /* Lays out a class that is on no list. */
 void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, unsigned align_log2,
@@ -177,15 +177,18 @@ size_t dry_tiny_class_shrink(struct dry_class *class);
 bool dry_tiny_class_reserve(struct dry_class *class, size_t n);
 /* Objects out; looks at each slab that has free ones. */
 size_t dry_tiny_class_used(const struct dry_class *class);
+/* Those of a class; looks at them, too. */
+void dry_tiny_class_figures(const struct dry_class *class, struct dry_cache_stats *stats);
 /* Empty slabs that were kept are given back. */
 void dry_tiny_spares_free(struct dry_heap *heap);
 
-/* ---- general blocks: general.c ------------------------------------------------------------- */
+/* ---- general blocks: blocks.c, or sequential.c in its place ------------------------------------------------------------- */
 
 void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align);
 void dry_tiny_free(struct dry_heap *heap, void *block);
 size_t dry_tiny_usable(struct dry_heap *heap, const void *block);
-unsigned dry_tiny_general_classes(unsigned shift);
+/* Pointers in heap->kept. */
+unsigned dry_tiny_kept(unsigned shift);
 
 /* ---- reports: report.c ----------------------------------------------------------------------- */
 

@@ -108,7 +108,8 @@ int main(int argc, char **argv)
 	CHECK(heap);
 	for (size_t size = 16; size <= test_biggest(9000); size += size / 4 + 8)
 		test_size(heap, size, 0, &rng);
-	test_once(heap);
+	if (!test_is_sequential())
+		test_once(heap);
 
 	cache = make(heap, 64, 0);
 	CHECK(cache);

@@ -33,6 +33,16 @@ static inline bool test_is_tiny(void)
 #endif
 }
 
+/* The predecessor: objects of all caches share pages, so constructors run at each allocation and no slab stays. */
+static inline bool test_is_sequential(void)
+{
+#ifdef DRY_TEST_SEQUENTIAL
+	return true;
+#else
+	return false;
+#endif
+}
+
 static inline size_t test_min(size_t a, size_t b)
 {
 	return a < b ? a : b;

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * General allocation: classes in graded sizes below 4 pages; above, and where a class is a number of whole pages
+ * anyway, runs of pages.
+ */
+#include "base/bits.h"
+#include "tiny/pages.h"
+
+/* Up to 2^(STEPS + 1) units by one unit, then 2^STEPS sizes in each doubling. */
+enum { STEPS = 2 };
+
+static unsigned index_of(size_t size)
+{
+	size_t units = (size - 1) / DRY_TINY_UNIT;
+	unsigned shift = units >> (STEPS + 1) ? dry_log2_size(units) - STEPS : 0;
+
+	return (unsigned)((size_t)shift << STEPS) + (unsigned)(units >> shift);
+}
+
+static size_t size_of(unsigned index)
+{
+	unsigned shift = index >> (STEPS + 1) ? (index >> STEPS) - 1 : 0;
+
+	return ((index - ((size_t)shift << STEPS) + 1) << shift) * DRY_TINY_UNIT;
+}
+
+unsigned dry_tiny_kept(unsigned shift)
+{
+	return index_of((size_t)4 << shift);
+}
+
+static struct dry_class *general_class(struct dry_heap *heap, unsigned index)
+{
+	struct dry_class *class = heap->kept[index];
+	size_t size = size_of(index);
+
+	if (DRY_LIKELY(class != NULL))
+		return class;
+	class = dry_tiny_object_alloc(&heap->classes_of);
+	if (class == NULL)
+		return NULL;
+	dry_tiny_class_init(class, heap, size, dry_log2_size(dry_is_pow2(size) ? size : DRY_TINY_UNIT), NULL);
+	dry_tiny_class_add(class, class, DRY_CLASS_KEPT);
+	return heap->kept[index] = class;
+}
+
+void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align)
+{
+	const size_t page = (size_t)1 << heap->shift;
+	void *block;
+
+	size += size == 0;
+	if (align > DRY_TINY_UNIT && align <= page && size <= page) {
+		/* classes that are a power of two are aligned to it */
+		size = (size_t)2 << dry_log2_size((size > align ? size : align) - 1);
+		align = 1;
+	}
+	if (align <= DRY_TINY_UNIT && size < page * 4) {
+		unsigned index = index_of(size);
+
+		if ((size_of(index) & (page - 1)) != 0) {
+			struct dry_class *class = general_class(heap, index);
+
+			return class != NULL ? dry_tiny_object_alloc(class) : NULL;
+		}
+	}
+	if (align <= DRY_TINY_UNIT && size <= 4096 && dry_is_pow2(size))
+		align = size;
+	size = dry_pages_for(heap, size);
+	block = dry_pages_alloc(heap, size, align);
+	if (block == NULL) {
+		dry_tiny_spares_free(heap);
+		block = dry_pages_alloc(heap, size, align);
+	}
+	return block;
+}
+
+/* Pages of the big block that starts at an address; 0 if none does. */
+static size_t block_pages(struct dry_heap *heap, const void *block)
+{
+	struct dry_pool *pool = dry_pool_of(heap, block);
+
+	if (pool == NULL || ((uintptr_t)block & (((size_t)1 << heap->shift) - 1)) != 0)
+		return 0;
+	return dry_map_block(*dry_map_entry(heap, pool, (uintptr_t)block));
+}
+
+void dry_tiny_free(struct dry_heap *heap, void *block)
+{
+	size_t pages = block_pages(heap, block);
+
+	if (pages == 0) {
+		dry_tiny_object_free(heap, NULL, block);
+		return;
+	}
+	*dry_map_of(heap, block) = DRY_MAP_NONE;
+	dry_pages_free(heap, block, pages);
+}
+
+size_t dry_tiny_usable(struct dry_heap *heap, const void *block)
+{
+	struct dry_slab *slab = dry_tiny_slab_of(heap, block);
+
+	return slab != NULL ? slab->class->slot : block_pages(heap, block) << heap->shift;
+}
