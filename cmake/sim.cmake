@@ -10,17 +10,38 @@ file(GLOB dry_sim_sources CONFIGURE_DEPENDS ${dry_sim_src}/base/*.c ${dry_sim_sr
 	${dry_sim_src}/debug/*.c ${dry_sim_src}/stats/*.c ${dry_sim_src}/port/*.c ${dry_sim_src}/port/sim/*.c)
 list(APPEND dry_sim_sources ${dry_sim_src}/malloc/general.c)
 
-add_library(dry_sim OBJECT EXCLUDE_FROM_ALL ${dry_sim_sources})
-target_include_directories(dry_sim PUBLIC ${DRY_SIM_INCLUDES})
-target_compile_definitions(dry_sim PUBLIC _GNU_SOURCE)
-target_compile_options(dry_sim PRIVATE ${dry_warnings} -fno-strict-aliasing)
+# dry_sim_objects(NAME SOURCES... [FLAGS...]): an object library over the simulated machine.
+function(dry_sim_objects name)
+	cmake_parse_arguments(arg "" "" "SOURCES;FLAGS" ${ARGN})
+	add_library(${name} OBJECT EXCLUDE_FROM_ALL ${arg_SOURCES})
+	target_include_directories(${name} PUBLIC ${DRY_SIM_INCLUDES})
+	target_compile_definitions(${name} PUBLIC _GNU_SOURCE)
+	target_compile_options(${name} PRIVATE ${dry_warnings} -fno-strict-aliasing ${arg_FLAGS})
+endfunction()
 
-# A program over it: build/sim/NAME.
+# A program over it: build/sim/NAME, of SOURCES and the objects of OBJECTS...
 function(dry_sim_program name)
-	add_executable(${name} EXCLUDE_FROM_ALL ${ARGN} $<TARGET_OBJECTS:dry_sim>)
+	cmake_parse_arguments(arg "" "" "SOURCES;OBJECTS;FLAGS" ${ARGN})
+	add_executable(${name} EXCLUDE_FROM_ALL ${arg_SOURCES})
+	foreach(objects ${arg_OBJECTS})
+		target_sources(${name} PRIVATE $<TARGET_OBJECTS:${objects}>)
+	endforeach()
 	target_include_directories(${name} PRIVATE ${DRY_SIM_INCLUDES} ${CMAKE_SOURCE_DIR}/tests)
 	target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
-	target_compile_options(${name} PRIVATE ${dry_warnings} -UNDEBUG -fno-strict-aliasing)
+	target_compile_options(${name} PRIVATE ${dry_warnings} -UNDEBUG -fno-strict-aliasing ${arg_FLAGS})
 	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sim)
 	add_dependencies(drystone_tests ${name})
 endfunction()
+
+dry_sim_objects(dry_sim SOURCES ${dry_sim_sources})
+
+# The fine machine (src/port/sim/access.c): the compiler puts a call before each plain access of core and page.
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT DRY_SANITIZE)
+	set(dry_sim_fine_sources ${dry_sim_sources})
+	list(FILTER dry_sim_fine_sources INCLUDE REGEX "/src/(page|core|malloc)/")
+	set(dry_sim_rest_sources ${dry_sim_sources})
+	list(FILTER dry_sim_rest_sources EXCLUDE REGEX "/src/(page|core|malloc)/")
+	dry_sim_objects(dry_sim_fine SOURCES ${dry_sim_fine_sources} FLAGS -DDRY_SIM_FINE -fsanitize=thread -Wno-tsan
+		--param=tsan-instrument-func-entry-exit=0)
+	dry_sim_objects(dry_sim_rest SOURCES ${dry_sim_rest_sources} FLAGS -DDRY_SIM_FINE)
+endif()

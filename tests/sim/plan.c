@@ -69,7 +69,7 @@ void world_plan_heap(struct world_heap *heap, struct rng *rng)
 		heap->attr.limit = (size_t)(10 + rng_size(rng, 8)) << 16;
 		break;
 	case 1:
-		heap->attr.memory_size = (size_t)(10 + rng_size(rng, 9)) << 16;
+		heap->attr.memory_size = (size_t)(10 + rng_size(rng, world.plan.setup.address_room != 0 ? 6 : 9)) << 16;
 		break;
 	default:
 		break;

@@ -27,18 +27,18 @@ struct dry_percpu_array {
  * As on x86-64, arrays of slots that tasks own carry a flag in their words, without which a hit would not tell
  * the fence that it is over.
  */
-static inline uint64_t dry_percpu_empty_word(bool packed)
+DRY_SIM_PLAIN uint64_t dry_percpu_empty_word(bool packed)
 {
 	return !dry_sim_slots_owned ? 0 : packed ? (uint64_t)1 << 15 : (uint64_t)1 << 63;
 }
 
-static inline size_t dry_percpu_avail(uint64_t word, bool packed)
+DRY_SIM_PLAIN size_t dry_percpu_avail(uint64_t word, bool packed)
 {
 	return word & (packed ? 0xff : 0xffff);
 }
 
 /* The end of a hit on an array, whose word is as committed. */
-static inline void dry_percpu_hit(const struct dry_percpu_array *array, bool packed)
+DRY_SIM_PLAIN void dry_percpu_hit(const struct dry_percpu_array *array, bool packed)
 {
 	if ((array->word & dry_percpu_empty_word(packed)) != dry_percpu_empty_word(packed))
 		dry_sim_flag_lost();
@@ -47,13 +47,13 @@ static inline void dry_percpu_hit(const struct dry_percpu_array *array, bool pac
 /* Objects that a batch copies between two possible aborts. */
 #define DRY_SIM_COPY 4
 
-static inline void dry_percpu_begin(void)
+DRY_SIM_PLAIN void dry_percpu_begin(void)
 {
 	dry_sim_sequence->inside = true;
 	dry_sim_sequence->aborted = false;
 }
 
-static inline void dry_percpu_leave(void)
+DRY_SIM_PLAIN void dry_percpu_leave(void)
 {
 	dry_sim_sequence->inside = false;
 }
@@ -62,7 +62,7 @@ static inline void dry_percpu_leave(void)
 #define DRY_SIM_STEP(what) (DRY_SIM_POINT("sequence: " what), !dry_sim_sequence->aborted)
 
 /* The array of the slot that the task runs on; NULL: start again. */
-static inline struct dry_percpu_array *dry_percpu_array(const void *base, size_t disp, size_t at)
+DRY_SIM_PLAIN struct dry_percpu_array *dry_percpu_array(const void *base, size_t disp, size_t at)
 {
 	char *const *slots = (char *const *)(const void *)((const char *)base + disp);
 	uint32_t slot;
@@ -79,7 +79,7 @@ static inline struct dry_percpu_array *dry_percpu_array(const void *base, size_t
 }
 
 /* Takes the newest object, or NULL; false: start again. */
-static inline bool dry_percpu_try_pop(const void *base, size_t disp, size_t at, bool packed, void **object)
+DRY_SIM_PLAIN bool dry_percpu_try_pop(const void *base, size_t disp, size_t at, bool packed, void **object)
 {
 	struct dry_percpu_array *array = dry_percpu_array(base, disp, at);
 	uint64_t word, below;
@@ -104,7 +104,7 @@ static inline bool dry_percpu_try_pop(const void *base, size_t disp, size_t at, 
 	return true;
 }
 
-static inline void *dry_percpu_pop(const void *base, size_t disp, size_t at)
+DRY_SIM_PLAIN void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 {
 	void *object;
 
@@ -114,7 +114,7 @@ static inline void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 	return object;
 }
 
-static inline void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
+DRY_SIM_PLAIN void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
 {
 	void *object;
 
@@ -124,7 +124,7 @@ static inline void *dry_percpu_pop_packed(const void *base, size_t disp, size_t 
 	return object;
 }
 
-static inline bool dry_percpu_try_push(const void *base, size_t disp, size_t at, void *object, bool *room)
+DRY_SIM_PLAIN bool dry_percpu_try_push(const void *base, size_t disp, size_t at, void *object, bool *room)
 {
 	struct dry_percpu_array *array = dry_percpu_array(base, disp, at);
 	size_t n;
@@ -145,7 +145,7 @@ static inline bool dry_percpu_try_push(const void *base, size_t disp, size_t at,
 	return true;
 }
 
-static inline bool dry_percpu_push(const void *base, size_t disp, size_t at, void *object)
+DRY_SIM_PLAIN bool dry_percpu_push(const void *base, size_t disp, size_t at, void *object)
 {
 	bool room;
 
@@ -155,7 +155,7 @@ static inline bool dry_percpu_push(const void *base, size_t disp, size_t at, voi
 	return room;
 }
 
-static inline bool dry_percpu_try_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max,
+DRY_SIM_PLAIN bool dry_percpu_try_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max,
 					    size_t *count)
 {
 	struct dry_percpu_array *array = dry_percpu_array(base, disp, at);
@@ -178,7 +178,7 @@ static inline bool dry_percpu_try_pop_batch(const void *base, size_t disp, size_
 	return true;
 }
 
-static inline size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max)
+DRY_SIM_PLAIN size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max)
 {
 	size_t count;
 
@@ -188,7 +188,7 @@ static inline size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t 
 	return count;
 }
 
-static inline bool dry_percpu_try_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max,
+DRY_SIM_PLAIN bool dry_percpu_try_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max,
 					     bool packed, size_t *count)
 {
 	struct dry_percpu_array *array = dry_percpu_array(base, disp, at);
@@ -218,7 +218,7 @@ static inline bool dry_percpu_try_push_batch(const void *base, size_t disp, size
 	return true;
 }
 
-static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
+DRY_SIM_PLAIN size_t dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
 {
 	size_t count;
 
@@ -228,7 +228,7 @@ static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t
 	return count;
 }
 
-static inline size_t dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects,
+DRY_SIM_PLAIN size_t dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects,
 						  size_t max)
 {
 	size_t count;
@@ -239,7 +239,7 @@ static inline size_t dry_percpu_push_batch_packed(const void *base, size_t disp,
 	return count;
 }
 
-static inline unsigned dry_percpu_slot(void)
+DRY_SIM_PLAIN unsigned dry_percpu_slot(void)
 {
 	return dry_sim_slot();
 }
