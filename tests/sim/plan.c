@@ -26,7 +26,7 @@ void world_plan(struct world_plan *plan, uint64_t seed, const struct world_wish 
 {
 	static const unsigned distance[] = { 2, 5, 10, 20, 40, 100, 300 }, refused[] = { 0, 0, 0, 3, 20, 100 };
 	static const size_t room[] = { 0, 0, 0, 0, (size_t)16 << 20, (size_t)40 << 20, (size_t)256 << 20 };
-	static const unsigned look[] = { 4, 100, 300, 1000, 3000 }, general[] = { 0, 25, 25, 80 },
+	static const unsigned look[] = { 4, 400, 1500, 5000, 5000 }, general[] = { 0, 25, 25, 80 },
 			      extents[] = { 2, 2, 40 };
 	struct dry_sim_setup *setup = &plan->setup;
 	struct rng rng = { seed * 0x9e3779b97f4a7c15u + 1 };
