@@ -296,6 +296,13 @@ size_t dry_usable_size(dry_heap *heap, const void *object);
 void dry_heap_owners(dry_heap *heap, void (*write)(void *arg, const char *text, size_t bytes), void *arg,
 		     size_t *objects, size_t *bytes);
 
+/*
+ * Guard a sample of the default heap's general allocations, on average every mean-th one: an access beyond such a
+ * block, or after its free, is reported where it happens. 0: no more. As DRYSTONE_CONF=guard:1 at start.
+ * 0, or -ENOMEM.
+ */
+int dry_guard(size_t mean);
+
 /* The cache-listing of /proc/slabinfo 2.1: write(arg, text, bytes) gets it in pieces. */
 void dry_heap_slabinfo(dry_heap *heap, void (*write)(void *arg, const char *text, size_t bytes), void *arg);
 

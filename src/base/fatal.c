@@ -25,6 +25,8 @@ static const char *const what[] = {
 	[DRY_FATAL_WRONG_SIZE] = "wrong size on sized free",
 	[DRY_FATAL_OVERFLOW] = "object was written beyond its end",
 	[DRY_FATAL_UNDERFLOW] = "object was written before its start",
+	[DRY_FATAL_USE_AFTER_FREE] = "use after free",
+	[DRY_FATAL_OUT_OF_BOUNDS] = "access out of bounds",
 	[DRY_FATAL_INTERNAL] = "internal inconsistency",
 };
 

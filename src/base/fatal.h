@@ -31,6 +31,8 @@ enum dry_fatal_code {
 	DRY_FATAL_WRONG_SIZE,      /* "wrong size on sized free" */
 	DRY_FATAL_OVERFLOW,        /* "object was written beyond its end" */
 	DRY_FATAL_UNDERFLOW,       /* "object was written before its start" */
+	DRY_FATAL_USE_AFTER_FREE,  /* "use after free" */
+	DRY_FATAL_OUT_OF_BOUNDS,   /* "access out of bounds" */
 	DRY_FATAL_INTERNAL,        /* "internal inconsistency"; always ends the process */
 };
 

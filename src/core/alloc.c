@@ -17,6 +17,8 @@
 #include "core/node.h"
 #include "core/slab.h"
 
+bool (*dry_alloc_gate)(const struct dry_cache *cache);
+
 static void count_slow(_Atomic uint64_t *counter, uint64_t by)
 {
 	/* relaxed: a statistic */
@@ -104,6 +106,10 @@ DRY_SLOW void *dry_alloc_slow(struct dry_cache *cache)
 		return NULL;
 	}
 	cache = cache->root;
+	if (DRY_UNLIKELY(dry_alloc_gate != NULL) && !dry_alloc_gate(cache)) {
+		dry_port_set_errno(DRY_ENOMEM);
+		return NULL;
+	}
 	/* First what costs least; on a slot without arrays there is nothing to turn over. */
 	if (cache->split && turn_over(cache) &&
 	    (object = pop(cache)) != NULL)
@@ -185,9 +191,10 @@ DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
 			flush(cache, object);
 		return;
 	}
-	if (cache->annotated)
+	bool now = cache->debug == NULL || cache->debug->taken_back(cache, object);
+	if (now && cache->annotated)
 		dry_annotate->taken(cache->heap, object, cache->size);
-	if (cache->debug == NULL || cache->debug->taken_back(cache, object))
+	if (now)
 		dry_node_put_slabs(cache, &object, 1);
 	count_slow(&cache->node[dry_heap_node(cache->heap)].slow_frees, 1);
 }

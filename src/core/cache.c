@@ -14,9 +14,13 @@
 #define KNOWN_FLAGS                                                                                   \
 	(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE | DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_DEBUG |       \
 	 DRY_CACHE_TYPE_MASK | DRY_CACHE_SMALL_SLABS | DRY_CACHE_NO_ARRAYS | DRY_CACHE_ATTACH_FIRST)
+/* No secure cache: memory that may be read after its free, or a type that was asked for. */
+#define UNSUITED (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_POISON | DRY_CACHE_TYPE_MASK)
 #define MAX_SIZE  ((size_t)4 << 20)
 #define MAX_ALIGN 65536u
 #define EMPTY_TRIES 100 /* each waits some 20 ms for threads inside of a sequence */
+
+bool dry_caches_plain, dry_caches_secure;
 
 static bool valid(const struct dry_heap *heap, const struct dry_cache_attr *attr)
 {
@@ -70,7 +74,8 @@ static void list_remove_locked(struct dry_heap *heap, struct dry_cache *cache)
 /* Places for the arrays; without room the cache works without. Debugged caches never have any. */
 static void place_locked(struct dry_cache *cache)
 {
-	if (cache->debug != NULL || cache->annotated || (cache->flags & DRY_CACHE_NO_ARRAYS))
+	if (cache->debug != NULL || cache->annotated || (cache->flags & DRY_CACHE_NO_ARRAYS) ||
+	    (dry_caches_plain && cache->heap->is_default))
 		return;
 	cache->alloc_at = dry_slot_place_locked(cache, cache->split);
 	cache->free_at = cache->alloc_at;
@@ -220,6 +225,11 @@ DRY_EXPORT dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_at
 	if (attr == NULL || !valid(heap, attr)) {
 		dry_port_set_errno(DRY_EINVAL);
 		return NULL;
+	}
+	if (DRY_UNLIKELY(dry_caches_secure) && heap->is_default && (attr->flags & UNSUITED) == 0) {
+		struct dry_cache_attr secure = *attr;
+		secure.flags |= DRY_CACHE_NO_MERGE | DRY_CACHE_SECURE;
+		return dry_cache_create_split(heap, &secure, false);
 	}
 	return dry_cache_create_split(heap, attr, false);
 }

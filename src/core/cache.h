@@ -5,6 +5,21 @@
 
 #include "core/heap.h"
 
+/*
+ * Internal flag: slots end in eight bytes that no object has, and dry_debug_secure watches over
+ * them. Needs management by bitmap; where a cache cannot have that, the flag is without effect.
+ */
+#define DRY_CACHE_SECURE 0x8000u
+
+/*
+ * What caches of the default heap made from now on are like; written while the library is loaded. plain: without array
+ * caches. secure: also DRY_CACHE_SECURE and never merged, but for types that cannot.
+ */
+extern bool dry_caches_plain, dry_caches_secure;
+
+/* Asked by every slow allocation; false: it fails. NULL: none does. */
+extern bool (*dry_alloc_gate)(const struct dry_cache *cache);
+
 /* Set up a cache in given memory and put it on the heap's list. 0, -EINVAL, -ENOMEM. */
 int dry_cache_init(struct dry_cache *cache, struct dry_heap *heap, const struct dry_cache_attr *attr, bool split);
 

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct dry_cache;
 
@@ -27,9 +28,11 @@ struct dry_debug_ops {
 	/* General caches: the size that was asked for, of a live object; and what is usable, 0: it is none. NULL: the slot's */
 	void (*sized)(struct dry_cache *cache, void *object, size_t size);
 	size_t (*usable)(struct dry_cache *cache, const void *object);
+	uint64_t (*random)(void); /* which free object is next; NULL: the lowest. Called under a node's lock */
 };
 
 extern const struct dry_debug_ops dry_debug_checked;
+extern const struct dry_debug_ops dry_debug_secure; /* caches with DRY_CACHE_SECURE (core/cache.h) */
 
 /* Flags (DRY_CACHE_DEBUG) that the options ask for, for a cache of this name. */
 unsigned dry_debug_wanted(const char *name);

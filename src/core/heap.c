@@ -275,6 +275,28 @@ DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
 	return bytes + dry_extent_decay(&heap->extents, 0, &left);
 }
 
+static bool is_free(struct dry_lock *lock)
+{
+	bool free = dry_lock_try(lock);
+
+	if (free)
+		dry_lock_release(lock);
+	return free;
+}
+
+bool dry_heap_is_quiet(struct dry_heap *heap)
+{
+	bool quiet = is_free(&heap->reap_lock) && is_free(&heap->extents.lock) && is_free(&heap->arena.lock);
+
+	if (!dry_lock_try(&heap->lock))
+		return false;
+	for (struct dry_cache *cache = heap->caches; cache != NULL && quiet; cache = cache->next)
+		for (uint32_t n = 0; cache->root == cache && n < heap->nodes; n++)
+			quiet = quiet && is_free(&cache->node[n].shared.lock) && is_free(&cache->node[n].lock);
+	dry_lock_release(&heap->lock);
+	return quiet;
+}
+
 /* ---- fork ---------------------------------------------------------------------------- */
 
 static void each_lock_of(struct dry_heap *heap, void (*fn)(struct dry_lock *lock))

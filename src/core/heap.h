@@ -156,7 +156,8 @@ struct dry_cache {
 	uint32_t alloc_at;               /* split: place of the packed array that allocations pop; else pop_at */
 	bool mergeable;                  /* may get aliases */
 	bool orphan;                     /* root: destroyed by name, alive for its aliases; guarded by heap->lock */
-	uint32_t colours, colour_unit;   /* offsets 0, unit, ... (colours - 1) * unit */
+	uint32_t colours, colour_unit;   /* offsets 0, unit, ... (colours - 1) * unit, after the lead */
+	uint32_t lead;                   /* bytes before the first object that belong to none */
 	uint32_t freelist_offset;        /* NORMAL: of the index array from the slab's start, at colour 0 */
 	uint32_t waste;                  /* bytes a slab, see dry_cache_stats */
 	uint32_t limit, batchcount;      /* of its arrays */
@@ -182,6 +183,7 @@ struct dry_heap {
 	uint64_t area_map[DRY_AREA_MAX / DRY_AREA_UNIT / 64]; /* 1: unit in use */
 	struct dry_cache *_Atomic general[DRY_GENERAL_CACHES]; /* made at first use */
 	struct dry_extents extents;
+	_Atomic size_t guarded; /* bytes of guarded blocks (debug/guard.h); a statistic */
 	const struct dry_grace *grace;
 	struct dry_heap *next; /* list of heaps */
 	bool ready;            /* written once, after all else */
@@ -231,6 +233,8 @@ struct dry_heap *dry_heap_get(struct dry_heap *heap);
 void dry_heap_exchange(struct dry_heap *heap);
 /* Array caches, shared and alien arrays into the slabs, free slabs into the arena; all, or what was idle. */
 void dry_heap_return_objects(struct dry_heap *heap, bool all);
+/* Whether no lock of the heap is held: at the end of a process a thread may have been stopped with one. */
+bool dry_heap_is_quiet(struct dry_heap *heap);
 /* Take and release every lock of the library, for fork. */
 void dry_heaps_lock_all(void);
 void dry_heaps_unlock_all(bool in_child);

@@ -12,10 +12,13 @@
  */
 #include "base/annotate.h"
 #include "base/error.h"
+#include "core/cache.h"
 #include "core/debug_ops.h"
 #include "core/slab.h"
 
 #define BITMAP_OBJECTS 256u
+#define LEAD_MAX 512u
+#define SECURE_PREFERRED ((size_t)16 << 10)
 #define SLAB_PREFERRED ((size_t)64 << 10)
 #define PUBLISHED_MAX_ORDER 1 /* grow beyond it only if nothing fits */
 #define COLOUR_UNIT 64u
@@ -162,6 +165,10 @@ static size_t preferred_bytes(const struct dry_cache *cache)
 {
 	size_t share = (cache->heap->arena.granules << DRY_GRANULE_SHIFT) / 128;
 
+	/* Where only a class's first objects are watched over, a big slab would stay empty; in quarantine each pins one. */
+	if (cache->flags & DRY_CACHE_SECURE)
+		return cache->size * 8 < SECURE_PREFERRED ? cache->size * 8 : SECURE_PREFERRED;
+
 	return share < SLAB_PREFERRED ? share : SLAB_PREFERRED;
 }
 
@@ -197,12 +204,27 @@ static bool default_order(const struct dry_cache *cache, uint32_t max_objects, s
 	return found;
 }
 
+/* Room for a canary before the first object, too, where it does not cost too much. */
+static void make_lead(struct dry_cache *cache, struct candidate *c)
+{
+	uint32_t unit = cache->align > COLOUR_UNIT ? (uint32_t)cache->align : COLOUR_UNIT;
+
+	if (unit > LEAD_MAX || c->left + (c->num - 1) * cache->size < unit)
+		return;
+	for (; c->left < unit; c->left += cache->size)
+		c->num--;
+	c->left -= unit;
+	cache->lead = unit;
+}
+
 static bool try_bitmap(struct dry_cache *cache)
 {
 	struct candidate c;
 
 	if (!default_order(cache, BITMAP_OBJECTS, &c))
 		return false;
+	if (cache->flags & DRY_CACHE_SECURE)
+		make_lead(cache, &c);
 	use(cache, &c, DRY_MGMT_BITMAP, c.left);
 	return true;
 }
@@ -254,7 +276,7 @@ static void choose_limits(struct dry_cache *cache, unsigned wanted)
 		limit = 128;
 	if (cache->heap->area_size < ((size_t)64 << 10) && limit > 16)
 		limit = 16;
-	if (limit < 4)
+	if (limit < 4 || (cache->flags & DRY_CACHE_SECURE)) /* without arrays it says how many free slabs are kept */
 		limit = 4;
 	cache->limit = wanted != 0 ? wanted : (uint32_t)limit;
 	cache->batchcount = (cache->limit + 1) / 2;
@@ -278,7 +300,7 @@ int dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr)
 	cache->align = align;
 	cache->flags = attr->flags;
 	cache->ctor = attr->ctor;
-	cache->size = (attr->size + align - 1) & ~(align - 1);
+	cache->size = (attr->size + (attr->flags & DRY_CACHE_SECURE ? 8 : 0) + align - 1) & ~(align - 1);
 	if (attr->flags & DRY_CACHE_DEBUG) {
 		cache->debug = &dry_debug_checked;
 		cache->debug->layout(cache);
@@ -287,6 +309,8 @@ int dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr)
 	if (!choose_type(cache))
 		return -DRY_EINVAL;
 	choose_limits(cache, attr->limit);
+	if ((attr->flags & (DRY_CACHE_SECURE | DRY_CACHE_DEBUG)) == DRY_CACHE_SECURE && cache->mgmt == DRY_MGMT_BITMAP)
+		cache->debug = &dry_debug_secure;
 	cache->annotated = dry_annotate != NULL && cache->debug == NULL && (cache->flags & DRY_CACHE_TYPESAFE_BY_RCU) == 0 &&
 			   cache->mgmt != DRY_MGMT_CHAIN && cache->mgmt != DRY_MGMT_OBJFREELIST;
 	return 0;

@@ -114,6 +114,24 @@ static void bitmap_init(const struct dry_cache *cache, struct dry_page *slab)
 	}
 }
 
+/* Any free object, so that nobody can tell which one is next. */
+static unsigned bitmap_take_random(const struct dry_cache *cache, struct dry_page *slab, void **objects, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t at = (uint32_t)(cache->debug->random() % cache->num), word = at / 64;
+		uint64_t bits = slab->slab.bits[word] & UINT64_MAX << at % 64;
+		while (bits == 0) {
+			word = (word + 1) % 4;
+			bits = slab->slab.bits[word];
+		}
+		at = word * 64 + dry_ctz64(bits);
+		objects[i] = object_at(cache, slab, at);
+		/* relaxed: as in bitmap_take() */
+		__atomic_store_n(&slab->slab.bits[word], slab->slab.bits[word] & ~((uint64_t)1 << at % 64), __ATOMIC_RELAXED);
+	}
+	return count;
+}
+
 static unsigned bitmap_take(const struct dry_cache *cache, struct dry_page *slab, void **objects, unsigned count)
 {
 	char *base = dry_slab_objects(cache, slab);
@@ -234,7 +252,7 @@ struct dry_page *dry_slab_new(struct dry_cache *cache, unsigned node, uint32_t c
 	slab->next = slab->prev = DRY_PAGE_NIL;
 	slab->slab.cache = cache;
 	slab->slab.active = 0;
-	slab->slab.first = (uint16_t)(cache->before + colour % cache->colours * cache->colour_unit);
+	slab->slab.first = (uint16_t)(cache->before + cache->lead + colour % cache->colours * cache->colour_unit);
 	slab->slab.list = DRY_LIST_NONE;
 	for (uint32_t i = 0; i < cache->num && (cache->ctor || cache->debug); i++) {
 		if (cache->ctor)
@@ -321,7 +339,9 @@ unsigned dry_slab_take(struct dry_cache *cache, struct dry_page *slab, void **ob
 
 	if (count > max)
 		count = max;
-	if (cache->mgmt == DRY_MGMT_BITMAP)
+	if (cache->mgmt == DRY_MGMT_BITMAP && cache->debug != NULL && cache->debug->random != NULL)
+		bitmap_take_random(cache, slab, objects, count);
+	else if (cache->mgmt == DRY_MGMT_BITMAP)
 		bitmap_take(cache, slab, objects, count);
 	else if (cache->mgmt == DRY_MGMT_CHAIN)
 		chain_take(cache, slab, objects, count);

@@ -10,6 +10,9 @@
 #include "core/cache.h"
 #include "core/debug_ops.h"
 #include "core/fast.h"
+#include "debug/guard.h"
+#include "debug/secure.h"
+#include "malloc/profile.h"
 
 _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
 
@@ -32,6 +35,7 @@ static void publish(unsigned class, const struct dry_cache *cache)
 
 void dry_general_forget(struct dry_heap *heap)
 {
+	__atomic_store_n(&dry_class_limit, 0, __ATOMIC_RELAXED);
 	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++) {
 		struct dry_cache *cache = atomic_load_explicit(&heap->general[class], memory_order_relaxed);
 		if (cache != NULL)
@@ -73,8 +77,7 @@ struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class)
 	return DRY_LIKELY(cache != NULL) ? cache : make_cache(heap, class);
 }
 
-/* The smallest class for size whose objects are aligned to align; DRY_CLASS_COUNT: none. */
-static unsigned class_for(size_t size, size_t align)
+unsigned dry_class_for(size_t size, size_t align)
 {
 	unsigned class = dry_class_of(size);
 
@@ -182,8 +185,11 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 		return NULL;
 	if (size == 0)
 		size = 1;
+	void *watched = dry_profile_alloc(heap, size, align);
+	if (watched != NULL)
+		return zero && !dry_secure_zero ? memset(watched, 0, size) : watched;
 	if (size <= DRY_CLASS_MAX)
-		class = class_for(size, align);
+		class = dry_class_for(size, align);
 	if (class < DRY_CLASS_COUNT) {
 		struct dry_cache *cache = dry_general_cache(heap, class);
 		void *object = cache != NULL ? dry_percpu_pop_packed(DRY_SLOTS(heap), cache->alloc_at) : NULL;
@@ -256,14 +262,19 @@ void dry_general_free(struct dry_heap *heap, void *object)
 		annotate_free(heap, object);
 	if (dry_arena_contains(&heap->arena, object))
 		free_in_arena(heap, object);
+	else if (heap->is_default && dry_guard_contains(object))
+		dry_guard_free(object);
 	else if (!dry_extent_free(&heap->extents, object))
 		report_foreign(heap, object);
 }
 
 size_t dry_general_usable(struct dry_heap *heap, const void *object)
 {
-	size_t room = room_of(heap, object);
+	size_t watched, room;
 
+	if (object != NULL && dry_profile_size(heap, (void *)(uintptr_t)object, &watched))
+		return watched != SIZE_MAX ? watched : 0;
+	room = room_of(heap, object);
 	return DRY_UNLIKELY(dry_annotate != NULL) && room != 0 ? dry_annotate->size(object, room) : room;
 }
 
@@ -295,16 +306,24 @@ static void *resized(struct dry_heap *heap, void *object, size_t size)
 
 void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 {
-	size_t old = room_of(heap, object);
+	size_t old = 0;
+	bool watched = dry_profile_size(heap, object, &old);
 	void *copy;
 
+	if (!watched)
+		old = room_of(heap, object);
+	if (watched && old == SIZE_MAX)
+		return NULL; /* reported */
 	if (old == 0) {
 		dry_general_free(heap, object); /* says what is wrong with it */
 		return NULL;
 	}
 	if (size > SIZE_LIMIT)
 		return NULL;
-	if (DRY_UNLIKELY(dry_annotate != NULL)) {
+	if (watched) {
+		if (dry_profile_resize(heap, object, size))
+			return object;
+	} else if (DRY_UNLIKELY(dry_annotate != NULL)) {
 		/* It always moves, so that pointers to the old place are found out. */
 		old = dry_annotate->size(object, old);
 	} else {
@@ -332,16 +351,22 @@ static void *checked(void *object)
 	return object;
 }
 
+/* As the public header promises it; what the classes give by themselves, watched blocks do not. */
+static size_t natural_align(size_t size)
+{
+	return dry_is_pow2(size) && size <= NATURAL_MAX ? size : 1;
+}
+
 DRY_EXPORT void *dry_alloc(dry_heap *heap, size_t size)
 {
 	heap = dry_heap_get(heap);
-	return heap != NULL ? checked(dry_general_alloc(heap, size, 1, false)) : NULL;
+	return heap != NULL ? checked(dry_general_alloc(heap, size, natural_align(size), false)) : NULL;
 }
 
 DRY_EXPORT void *dry_zalloc(dry_heap *heap, size_t size)
 {
 	heap = dry_heap_get(heap);
-	return heap != NULL ? checked(dry_general_alloc(heap, size, 1, true)) : NULL;
+	return heap != NULL ? checked(dry_general_alloc(heap, size, natural_align(size), true)) : NULL;
 }
 
 DRY_EXPORT void *dry_alloc_aligned(dry_heap *heap, size_t align, size_t size)

@@ -12,8 +12,11 @@
 /* The cache of a class; made at first use. NULL: no memory. */
 struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
 
-/* Back to no cache for any class of the default heap; what is allocated stays valid. While the library is loaded only. */
+/* Back to no cache for any class of the default heap, and no fast path; what is allocated stays valid. At start only. */
 void dry_general_forget(struct dry_heap *heap);
+
+/* The smallest class for size (at most DRY_CLASS_MAX) whose objects are aligned to align; DRY_CLASS_COUNT: none. */
+unsigned dry_class_for(size_t size, size_t align);
 
 /* align: a power of two. zero: content is zero. NULL: no memory. */
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero);

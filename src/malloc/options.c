@@ -5,12 +5,22 @@
 #include <string.h>
 
 #include "base/fatal.h"
+#include "debug/secure.h"
 #include "debug/select.h"
 
 bool dry_option_stats;
 bool dry_option_annotate = DRY_ANNOTATE;
 bool dry_option_leaks;
 bool dry_option_background = true;
+#ifdef DRY_SECURE
+bool dry_option_secure = true;
+#else
+bool dry_option_secure;
+#endif
+bool dry_option_guard;
+bool dry_option_exit_check = true;
+unsigned dry_option_guard_rate = 20000;
+unsigned dry_option_watch = 32;
 unsigned dry_option_decay_ms = 500;
 
 /* min and max of a switch are 0 and 1, of a text 0 and 0. */
@@ -26,8 +36,14 @@ static const struct option {
 	{ "background", &dry_option_background, NULL, NULL, 0, 1 },
 	{ "debug", NULL, NULL, dry_debug_select, 0, 0 },
 	{ "decay_ms", NULL, &dry_option_decay_ms, NULL, 10, 3600000 },
+	{ "exit_check", &dry_option_exit_check, NULL, NULL, 0, 1 },
+	{ "guard", &dry_option_guard, NULL, NULL, 0, 1 },
+	{ "guard_rate", NULL, &dry_option_guard_rate, NULL, 1, 1000000000 },
 	{ "leaks", &dry_option_leaks, NULL, NULL, 0, 1 },
+	{ "secure", &dry_option_secure, NULL, NULL, 0, 1 },
 	{ "stats", &dry_option_stats, NULL, NULL, 0, 1 },
+	{ "watch", NULL, &dry_option_watch, NULL, 0, 1000000 },
+	{ "zero", &dry_secure_zero, NULL, NULL, 0, 1 },
 };
 
 /* Whole decimal number in [text, end); false if it is none or above max. */

@@ -11,6 +11,8 @@
 #include "core/fast.h"
 #include "malloc/background.h"
 #include "malloc/general.h"
+#include "malloc/options.h"
+#include "malloc/profile.h"
 #include "malloc/size_class.h"
 
 #define HEAP (&dry_main_heap)
@@ -24,7 +26,7 @@ static DRY_SLOW void *malloc_slow(size_t size)
 	if (DRY_LIKELY(size <= DRY_CLASS_MAX))
 		cache = atomic_load_explicit(&HEAP->general[dry_class_of(size | (size == 0))], memory_order_acquire);
 	dry_background_poke();
-	if (DRY_LIKELY(cache != NULL))
+	if (DRY_LIKELY(cache != NULL) && DRY_LIKELY(!dry_profile_asks))
 		return dry_general_alloc_slow(cache, size | (size == 0));
 	object = heap != NULL ? dry_general_alloc(heap, size, 1, false) : NULL;
 	if (object == NULL)
@@ -39,6 +41,17 @@ static DRY_SLOW void free_slow(void *object)
 	if (object == NULL)
 		return;
 	dry_general_free(HEAP, object);
+	errno = saved;
+}
+
+static DRY_SLOW void free_sized_slow(void *object, size_t size)
+{
+	int saved = errno;
+
+	if (object == NULL)
+		return;
+	if (dry_profile_sized(HEAP, object, size))
+		dry_general_free(HEAP, object);
 	errno = saved;
 }
 
@@ -61,6 +74,17 @@ DRY_FAST void fast_free(void *object)
 	    DRY_LIKELY(dry_percpu_push(DRY_SLOTS(HEAP), HEAP->arena.map[granule], object)))
 		return;
 	free_slow(object);
+}
+
+/* As fast_free(); the size is looked at where the slow path has the time. */
+DRY_FAST void fast_free_sized(void *object, size_t size)
+{
+	size_t granule = ((uintptr_t)object - HEAP->arena.base) >> DRY_GRANULE_SHIFT;
+
+	if (DRY_LIKELY(granule < HEAP->arena.granules) &&
+	    DRY_LIKELY(dry_percpu_push(DRY_SLOTS(HEAP), HEAP->arena.map[granule], object)))
+		return;
+	free_sized_slow(object, size);
 }
 
 DRY_EXPORT void *malloc(size_t size)
@@ -186,15 +210,13 @@ DRY_EXPORT void *pvalloc(size_t size)
 
 DRY_EXPORT void free_sized(void *object, size_t size)
 {
-	(void)size;
-	fast_free(object);
+	fast_free_sized(object, size);
 }
 
 DRY_EXPORT void free_aligned_sized(void *object, size_t align, size_t size)
 {
 	(void)align;
-	(void)size;
-	fast_free(object);
+	fast_free_sized(object, size);
 }
 
 DRY_EXPORT void cfree(void *object)
@@ -204,7 +226,11 @@ DRY_EXPORT void cfree(void *object)
 
 DRY_EXPORT size_t malloc_usable_size(void *object)
 {
-	return dry_general_usable(HEAP, object);
+	size_t size = dry_general_usable(HEAP, object);
+
+	if (DRY_UNLIKELY(size == 0) && object != NULL && dry_option_secure)
+		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "never given out");
+	return size;
 }
 
 /* ---- glibc's inner names ------------------------------------------------------------------ */

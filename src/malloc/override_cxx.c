@@ -14,6 +14,8 @@
 #include "base/fatal.h"
 #include "port/contract.h"
 
+void free_sized(void *object, size_t size); /* C23; libc's header may not have it */
+
 typedef void (*new_handler)(void);
 DRY_WEAK new_handler get_new_handler(void) __asm__("_ZSt15get_new_handlerv");
 DRY_WEAK void throw_bad_alloc(void) __asm__("_ZSt17__throw_bad_allocv");
@@ -66,18 +68,24 @@ NEW(new_array_al, "_ZnamSt11align_val_t", (size_t size, size_t align), align)
 	{                                             \
 		free(object);                         \
 	}
+#define DELETE_SIZED(c_name, symbol, params)          \
+	DRY_EXPORT void c_name params __asm__(symbol); \
+	void c_name params                            \
+	{                                             \
+		free_sized(object, size);             \
+	}
 #define UNUSED __attribute__((unused))
 
 DELETE(delete_object, "_ZdlPv", (void *object))
 DELETE(delete_array, "_ZdaPv", (void *object))
 DELETE(delete_object_nt, "_ZdlPvRKSt9nothrow_t", (void *object, const void *tag UNUSED))
 DELETE(delete_array_nt, "_ZdaPvRKSt9nothrow_t", (void *object, const void *tag UNUSED))
-DELETE(delete_object_s, "_ZdlPvm", (void *object, size_t size UNUSED))
-DELETE(delete_array_s, "_ZdaPvm", (void *object, size_t size UNUSED))
+DELETE_SIZED(delete_object_s, "_ZdlPvm", (void *object, size_t size))
+DELETE_SIZED(delete_array_s, "_ZdaPvm", (void *object, size_t size))
 DELETE(delete_object_al, "_ZdlPvSt11align_val_t", (void *object, size_t align UNUSED))
 DELETE(delete_array_al, "_ZdaPvSt11align_val_t", (void *object, size_t align UNUSED))
-DELETE(delete_object_s_al, "_ZdlPvmSt11align_val_t", (void *object, size_t size UNUSED, size_t align UNUSED))
-DELETE(delete_array_s_al, "_ZdaPvmSt11align_val_t", (void *object, size_t size UNUSED, size_t align UNUSED))
+DELETE_SIZED(delete_object_s_al, "_ZdlPvmSt11align_val_t", (void *object, size_t size, size_t align UNUSED))
+DELETE_SIZED(delete_array_s_al, "_ZdaPvmSt11align_val_t", (void *object, size_t size, size_t align UNUSED))
 DELETE(delete_object_al_nt, "_ZdlPvSt11align_val_tRKSt9nothrow_t",
        (void *object, size_t align UNUSED, const void *tag UNUSED))
 DELETE(delete_array_al_nt, "_ZdaPvSt11align_val_tRKSt9nothrow_t",

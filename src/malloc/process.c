@@ -10,21 +10,25 @@
 #include "malloc/general.h"
 #include "malloc/options.h"
 #include "malloc/print.h"
+#include "malloc/profile.h"
 #include "port/annotate.h"
 
 static void before_fork(void)
 {
 	dry_heaps_lock_all();
+	dry_profile_before_fork();
 }
 
 static void after_fork_parent(void)
 {
+	dry_profile_after_fork(false);
 	dry_heaps_unlock_all(false);
 }
 
 static void after_fork_child(void)
 {
 	dry_port_forked();
+	dry_profile_after_fork(true);
 	dry_heaps_unlock_all(true);
 	dry_background_forked();
 }
@@ -42,6 +46,7 @@ static DRY_CONSTRUCTOR void loaded(void)
 	/* Others may have allocated before this ran; from now on it is from debugged caches. */
 	if (dry_debug_selects())
 		dry_general_forget(&dry_main_heap);
+	dry_profile_start(&dry_main_heap);
 }
 
 static DRY_DESTRUCTOR void unloaded(void)
@@ -50,6 +55,7 @@ static DRY_DESTRUCTOR void unloaded(void)
 		dry_print_leaks();
 	if (dry_option_stats)
 		dry_print_stats();
+	dry_profile_finish(&dry_main_heap);
 }
 
 DRY_EXPORT const char *dry_version(void)

@@ -98,7 +98,7 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 		return -DRY_ENOMEM;
 	stats->reserved = heap->arena.granules << DRY_GRANULE_SHIFT;
 	stats->in_use = heap->arena.used << heap->arena.page_shift;
-	stats->extents = heap->extents.live_bytes;
+	stats->extents = heap->extents.live_bytes + atomic_load_explicit(&heap->guarded, memory_order_relaxed);
 	stats->dirty = (heap->arena.free_dirty << heap->arena.page_shift) + heap->extents.cached_bytes;
 	stats->slots = heap->slot_count;
 	dry_lock_acquire(&heap->lock);

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "debug/guard.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/fatal.h"
+#include "base/fmt.h"
+#include "debug/guard_internal.h"
+#include "debug/secure.h"
+#include "port/guard.h"
+
+#define FILL 0xab /* around the object, within its pages */
+
+struct dry_guard_region dry_guarded;
+
+static size_t page_size(void)
+{
+	return (size_t)1 << dry_guarded.page_shift;
+}
+
+static char *page_address(uint32_t page)
+{
+	return (char *)dry_guarded.base + ((size_t)page << dry_guarded.page_shift);
+}
+
+/* ---- making ---------------------------------------------------------------- */
+
+/* Memory of its own between pages that fault. */
+static void *table(size_t bytes)
+{
+	size_t page = dry_port_page_size();
+	char *start;
+
+	bytes = dry_round_up(bytes, page);
+	start = dry_port_reserve(bytes + 2 * page, page, false);
+	if (start == NULL)
+		return NULL;
+	if (dry_port_commit(start + page, bytes) == 0)
+		return start + page;
+	dry_port_release(start, bytes + 2 * page);
+	return NULL;
+}
+
+static int make(const struct dry_guard_attr *attr)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	size_t page = dry_port_page_size(), size = dry_round_down(attr->region, page);
+	void *region;
+
+	g->page_shift = (uint8_t)dry_log2_floor(page);
+	g->blocks_max = attr->live + attr->held;
+	g->held_max = attr->held;
+	g->owner = table((size >> g->page_shift) * sizeof(uint32_t));
+	g->block = table((g->blocks_max + 1) * sizeof(struct dry_guard_block));
+	g->held = table(attr->held * sizeof(uint32_t));
+	region = g->owner != NULL && g->block != NULL && g->held != NULL ? dry_port_reserve(size, page, false) : NULL;
+	if (region == NULL)
+		return -DRY_ENOMEM;
+	g->pages = (uint32_t)(size >> g->page_shift);
+	g->cursor = 1;
+	/* Blocks that were never used are taken in order; then those that went round. */
+	g->fresh = 1;
+	g->size = size;
+	/* release: who sees the base finds the rest */
+	__atomic_store_n(&g->base, (uintptr_t)region, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int dry_guard_init(const struct dry_guard_attr *attr)
+{
+	static struct dry_lock making = DRY_LOCK_INIT(DRY_RANK_GUARD);
+	static bool tried, reporting;
+	int rc;
+
+	dry_lock_acquire(&making);
+	if (!tried)
+		make(attr);
+	tried = true;
+	rc = dry_guarded.base != 0 ? 0 : -DRY_ENOMEM;
+	if (rc == 0 && attr->report_faults && !reporting) {
+		reporting = true;
+		dry_port_on_fault(dry_guard_report_fault);
+	}
+	dry_lock_release(&making);
+	return rc;
+}
+
+bool dry_guard_contains(const void *ptr)
+{
+	return (uintptr_t)ptr - dry_guarded.base < dry_guarded.size;
+}
+
+/* ---- places; the lock is held ------------------------------------------------- */
+
+/* `pages` pages in a row that belong to nobody, searched for from the cursor on; 0: not found soon enough. */
+static uint32_t find_room_locked(uint32_t pages)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	uint32_t start = g->cursor, run = 0;
+
+	for (unsigned skips = 0; skips < DRY_GUARD_SKIPS;) {
+		if (start + pages > g->pages) {
+			start = 1;
+			run = 0;
+			skips++;
+			continue;
+		}
+		uint32_t id = g->owner[start + run];
+		if (id != 0) {
+			const struct dry_guard_block *block = &g->block[id];
+			start = block->page + block->pages + 1;
+			run = 0;
+			skips++;
+		} else if (++run == pages) {
+			return start;
+		}
+	}
+	return 0;
+}
+
+static void own_locked(uint32_t page, uint32_t pages, uint32_t id)
+{
+	for (uint32_t i = 0; i < pages; i++)
+		dry_guarded.owner[page + i] = id;
+}
+
+/* The oldest held block gives up its place and its number. */
+static uint32_t let_go_locked(void)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	uint32_t id = g->held[g->held_first % g->held_max];
+	struct dry_guard_block *block = &g->block[id];
+
+	g->held_first++;
+	own_locked(block->page, block->pages + 1, 0);
+	block->state = DRY_GUARD_UNUSED;
+	return id;
+}
+
+/* A number for a new block; 0: as many are live as may be. */
+static uint32_t take_id_locked(void)
+{
+	struct dry_guard_region *g = &dry_guarded;
+
+	if (g->spare != 0) {
+		uint32_t id = g->spare;
+		g->spare = g->block[id].next;
+		return id;
+	}
+	if (g->fresh <= g->blocks_max)
+		return g->fresh++;
+	return g->held_first != g->held_end ? let_go_locked() : 0;
+}
+
+static void give_id_locked(uint32_t id)
+{
+	dry_guarded.block[id].state = DRY_GUARD_UNUSED;
+	dry_guarded.block[id].next = dry_guarded.spare;
+	dry_guarded.spare = id;
+}
+
+/* ---- blocks ---------------------------------------------------------------------- */
+
+static size_t alignment(size_t size, size_t align)
+{
+	size_t natural = size < 16 ? 8 : 16; /* what every allocation has */
+
+	return align > natural ? align : natural;
+}
+
+/* [from, to) is as it was filled; NULL, or the first byte that differs. */
+static const char *find_changed(const char *from, const char *to)
+{
+	for (; from < to; from++)
+		if (*(const unsigned char *)from != FILL)
+			return from;
+	return NULL;
+}
+
+static void fill_sides(const struct dry_guard_block *block)
+{
+	char *start = page_address(block->page), *end = start + ((size_t)block->pages << dry_guarded.page_shift);
+	char *object = (char *)block->user;
+
+	memset(start, FILL, (size_t)(object - start));
+	memset(object + block->size, FILL, (size_t)(end - object) - block->size);
+}
+
+/* false after a report. */
+static bool verify_sides(const struct dry_guard_block *block)
+{
+	const char *start = page_address(block->page), *end = start + ((size_t)block->pages << dry_guarded.page_shift);
+	const char *object = (const char *)block->user, *bad = find_changed(start, object);
+	enum dry_fatal_code code = DRY_FATAL_UNDERFLOW;
+
+	if (bad == NULL) {
+		code = DRY_FATAL_OVERFLOW;
+		bad = find_changed(object + block->size, end);
+	}
+	if (bad != NULL)
+		dry_guard_report(code, block, (uintptr_t)bad);
+	return bad == NULL;
+}
+
+void *dry_guard_alloc(size_t size, size_t align)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	size_t page = page_size();
+	struct dry_guard_block *block;
+
+	align = alignment(size, align);
+	if (g->base == 0 || size == 0 || size > g->size / 8 || align > page)
+		return NULL;
+	uint32_t pages = (uint32_t)((dry_round_up(size, align) + page - 1) >> g->page_shift), id, at = 0;
+	dry_lock_acquire(&g->lock);
+	id = take_id_locked();
+	if (id != 0)
+		at = find_room_locked(pages + 1);
+	/* The region is small: held blocks make room. */
+	while (id != 0 && at == 0 && g->held_first != g->held_end) {
+		give_id_locked(let_go_locked());
+		at = find_room_locked(pages + 1);
+	}
+	if (at == 0) {
+		if (id != 0)
+			give_id_locked(id);
+		dry_lock_release(&g->lock);
+		return NULL;
+	}
+	block = &g->block[id];
+	block->page = at;
+	block->pages = pages;
+	block->size = size;
+	block->user = (uintptr_t)page_address(at) + dry_round_down(((size_t)pages << g->page_shift) - size, align);
+	block->state = DRY_GUARD_MAKING;
+	own_locked(at, pages + 1, id);
+	g->cursor = at + pages + 1 + (uint32_t)(dry_port_random() & 3); /* where the next one will be is not to be known */
+	dry_lock_release(&g->lock);
+	if (dry_port_commit(page_address(at), (size_t)pages << g->page_shift) != 0) {
+		dry_lock_acquire(&g->lock);
+		own_locked(at, pages + 1, 0);
+		give_id_locked(id);
+		dry_lock_release(&g->lock);
+		return NULL;
+	}
+	fill_sides(block);
+	dry_guard_note_stack(&block->allocated);
+	atomic_fetch_add_explicit(&dry_main_heap.guarded, (size_t)pages << g->page_shift, memory_order_relaxed);
+	__atomic_store_n(&block->state, DRY_GUARD_LIVE, __ATOMIC_RELEASE); /* pairs with find_live() */
+	return (void *)block->user;
+}
+
+/* The block at ptr; NULL after a report if it is none that lives. */
+static struct dry_guard_block *find_live(const void *ptr, bool freeing)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	uint32_t id = g->owner[((uintptr_t)ptr - g->base) >> g->page_shift];
+	struct dry_guard_block *block = &g->block[id];
+	uint8_t state = id != 0 ? __atomic_load_n(&block->state, __ATOMIC_ACQUIRE) : DRY_GUARD_UNUSED;
+
+	if ((state == DRY_GUARD_LIVE || state == DRY_GUARD_FROZEN) && block->user == (uintptr_t)ptr)
+		return block;
+	if (id == 0 || state == DRY_GUARD_UNUSED)
+		dry_fatal(DRY_FATAL_INVALID_POINTER, ptr, NULL, "no guarded block is there, or no longer");
+	else if (block->user != (uintptr_t)ptr)
+		dry_guard_report(DRY_FATAL_INTERIOR, block, (uintptr_t)ptr);
+	else
+		dry_guard_report(freeing ? DRY_FATAL_DOUBLE_FREE : DRY_FATAL_USE_AFTER_FREE, block, (uintptr_t)ptr);
+	return NULL;
+}
+
+void dry_guard_free(void *ptr)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	struct dry_guard_block *block = find_live(ptr, true);
+	uint8_t live = DRY_GUARD_LIVE;
+
+	if (block == NULL)
+		return;
+	/* Of two frees at once only one makes the change. */
+	if (!__atomic_compare_exchange_n(&block->state, &live, DRY_GUARD_HELD, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+		if (live != DRY_GUARD_FROZEN)
+			dry_guard_report(DRY_FATAL_DOUBLE_FREE, block, (uintptr_t)ptr);
+		return;
+	}
+	verify_sides(block);
+	dry_guard_note_stack(&block->freed);
+	atomic_fetch_sub_explicit(&dry_main_heap.guarded, (size_t)block->pages << g->page_shift, memory_order_relaxed);
+	dry_port_decommit(page_address(block->page), (size_t)block->pages << g->page_shift);
+	dry_lock_acquire(&g->lock);
+	while (g->held_end - g->held_first >= g->held_max)
+		give_id_locked(let_go_locked());
+	g->held[g->held_end++ % g->held_max] = (uint32_t)(block - g->block);
+	dry_lock_release(&g->lock);
+}
+
+size_t dry_guard_size(void *ptr)
+{
+	const struct dry_guard_block *block = find_live(ptr, false);
+
+	return block != NULL ? block->size : SIZE_MAX;
+}
+
+void dry_guard_check_all(void)
+{
+	struct dry_guard_region *g = &dry_guarded;
+
+	if (g->base == 0)
+		return;
+	for (uint32_t id = 1; id < g->fresh; id++) {
+		struct dry_guard_block *block = &g->block[id];
+		uint8_t live = DRY_GUARD_LIVE;
+		/* A thread that still runs and frees it now leaves it as it is. */
+		if (!__atomic_compare_exchange_n(&block->state, &live, DRY_GUARD_FROZEN, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_RELAXED))
+			continue;
+		verify_sides(block);
+		__atomic_store_n(&block->state, DRY_GUARD_LIVE, __ATOMIC_RELEASE);
+	}
+}
+
+void dry_guard_lock(void)
+{
+	dry_lock_acquire(&dry_guarded.lock);
+}
+
+void dry_guard_unlock(bool in_child)
+{
+	if (in_child)
+		dry_lock_reinit(&dry_guarded.lock);
+	else
+		dry_lock_release(&dry_guarded.lock);
+}

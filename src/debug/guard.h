@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Guarded blocks: each has pages of its own, and pages on either side that fault.
+ *
+ *   region  | guard | block, to the right end of its pages | guard | block | guard | ...
+ *   pages   |       | canary ... [ the object ] .. canary  |
+ *   owner[] |   0   |   id  |  id  |  id  |  id  |  id  |  id  | 0 ...    (a block and the guard after it)
+ *
+ * Freed, a block faults as a whole, and its place is left alone until many others were freed: every
+ * access to it is a use after free, and the report has the stacks of allocation, free and access. What
+ * is written within the pages but beside the object is found when it is freed, or at the end.
+ *
+ * States of a block: UNUSED -> LIVE (alloc) -> HELD (free) -> UNUSED (its turn in the ring of held ones).
+ *
+ * Concurrency: one lock for all of it; pages are committed and taken back with the lock dropped. The lock
+ * is taken at fork. The handler of faults takes no lock: it reads what it finds.
+ *
+ * Must not know: size classes, secure objects.
+ */
+#ifndef DRY_DEBUG_GUARD_H
+#define DRY_DEBUG_GUARD_H
+
+#include "core/heap.h"
+
+struct dry_guard_attr {
+	size_t region; /* bytes of address space */
+	uint32_t live; /* most blocks live at once */
+	uint32_t held; /* freed blocks whose place is not used again */
+	bool report_faults; /* handle SIGSEGV and SIGBUS */
+};
+
+/*
+ * Make the region; again: harmless, but only the first attributes' region and blocks count; a later call may turn
+ * the reports on. 0 or -ENOMEM.
+ */
+int dry_guard_init(const struct dry_guard_attr *attr);
+
+/*
+ * A block of `size` bytes, zero, its end as close to the guard as `align` (a power of two) lets it be. NULL: too big, or
+ * too many are live; the caller then goes elsewhere.
+ */
+void *dry_guard_alloc(size_t size, size_t align);
+
+/* Whether ptr lies in the region: then all below may be asked about it, and nobody else. */
+bool dry_guard_contains(const void *ptr);
+
+/* Free; reports what is no live block. */
+void dry_guard_free(void *ptr);
+
+/* Size of the live block at ptr; SIZE_MAX after a report if there is none. */
+size_t dry_guard_size(void *ptr);
+
+/*
+ * Sampling: on average every `mean`-th allocation is to be guarded; 0: none. dry_guard_due() is told how many
+ * were made since its last call, and says whether this one is.
+ */
+void dry_guard_sample(size_t mean);
+bool dry_guard_due(size_t allocations);
+
+/* At the end of the process: look at the canaries of all live blocks. */
+void dry_guard_check_all(void);
+
+/* For fork. */
+void dry_guard_lock(void);
+void dry_guard_unlock(bool in_child);
+
+#endif

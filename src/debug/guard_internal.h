@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What the files of guarded blocks share among themselves. */
+#ifndef DRY_DEBUG_GUARD_INTERNAL_H
+#define DRY_DEBUG_GUARD_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fatal.h"
+#include "port/contract.h"
+
+#define DRY_GUARD_SKIPS  64 /* blocks in the way before a search ends */
+#define DRY_GUARD_FRAMES 16
+
+enum dry_guard_state {
+	DRY_GUARD_UNUSED = 0,
+	DRY_GUARD_MAKING, /* its place is taken, its pages not there yet */
+	DRY_GUARD_LIVE,
+	DRY_GUARD_HELD,
+	DRY_GUARD_FROZEN, /* live, and looked at: the process is ending */
+};
+
+struct dry_guard_stack {
+	uint32_t thread; /* 0: nothing noted */
+	uint32_t count;
+	void *frame[DRY_GUARD_FRAMES];
+};
+
+/* Written by who has it in state MAKING, or frees it; else immutable. */
+struct dry_guard_block {
+	uintptr_t user; /* the object */
+	size_t size;    /* asked for */
+	uint32_t page, pages;
+	uint32_t next;  /* UNUSED: in the list of spare numbers; guarded by lock */
+	uint8_t state;  /* enum dry_guard_state; atomic */
+	struct dry_guard_stack allocated, freed;
+};
+
+/*
+ * owner[p] = number of the block that page p, or the page before it, belongs to; 0: nobody.
+ * held_end - held_first = blocks in state HELD that are in the ring; both only grow.
+ */
+struct dry_guard_region {
+	uintptr_t base; /* 0: there is none. All here to block: immutable after init */
+	size_t size;
+	uint32_t pages, blocks_max, held_max;
+	uint8_t page_shift;
+	uint32_t *owner;
+	struct dry_guard_block *block; /* [0] is nobody's */
+	struct dry_lock lock;          /* guards what follows, owner[] and the list of spare numbers */
+	uint32_t cursor, fresh, spare;
+	uint32_t *held, held_first, held_end;
+};
+
+extern struct dry_guard_region dry_guarded DRY_HIDDEN;
+
+/* guard_report.c */
+
+/* Where the caller is, seen from the program. */
+void dry_guard_note_stack(struct dry_guard_stack *stack);
+/* One line of report as dry_fatal() would give, then the stacks. */
+void dry_guard_report(enum dry_fatal_code code, const struct dry_guard_block *block, uintptr_t address);
+/* For the port: a fault somewhere. */
+void dry_guard_report_fault(uintptr_t address, bool write, void *context);
+
+#endif

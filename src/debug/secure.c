@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "debug/secure.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/fatal.h"
+#include "base/fmt.h"
+#include "core/debug_ops.h"
+#include "core/node.h"
+#include "core/slab.h"
+#include "port/guard.h"
+
+enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 14 };
+
+#define SMALL        1024u /* bytes of a slot; bigger ones have a ring of their own */
+#define RING_SMALL   4096u
+#define RING_BIG     256u
+#define LITTLE       64u       /* part of a ring in use where few are kept */
+#define MAX_CHECKED  (1u << 20) /* objects looked at when the process ends */
+
+/* A ring of freed objects: the newest takes the place of the oldest. */
+struct ring {
+	_Atomic uint32_t next;
+	uint32_t used; /* places; immutable after start-up */
+	void *_Atomic *place;
+};
+
+static void *_Atomic small_places[RING_SMALL], *_Atomic big_places[RING_BIG];
+static struct ring rings[2] = { { 0, RING_SMALL / LITTLE, small_places }, { 0, RING_BIG / LITTLE, big_places } };
+static struct dry_heap *heap; /* the default one, once there are notes */
+static _Atomic uint16_t *side;
+static size_t covered; /* bytes of the arena with notes */
+static uint64_t secret;
+bool dry_secure_zero = true;
+
+/* ---- canaries -------------------------------------------------------------- */
+
+/* No byte is zero or a letter: strings that run over write those. `at` is a multiple of 8. */
+static uint64_t canary_at(uintptr_t at)
+{
+	return ((secret ^ at * UINT64_C(0x9e3779b97f4a7c15)) >> 7) | UINT64_C(0x8080808080808080);
+}
+
+static unsigned char canary_byte(uintptr_t at)
+{
+	return (unsigned char)(canary_at(at & ~(uintptr_t)7) >> at % 8 * 8);
+}
+
+/* [from, to), to a multiple of 8 */
+static void fill_canary(char *from, char *to)
+{
+	for (; (uintptr_t)from % 8 != 0 && from < to; from++)
+		*from = (char)canary_byte((uintptr_t)from);
+	for (; from < to; from += 8) {
+		uint64_t word = canary_at((uintptr_t)from);
+		memcpy(from, &word, sizeof(word));
+	}
+}
+
+/* The first byte in [from, to) that differs; NULL: none. */
+static const char *find_broken(const char *from, const char *to)
+{
+	for (; (uintptr_t)from % 8 != 0 && from < to; from++)
+		if (*(const unsigned char *)from != canary_byte((uintptr_t)from))
+			return from;
+	for (; from < to; from += 8) {
+		uint64_t word;
+		memcpy(&word, from, sizeof(word));
+		if (word == canary_at((uintptr_t)from))
+			continue;
+		while (*(const unsigned char *)from == canary_byte((uintptr_t)from))
+			from++;
+		return from;
+	}
+	return NULL;
+}
+
+static const char *find_nonzero(const char *from, const char *to)
+{
+	uint64_t word;
+
+	for (; to - from >= 8; from += 8) {
+		memcpy(&word, from, sizeof(word));
+		if (word != 0)
+			break;
+	}
+	for (; from < to; from++)
+		if (*from != 0)
+			return from;
+	return NULL;
+}
+
+/* ---- reports --------------------------------------------------------------- */
+
+static void report_at(enum dry_fatal_code code, const struct dry_cache *cache, const void *object, const char *bad,
+		      size_t size)
+{
+	char detail[96];
+
+	dry_format(detail, sizeof(detail), "%zu bytes were asked for, byte %s%zu is the first", size,
+		   bad < (const char *)object ? "-" : "+",
+		   bad < (const char *)object ? (size_t)((const char *)object - bad) : (size_t)(bad - (const char *)object));
+	dry_fatal(code, object, cache->name, detail);
+}
+
+/* Whether free objects of the cache are zero. */
+static bool is_wiped(const struct dry_cache *cache)
+{
+	return cache->ctor == NULL && dry_secure_zero;
+}
+
+/* What a free, KEPT or FREE object must look like. false after a report. */
+static bool verify_wiped(const struct dry_cache *cache, const char *object, size_t slack)
+{
+	const char *bad;
+
+	bad = is_wiped(cache) ? find_nonzero(object, object + cache->size - slack) : NULL;
+	if (bad == NULL)
+		bad = find_broken(object + cache->size - slack, object + cache->size);
+	if (bad != NULL)
+		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - slack);
+	return bad == NULL;
+}
+
+/* A live object's canaries, and those of the slot to its left. */
+static void verify_canaries(const struct dry_cache *cache, const char *object, size_t slack, uint32_t index)
+{
+	const char *bad = find_broken(object + cache->size - slack, object + cache->size);
+
+	if (bad != NULL)
+		report_at(DRY_FATAL_OVERFLOW, cache, object, bad, cache->size - slack);
+	bad = index > 0 || cache->lead != 0 ? find_broken(object - DRY_SECURE_TAIL, object) : NULL;
+	if (bad != NULL)
+		report_at(DRY_FATAL_UNDERFLOW, cache, object, bad, cache->size - slack);
+}
+
+/* ---- notes ------------------------------------------------------------------ */
+
+bool dry_secure_init(struct dry_heap *of, size_t cover)
+{
+	size_t bytes = of->arena.granules << DRY_GRANULE_SHIFT, page = dry_port_page_size();
+	char *table;
+
+	if (cover > bytes)
+		cover = bytes;
+	bytes = dry_round_up(cover / 16 * sizeof(uint16_t), page);
+	/* a page that faults on either side */
+	table = dry_port_reserve(bytes + 2 * page, page, false);
+	if (table == NULL)
+		return false;
+	if (dry_port_commit(table + page, bytes) != 0) {
+		dry_port_release(table, bytes + 2 * page);
+		return false;
+	}
+	secret = dry_port_random();
+	side = (_Atomic uint16_t *)(void *)(table + page);
+	covered = cover;
+	heap = of;
+	return true;
+}
+
+void dry_secure_keep_many(bool many)
+{
+	rings[0].used = many ? RING_SMALL : RING_SMALL / LITTLE;
+	rings[1].used = many ? RING_BIG : RING_BIG / LITTLE;
+}
+
+bool dry_secure_is(const struct dry_cache *cache)
+{
+	return cache->debug == &dry_debug_secure;
+}
+
+static _Atomic uint16_t *note_of(const void *object)
+{
+	uintptr_t offset = heap != NULL ? (uintptr_t)object - heap->arena.base : UINTPTR_MAX;
+
+	return offset < covered ? &side[offset / 16] : NULL;
+}
+
+/* relaxed unless said otherwise: who holds an object got it from who wrote its note */
+static uint16_t note_get(_Atomic uint16_t *note)
+{
+	return atomic_load_explicit(note, memory_order_relaxed);
+}
+
+static void note_set(_Atomic uint16_t *note, unsigned state, size_t slack)
+{
+	/* release: pairs with the acquire of check_slab(), which looks at objects of others */
+	atomic_store_explicit(note, (uint16_t)(state | slack), memory_order_release);
+}
+
+uint64_t dry_secure_random(void)
+{
+	static _Atomic uint64_t counter;
+	/* relaxed: any order will do */
+	uint64_t x = secret + atomic_fetch_add_explicit(&counter, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
+
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+/* ---- what the core calls ------------------------------------------------------- */
+
+static void slab_made(struct dry_cache *cache, void *object)
+{
+	_Atomic uint16_t *note = note_of(object);
+	char *end = (char *)object + cache->size;
+
+	if (note == NULL)
+		return;
+	if (cache->ctor == NULL)
+		memset(object, 0, cache->size - DRY_SECURE_TAIL);
+	fill_canary(end - DRY_SECURE_TAIL, end);
+	if (cache->lead != 0 && object == dry_slab_objects(cache, dry_slab_of(cache, object)))
+		fill_canary((char *)object - DRY_SECURE_TAIL, object);
+	note_set(note, FREE, DRY_SECURE_TAIL);
+}
+
+void dry_secure_set_size(struct dry_cache *cache, void *object, size_t size)
+{
+	_Atomic uint16_t *note = note_of(object);
+	char *start = object;
+
+	if (note == NULL)
+		return;
+	fill_canary(start + size, start + cache->size - DRY_SECURE_TAIL);
+	note_set(note, LIVE, cache->size - size);
+}
+
+static void handed_out(struct dry_cache *cache, void *object)
+{
+	_Atomic uint16_t *note = note_of(object);
+	char *start = object, *end = start + cache->size - DRY_SECURE_TAIL;
+	size_t slack;
+
+	if (note == NULL)
+		return;
+	slack = note_get(note) & ~STATE;
+	bool wiped = verify_wiped(cache, object, slack);
+	if (is_wiped(cache))
+		memset(wiped ? end + DRY_SECURE_TAIL - slack : start, 0, wiped ? slack - DRY_SECURE_TAIL : (size_t)(end - start));
+	dry_secure_set_size(cache, object, cache->object_size);
+}
+
+/* A free object whose slab is about to go. */
+static void last_look(struct dry_cache *cache, void *object)
+{
+	_Atomic uint16_t *note = note_of(object);
+
+	if (note != NULL)
+		verify_wiped(cache, object, note_get(note) & ~STATE);
+}
+
+/* An object leaves the quarantine. */
+static void let_go(void *object)
+{
+	struct dry_page *slab = dry_arena_run_of(&heap->arena, object);
+	struct dry_cache *cache = slab->slab.cache;
+	_Atomic uint16_t *note = note_of(object);
+	size_t slack = note_get(note) & ~STATE;
+
+	if (!verify_wiped(cache, object, slack)) {
+		memset(object, 0, cache->size - slack);
+		fill_canary((char *)object + cache->size - slack, (char *)object + cache->size);
+	}
+	note_set(note, FREE, slack);
+	dry_node_put_slabs(cache, &object, 1);
+}
+
+static void keep(const struct dry_cache *cache, void *object)
+{
+	struct ring *ring = &rings[cache->size > SMALL];
+	uint32_t at = atomic_fetch_add_explicit(&ring->next, 1, memory_order_relaxed) % ring->used;
+	/* acq_rel: who takes an object out sees its content as who put it in left it */
+	void *oldest = atomic_exchange_explicit(&ring->place[at], object, memory_order_acq_rel);
+
+	if (oldest != NULL)
+		let_go(oldest);
+}
+
+static bool taken_back(struct dry_cache *cache, void *object)
+{
+	_Atomic uint16_t *note = note_of(object);
+	struct dry_page *slab;
+	uint16_t seen;
+	size_t slack;
+
+	if (note == NULL)
+		return true;
+	seen = note_get(note);
+	slack = seen & ~STATE;
+	/* Of two frees at once only one makes the change. */
+	if ((seen & STATE) != LIVE ||
+	    !atomic_compare_exchange_strong_explicit(note, &seen, (uint16_t)(KEPT | slack), memory_order_acq_rel,
+						     memory_order_relaxed)) {
+		if ((seen & STATE) == FRESH)
+			dry_fatal(DRY_FATAL_INVALID_POINTER, object, cache->name, "never given out");
+		else
+			dry_fatal(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
+		return false;
+	}
+	slab = dry_slab_of(cache, object);
+	verify_canaries(cache, object, slack, dry_slab_index(cache, slab, object));
+	if (is_wiped(cache))
+		memset(object, 0, cache->size - slack);
+	fill_canary((char *)object + cache->size - slack, (char *)object + cache->size);
+	keep(cache, object);
+	return false;
+}
+
+static void drain(struct dry_cache *cache)
+{
+	for (unsigned r = 0; r < 2; r++) {
+		for (uint32_t i = 0; i < rings[r].used; i++) {
+			void *object = atomic_load_explicit(&rings[r].place[i], memory_order_acquire);
+			if (object == NULL || dry_arena_run_of(&heap->arena, object)->slab.cache != cache)
+				continue;
+			if (atomic_compare_exchange_strong_explicit(&rings[r].place[i], &object, NULL, memory_order_acq_rel,
+								    memory_order_relaxed))
+				let_go(object);
+		}
+	}
+}
+
+const struct dry_debug_ops dry_debug_secure = {
+	.slab_made = slab_made,
+	.handed_out = handed_out,
+	.taken_back = taken_back,
+	.last_look = last_look,
+	.drain = drain,
+	.random = dry_secure_random,
+};
+
+size_t dry_secure_size(struct dry_cache *cache, const struct dry_page *slab, void *object)
+{
+	_Atomic uint16_t *note;
+	uint16_t seen;
+
+	if (dry_slab_index(cache, slab, object) == UINT32_MAX) {
+		dry_fatal(DRY_FATAL_INTERIOR, object, cache->name, NULL);
+		return SIZE_MAX;
+	}
+	note = note_of(object);
+	if (note == NULL)
+		return cache->object_size;
+	seen = note_get(note);
+	if ((seen & STATE) == LIVE)
+		return cache->size - (seen & ~STATE);
+	dry_fatal(DRY_FATAL_USE_AFTER_FREE, object, cache->name, "it is not allocated");
+	return SIZE_MAX;
+}
+
+bool dry_secure_resize(struct dry_cache *cache, const struct dry_page *slab, void *object, size_t size)
+{
+	size_t old = dry_secure_size(cache, slab, object);
+
+	if (old == SIZE_MAX || cache->size - size >= FREE)
+		return false;
+	verify_canaries(cache, object, cache->size - old, dry_slab_index(cache, slab, object));
+	dry_secure_set_size(cache, object, size);
+	return true;
+}
+
+/* ---- when the process ends ---------------------------------------------------- */
+
+/*
+ * Other threads may still run. An object whose note is the same before and after was not freed meanwhile, or was
+ * freed and handed out again with the same size; then a second look finds it in order.
+ */
+static void check_object(const struct dry_cache *cache, const char *object)
+{
+	_Atomic uint16_t *note = note_of(object);
+	const char *bad = NULL;
+	uint16_t seen = 0;
+
+	for (unsigned tries = 0; tries < 3; tries++) {
+		seen = note != NULL ? atomic_load_explicit(note, memory_order_acquire) : 0;
+		if ((seen & STATE) != LIVE)
+			return;
+		bad = find_broken(object + cache->size - (seen & ~STATE), object + cache->size);
+		if (bad == NULL)
+			return;
+		dry_port_yield();
+	}
+	report_at(DRY_FATAL_OVERFLOW, cache, object, bad, cache->size - (seen & ~STATE));
+}
+
+static void check_kept(const struct dry_cache *cache, const char *object)
+{
+	_Atomic uint16_t *note = note_of(object);
+	uint16_t seen = note != NULL ? atomic_load_explicit(note, memory_order_acquire) : 0;
+
+	/* An object in the quarantine changes state only when it leaves. */
+	if ((seen & STATE) == KEPT)
+		verify_wiped(cache, object, seen & ~STATE);
+}
+
+void dry_secure_check_all(struct dry_heap *of)
+{
+	struct dry_arena *arena = &of->arena;
+	uint32_t pages = atomic_load_explicit(&arena->committed, memory_order_acquire), looked = 0;
+
+	if (of != heap)
+		return;
+	for (unsigned r = 0; r < 2; r++) {
+		for (uint32_t i = 0; i < rings[r].used; i++) {
+			/* Taken out, it is nobody else's. */
+			void *object = atomic_exchange_explicit(&rings[r].place[i], NULL, memory_order_acq_rel);
+			if (object != NULL)
+				check_kept(dry_arena_run_of(arena, object)->slab.cache, object);
+		}
+	}
+	if (pages > covered >> arena->page_shift)
+		pages = (uint32_t)(covered >> arena->page_shift);
+	for (uint32_t i = 0; i < pages && looked < MAX_CHECKED;) {
+		const struct dry_page *slab = &arena->desc[i];
+		const struct dry_cache *cache = slab->slab.cache;
+		uint32_t count = slab->kind != DRY_PAGE_NONE && slab->count != 0 ? slab->count : 1;
+		if (slab->kind == DRY_PAGE_SLAB && dry_secure_is(cache)) {
+			for (uint32_t index = 0; index < cache->num; index++, looked++)
+				check_object(cache, dry_slab_objects(cache, slab) + (size_t)index * cache->size);
+		}
+		i += count;
+	}
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Secure objects: the objects of caches with DRY_CACHE_SECURE. Nothing that the allocator believes
+ * lies where a program's error reaches it.
+ *
+ *   slot    | size bytes asked for | slack, filled with a canary ... | 8 bytes, canary |
+ *   note    side[(slot - arena base) / 16]: state and slack, in a reservation of its own
+ *
+ * States of an object, changed by one compare-and-swap each:
+ *
+ *   FREE --hand out--> LIVE --free--> KEPT --when its turn comes--> FREE (in its slab)
+ *
+ * FREE and KEPT objects are zero up to their slack; whatever differs when they are handed out or
+ * leave the quarantine was written after the free. The last eight bytes are the same from the
+ * slab's making on, so that the object to the right can look at them at any time. Constructed
+ * objects keep their content: only their canaries are watched.
+ *
+ * Concurrency: no lock. A note is one atomic; the quarantine's places are exchanged.
+ *
+ * Must not know: size classes, guarded blocks.
+ */
+#ifndef DRY_DEBUG_SECURE_H
+#define DRY_DEBUG_SECURE_H
+
+#include "core/heap.h"
+
+#define DRY_SECURE_TAIL 8 /* bytes of a slot that no object has */
+
+/*
+ * Make the notes for objects in the first `cover` bytes of the heap's arena. Objects beyond have none:
+ * they are plain. false: no memory. Called once, for the default heap.
+ */
+bool dry_secure_init(struct dry_heap *heap, size_t cover);
+
+/* Keep few objects (a few kilobytes) or many (megabytes) in quarantine; before the first free. */
+void dry_secure_keep_many(bool many);
+
+/* Wipe objects when they are freed, and verify it later; false: their content stays. Written at start. */
+extern bool dry_secure_zero;
+
+/* As set_size for a live object that has one; verifies its canaries. false, after a report, if it is not alive. */
+bool dry_secure_resize(struct dry_cache *cache, const struct dry_page *slab, void *object, size_t size);
+
+/* Whether the objects of a cache are secure. */
+bool dry_secure_is(const struct dry_cache *cache);
+
+/* A live object of a secure cache now has `size` bytes, at most the cache's object size. */
+void dry_secure_set_size(struct dry_cache *cache, void *object, size_t size);
+
+/* The size of a live object; SIZE_MAX, after a report, if ptr is no live object of the cache. */
+size_t dry_secure_size(struct dry_cache *cache, const struct dry_page *slab, void *object);
+
+/* At the end of the process: look at every live object's canaries, and at all that is in quarantine. */
+void dry_secure_check_all(struct dry_heap *heap);
+
+/* Bits for choices: cheap, and unknown to who does not know the process's secret. */
+uint64_t dry_secure_random(void);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What guarding asks of a port beyond contract.h: secrets, pages that fault again, and the
+ * fault itself. src/debug alone uses it, so a port without memory protection goes without
+ * src/debug and need not have it. Nothing here changes errno.
+ */
+#ifndef DRY_PORT_GUARD_H
+#define DRY_PORT_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bits that another process cannot guess. Never 0. */
+uint64_t dry_port_random(void);
+
+/*
+ * Take a committed range of a reservation back: it faults again, its content is gone, and it may be
+ * committed again. 0 or -ENOMEM (then it stays as it was).
+ */
+int dry_port_decommit(void *addr, size_t size);
+
+/*
+ * Have fn called for every access that faults, in the context of the fault: it may write text, but not
+ * allocate. `context` is the port's. Afterwards the fault goes to whoever was to have it before.
+ * Called once.
+ */
+void dry_port_on_fault(void (*fn)(uintptr_t address, bool write, void *context));
+
+#endif

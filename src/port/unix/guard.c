@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Secrets and faults, for the linux and the posix port. Keeps errno. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* REG_ERR, sa_sigaction */
+#endif
+#include "port/guard.h"
+
+#include "base/error.h"
+#include "port/contract.h"
+#include "port/unix/map.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+uint64_t dry_port_random(void)
+{
+	static _Atomic uint64_t calls;
+	uint64_t value = 0;
+	int saved = errno;
+
+	if (getentropy(&value, sizeof(value)) != 0) {
+		/* No source (an old kernel, a filter on system calls): what the loader randomised, and the time. */
+		value = ((uint64_t)(uintptr_t)&value ^ (uint64_t)(uintptr_t)&calls << 20) + dry_port_clock_ms();
+		value = (value + atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed)) * 0x9e3779b97f4a7c15u;
+		value ^= value >> 29;
+	}
+	errno = saved;
+	return value != 0 ? value : 1;
+}
+
+int dry_port_decommit(void *addr, size_t size)
+{
+	int saved = errno;
+	void *fresh = mmap(addr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+
+	errno = saved;
+	return fresh == addr ? 0 : -DRY_ENOMEM;
+}
+
+static void (*on_fault)(uintptr_t address, bool write, void *context);
+static struct sigaction before[2]; /* of SIGSEGV, SIGBUS */
+
+static bool was_write(const ucontext_t *context)
+{
+#if defined(__x86_64__) && defined(REG_ERR)
+	return (context->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+#else
+	(void)context;
+	return false;
+#endif
+}
+
+/*
+ * After the report the fault takes its course: to the handler that was there before, else the instruction
+ * runs again and ends the process where the fault is, for the core file to show.
+ */
+static void handle(int signal, siginfo_t *info, void *context)
+{
+	const struct sigaction *next = &before[signal == SIGBUS];
+	int saved = errno;
+
+	if (info->si_code > 0) /* not sent by kill() */
+		on_fault((uintptr_t)info->si_addr, was_write(context), context);
+	errno = saved;
+	if (next->sa_flags & SA_SIGINFO)
+		next->sa_sigaction(signal, info, context);
+	else if (next->sa_handler != SIG_DFL && next->sa_handler != SIG_IGN)
+		next->sa_handler(signal);
+	else {
+		sigaction(signal, next, NULL);
+		if (info->si_code <= 0)
+			raise(signal);
+	}
+}
+
+void dry_port_on_fault(void (*fn)(uintptr_t address, bool write, void *context))
+{
+	struct sigaction action;
+	int saved = errno;
+
+	on_fault = fn;
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = handle;
+	action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGSEGV, &action, &before[0]);
+	sigaction(SIGBUS, &action, &before[1]);
+	errno = saved;
+}
