@@ -8,7 +8,7 @@ set(dry_sim_src ${CMAKE_SOURCE_DIR}/src)
 set(DRY_SIM_INCLUDES ${dry_sim_src}/port/sim ${CMAKE_SOURCE_DIR}/include ${dry_sim_src})
 file(GLOB dry_sim_sources CONFIGURE_DEPENDS ${dry_sim_src}/base/*.c ${dry_sim_src}/page/*.c ${dry_sim_src}/core/*.c
 	${dry_sim_src}/debug/*.c ${dry_sim_src}/stats/*.c ${dry_sim_src}/port/*.c ${dry_sim_src}/port/sim/*.c)
-list(APPEND dry_sim_sources ${dry_sim_src}/malloc/general.c)
+list(APPEND dry_sim_sources ${dry_sim_src}/malloc/general.c ${dry_sim_src}/malloc/profile.c ${dry_sim_src}/malloc/options.c)
 
 # dry_sim_objects(NAME SOURCES... [FLAGS...]): an object library over the simulated machine.
 function(dry_sim_objects name)

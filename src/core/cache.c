@@ -112,7 +112,10 @@ int dry_cache_init(struct dry_cache *cache, struct dry_heap *heap, const struct 
 			return -DRY_ENOMEM;
 	}
 	for (uint32_t n = 0; n < heap->nodes; n++)
-		cache->node[n].free_limit = 1 + 2 * cache->limit / cache->num;
+		/* A class's first objects come once. */
+		cache->node[n].free_limit = (cache->flags & DRY_CACHE_SECURE) && !dry_caches_secure ?
+						    0 :
+						    1 + 2 * cache->limit / cache->num;
 	dry_lock_acquire(&heap->lock);
 	place_locked(cache);
 	cache->state = DRY_CACHE_LIVE;

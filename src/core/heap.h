@@ -114,7 +114,7 @@ struct dry_node {
 	_Atomic size_t slabs;        /* all of this cache on this node */
 	_Atomic size_t reserved;     /* prefill: free objects that may not be given back */
 	_Atomic uint64_t slow_allocs, slow_frees;
-	_Atomic uint64_t bulk_allocs; /* objects that bulk calls took from arrays, or that went into packed ones (to be popped) */
+	_Atomic uint64_t bulk_allocs; /* objects that bulk calls took from arrays, or that went into packed ones */
 	struct dry_depot shared;
 	struct dry_depot *alien; /* [nodes]: objects of node i freed on this one; NULL: none yet */
 };
