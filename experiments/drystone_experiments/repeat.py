@@ -65,7 +65,7 @@ def claims_of(rows, found):
     if not changed:
         return []
     counted, why = counted_claim(found) if found else (None, "an array from another cache costs little here")
-    holds = mean["objfreelist", "alloc"] < 0.97
+    holds = mean["objfreelist", "alloc"] < 0.87  # at least half of what was published
     text = (changed[0], worker.percent(mean["objfreelist", "alloc"]), worker.percent(mean["objfreelist", "free"]))
     return ([counted] if counted else []) + [
         Claim("OBJFREELIST makes allocation of 128 bytes and more faster (published: 26 % less to allocate, 8 % less to free)",
@@ -74,7 +74,7 @@ def claims_of(rows, found):
         Claim("drystone's default is not slower than the published types", mean["default", "alloc"] <= 1.0,
               "against the rules without OBJFREELIST drystone's default takes %s to allocate and %s to free" % (
                   worker.percent(mean["default", "alloc"]), worker.percent(mean["default", "free"])),
-              brief="drystone's default takes %s" % worker.percent(mean["default", "alloc"])),
+              brief="drystone's default takes %s time" % worker.percent(mean["default", "alloc"])),
     ]
 
 
