@@ -14,14 +14,14 @@
 
 static unsigned char *objects[N];
 
-__attribute__((noinline)) void who_allocates(dry_cache *cache)
+__attribute__((noinline)) static void who_allocates(dry_cache *cache)
 {
 	for (int i = 0; i < N; i++)
 		CHECK(objects[i] = dry_cache_alloc(cache));
 	OPAQUE(cache);
 }
 
-__attribute__((noinline)) void who_frees(dry_cache *cache)
+__attribute__((noinline)) static void who_frees(dry_cache *cache)
 {
 	for (int i = 0; i < N; i++)
 		dry_cache_free(cache, objects[i]);

@@ -12,25 +12,25 @@
 static uintptr_t frames[MAX];
 static unsigned count;
 
-APART void inner(void)
+APART static void inner(void)
 {
 	count = dry_port_stack(frames, MAX);
 	OPAQUE(count);
 }
 
-APART void middle(void)
+APART static void middle(void)
 {
 	inner();
 	OPAQUE(count);
 }
 
-APART void outer(void)
+APART static void outer(void)
 {
 	middle();
 	OPAQUE(count);
 }
 
-APART void deep(unsigned depth)
+APART static void deep(unsigned depth)
 {
 	if (depth == 0)
 		inner();

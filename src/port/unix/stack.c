@@ -11,11 +11,10 @@
  * on a frame.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dladdr, environ */
+#define _GNU_SOURCE /* environ */
 #endif
 #include "port/stack.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,7 +23,6 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "base/fmt.h"
 #include "port/contract.h"
 
 #define RANGES      512
@@ -220,28 +218,3 @@ unsigned dry_port_stack(uintptr_t *frames, unsigned max)
 	return max != 0;
 }
 #endif
-
-/* ---- names --------------------------------------------------------------------------------- */
-
-size_t dry_port_symbol(uintptr_t address, char *text, size_t size)
-{
-	Dl_info info = { 0 };
-	int saved = errno;
-	size_t n = 0;
-
-	/* The call is before its return address, and may be the last thing in its function. */
-	if (dladdr((void *)(address - 1), &info) == 0 || info.dli_fname == NULL) {
-		errno = saved;
-		return dry_format(text, size, "%p", (void *)address);
-	}
-	const char *module = info.dli_fname;
-	for (const char *c = module; *c != '\0'; c++)
-		if (*c == '/')
-			module = c + 1;
-	if (info.dli_sname != NULL)
-		n = dry_format(text, size, "%s+0x%lx ", info.dli_sname,
-			       (unsigned long)(address - (uintptr_t)info.dli_saddr));
-	n += dry_format(text + n, size - n, "(%s+0x%lx)", module, (unsigned long)(address - (uintptr_t)info.dli_fbase));
-	errno = saved;
-	return n;
-}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Names of code addresses, for reports: what the dynamic linker knows, else the symbol table of the module's file, where
+ * static functions and those of most programs are. The table is read in pieces onto the stack; nothing is
+ * allocated, nothing kept. Keeps errno.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/fmt.h"
+#include "port/stack.h"
+
+#define NAME_ROOM 128
+#define PIECE     64u /* symbols read at once */
+
+#if UINTPTR_MAX > UINT32_MAX
+typedef Elf64_Ehdr elf_header;
+typedef Elf64_Shdr elf_section;
+typedef Elf64_Sym elf_symbol;
+#define CLASS         ELFCLASS64
+#define TYPE_OF(info) ELF64_ST_TYPE(info)
+#else
+typedef Elf32_Ehdr elf_header;
+typedef Elf32_Shdr elf_section;
+typedef Elf32_Sym elf_symbol;
+#define CLASS         ELFCLASS32
+#define TYPE_OF(info) ELF32_ST_TYPE(info)
+#endif
+
+extern const char program_main[] __asm__("main") DRY_WEAK;
+
+struct name {
+	char text[NAME_ROOM];
+	uintptr_t offset; /* of the address from the function's start */
+};
+
+static bool read_at(int fd, void *to, size_t bytes, uint64_t from)
+{
+	return pread(fd, to, bytes, (off_t)from) == (ssize_t)bytes;
+}
+
+/* The function in a symbol table that `at` lies in. */
+static bool find_symbol(int fd, const elf_section *table, uintptr_t at, elf_symbol *found)
+{
+	elf_symbol piece[PIECE];
+	uint64_t count = table->sh_size / sizeof(piece[0]);
+
+	for (uint64_t first = 0; first < count; first += PIECE) {
+		uint64_t n = count - first < PIECE ? count - first : PIECE;
+		if (!read_at(fd, piece, n * sizeof(piece[0]), table->sh_offset + first * sizeof(piece[0])))
+			return false;
+		for (uint64_t i = 0; i < n; i++) {
+			if (TYPE_OF(piece[i].st_info) != STT_FUNC || at - piece[i].st_value >= piece[i].st_size)
+				continue;
+			*found = piece[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool read_name(int fd, const elf_header *header, const elf_section *table, const elf_symbol *symbol,
+		      struct name *name)
+{
+	elf_section strings;
+	ssize_t got;
+
+	if (table->sh_link >= header->e_shnum ||
+	    !read_at(fd, &strings, sizeof(strings), header->e_shoff + (uint64_t)table->sh_link * sizeof(strings)))
+		return false;
+	got = pread(fd, name->text, NAME_ROOM - 1, (off_t)(strings.sh_offset + symbol->st_name));
+	name->text[got > 0 ? got : 0] = '\0';
+	return name->text[0] != '\0';
+}
+
+static bool search(int fd, uintptr_t address, uintptr_t base, struct name *name)
+{
+	elf_header header;
+	elf_section section;
+	elf_symbol symbol;
+
+	if (!read_at(fd, &header, sizeof(header), 0) || header.e_ident[EI_MAG0] != ELFMAG0 ||
+	    header.e_ident[EI_CLASS] != CLASS || header.e_shentsize != sizeof(section))
+		return false;
+	uintptr_t at = header.e_type == ET_EXEC ? address : address - base;
+	for (unsigned i = 0; i < header.e_shnum; i++) {
+		if (!read_at(fd, &section, sizeof(section), header.e_shoff + (uint64_t)i * sizeof(section)))
+			return false;
+		if (section.sh_type != SHT_SYMTAB || !find_symbol(fd, &section, at, &symbol))
+			continue;
+		name->offset = at - symbol.st_value;
+		return read_name(fd, &header, &section, &symbol, name);
+	}
+	return false;
+}
+
+/* The program's own path may be a relative one that no longer leads anywhere. */
+static const char *file_of(const Dl_info *module)
+{
+	Dl_info program = { 0 };
+
+	if (program_main != NULL && dladdr(program_main, &program) != 0 && program.dli_fbase == module->dli_fbase)
+		return "/proc/self/exe";
+	return module->dli_fname;
+}
+
+static bool look_up(uintptr_t address, const Dl_info *module, struct name *name)
+{
+	bool found = false;
+	int cancel, fd;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	fd = open(file_of(module), O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		found = search(fd, address, (uintptr_t)module->dli_fbase, name);
+		close(fd);
+	}
+	pthread_setcancelstate(cancel, NULL);
+	return found;
+}
+
+size_t dry_port_symbol(uintptr_t address, char *text, size_t size)
+{
+	uintptr_t call = address - 1; /* the call is before its return address, and may be the last thing in its function */
+	Dl_info info = { 0 };
+	struct name name;
+	int saved = errno;
+	size_t n = 0;
+
+	if (dladdr((void *)call, &info) == 0 || info.dli_fname == NULL) {
+		errno = saved;
+		return dry_format(text, size, "%p", (void *)address);
+	}
+	const char *module = info.dli_fname;
+	for (const char *c = module; *c != '\0'; c++)
+		if (*c == '/')
+			module = c + 1;
+	if (info.dli_sname != NULL)
+		n = dry_format(text, size, "%s+0x%lx ", info.dli_sname,
+			       (unsigned long)(address - (uintptr_t)info.dli_saddr));
+	else if (look_up(call, &info, &name))
+		n = dry_format(text, size, "%s+0x%lx ", name.text, (unsigned long)(name.offset + 1));
+	n += dry_format(text + n, size - n, "(%s+0x%lx)", module, (unsigned long)(address - (uintptr_t)info.dli_fbase));
+	errno = saved;
+	return n;
+}
