@@ -278,6 +278,22 @@ size_t dry_general_usable(struct dry_heap *heap, const void *object)
 	return DRY_UNLIKELY(dry_annotate != NULL) && room != 0 ? dry_annotate->size(object, room) : room;
 }
 
+bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size)
+{
+	struct dry_page *page = page_of(heap, object);
+	char detail[64];
+
+	/* With red zones the usable size is what was asked for. 0: no live object, which the free reports. */
+	if (page == NULL || page->kind != DRY_PAGE_SLAB || (page->slab.cache->flags & DRY_CACHE_RED_ZONE) == 0)
+		return true;
+	size_t asked = page->slab.cache->debug->usable(page->slab.cache, object);
+	if (asked == 0 || asked == (size != 0 ? size : 1))
+		return true;
+	dry_format(detail, sizeof(detail), "freed as %zu bytes, it has %zu", size, asked);
+	dry_fatal(DRY_FATAL_WRONG_SIZE, object, page->slab.cache->name, detail);
+	return false;
+}
+
 /* Change the size where it stands, or by moving pages; NULL: has to be copied. */
 static void *resize_big(struct dry_heap *heap, void *object, size_t size, size_t old)
 {

@@ -27,6 +27,9 @@ DRY_SLOW void *dry_general_alloc_slow(struct dry_cache *cache, size_t size);
 /* Any pointer; reports what is not ours. */
 void dry_general_free(struct dry_heap *heap, void *object);
 
+/* Whether a block that is freed as one of `size` bytes may be; false after a report. Debugged caches know. */
+bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size);
+
 /* 0 for NULL and for what is not ours. */
 size_t dry_general_usable(struct dry_heap *heap, const void *object);
 

@@ -50,7 +50,7 @@ static DRY_SLOW void free_sized_slow(void *object, size_t size)
 
 	if (object == NULL)
 		return;
-	if (dry_profile_sized(HEAP, object, size))
+	if (dry_profile_sized(HEAP, object, size) && dry_general_size_holds(HEAP, object, size))
 		dry_general_free(HEAP, object);
 	errno = saved;
 }
