@@ -12,11 +12,13 @@ def memory(result):
 
 
 found = memory(first)
-check({"tiny", "core"} <= set(found), "allocators: %r" % sorted(found))
+equal(sorted(found), ["core", "sequential", "tiny"], "allocators")
 equal({k: v for k, v in memory(second).items() if k != "core"}, {k: v for k, v in found.items() if k != "core"},
       "memory in two runs")
 positive(first["rows"], "ns_a_message", "instructions", *MEMORY)
 for allocator, mine in found.items():
     check(mine["boot_in_use_kb"] >= mine["objects_kb"], allocator + ": less memory than objects")
     check(mine["in_use_kb"] >= mine["resident_kb"], allocator + ": less memory than resident objects")
+for column in ("boot_in_use_kb", "in_use_kb"):
+    check(found["tiny"][column] <= found["sequential"][column], "segregated lists take more memory: " + column)
 ok("segregated")
