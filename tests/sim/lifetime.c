@@ -17,6 +17,7 @@ bool world_make_cache(struct world_cache *cache)
 	struct world_heap *heap = &world.heap[cache->heap];
 
 	cache->state = WORLD_BUSY;
+	cache->given = 0;
 	dry_port_set_errno(0);
 	cache->cache = dry_cache_create(heap->heap, &cache->attr);
 	dry_sim_say("== %s: create -> %p", cache->name, (void *)cache->cache);
@@ -65,9 +66,9 @@ void op_own_cache(unsigned task, struct rng *rng)
 }
 
 /* Objects of a cache that shares slabs may outlive its name, but here they do not. */
-static bool shares(const dry_cache *cache)
+bool world_shares(const struct world_cache *cache)
 {
-	return cache->root != cache || cache->mergeable;
+	return cache->cache->root != cache->cache || cache->cache->mergeable;
 }
 
 static void unmake_cache(struct world_cache *cache)
@@ -91,7 +92,7 @@ void op_make(unsigned task, struct rng *rng)
 	if (cache->state == WORLD_ABSENT) {
 		world_plan_cache(cache, (unsigned)(cache - world.cache), cache->heap, rng);
 		world_make_cache(cache);
-	} else if (cache->state == WORLD_LIVE && cache->users == 0 && (cache->live == 0 || !shares(cache->cache))) {
+	} else if (cache->state == WORLD_LIVE && cache->users == 0 && (cache->live == 0 || !world_shares(cache))) {
 		unmake_cache(cache);
 	}
 }
@@ -147,6 +148,44 @@ void op_own_heap(unsigned task, struct rng *rng)
 	use_heap(heap, rng, dry_cache_create(heap, &stable));
 	if (dry_heap_destroy(heap) != 0)
 		dry_sim_fail("own heap: it cannot be destroyed");
+}
+
+/* ---- a promise -------------------------------------------------------------------------- */
+
+/* While the page source refuses everything, the next n allocations succeed. */
+static void keep_promise(struct world_cache *cache, size_t n)
+{
+	void *at[OWN];
+
+	dry_sim_refuse(true);
+	for (size_t i = 0; i < n; i++) {
+		at[i] = dry_cache_alloc(cache->cache);
+		if (at[i] == NULL)
+			dry_sim_fail("prefill: object %zu of %zu is not there", i, n);
+	}
+	dry_sim_refuse(false);
+	cache->given += n;
+	for (size_t i = 0; i < n; i++)
+		dry_cache_free(cache->cache, at[i]);
+}
+
+void op_prefill(unsigned task, struct rng *rng)
+{
+	struct world_cache *cache = world_get_cache(rng);
+	size_t n = rng_below(rng, OWN);
+	int rc;
+
+	(void)task;
+	if (cache == NULL)
+		return;
+	rc = dry_cache_prefill(cache->cache, n);
+	dry_sim_say("== %s: prefill %zu -> %d", cache->name, n, rc);
+	if (rc != 0 && (rc != -DRY_ENOMEM || !world.heap[cache->heap].may_refuse))
+		dry_sim_fail("prefill: %d", rc);
+	/* Only where nobody else can take what was promised. */
+	if (rc == 0 && world.plan.setup.tasks == 1 && world.plan.setup.interrupt == NULL)
+		keep_promise(cache, n);
+	world_put_cache(cache);
 }
 
 /* ---- fork --------------------------------------------------------------------------------- */

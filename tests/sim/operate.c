@@ -14,8 +14,7 @@
 #define EXTENT (1u << 20) /* above this size a block is an extent, where the heap has extents */
 #define LOOKED 4096u      /* bytes of a block that are compared after a realloc */
 
-/* A cache to work with, held alive until put_cache(); NULL: the one chosen is not there. */
-static struct world_cache *get_cache(struct rng *rng)
+struct world_cache *world_get_cache(struct rng *rng)
 {
 	struct world_cache *cache = &world.cache[rng_below(rng, world.plan.caches)];
 
@@ -25,7 +24,7 @@ static struct world_cache *get_cache(struct rng *rng)
 	return cache;
 }
 
-static void put_cache(struct world_cache *cache)
+void world_put_cache(struct world_cache *cache)
 {
 	cache->users--;
 }
@@ -66,6 +65,7 @@ static struct world_object from_cache(struct world_cache *cache, struct rng *rng
 		world_refused(&world.heap[cache->heap], "cache");
 		return object;
 	}
+	cache->given++;
 	if (cache->attr.align != 0 && (uintptr_t)object.at % cache->attr.align != 0)
 		dry_sim_fail("alignment: object %p of a cache aligned to %zu", object.at, cache->attr.align);
 	if (zeroed && !zero(object.at, object.size))
@@ -135,7 +135,7 @@ void world_give_back(struct world_object *object)
 		cache->users++;
 	free_object(object);
 	if (cache != NULL)
-		put_cache(cache);
+		world_put_cache(cache);
 }
 
 static struct world_object some_object(struct rng *rng)
@@ -145,11 +145,11 @@ static struct world_object some_object(struct rng *rng)
 
 	if (rng_below(rng, 100) < world.plan.general)
 		return from_general((unsigned)rng_below(rng, world.plan.heaps), rng);
-	cache = get_cache(rng);
+	cache = world_get_cache(rng);
 	if (cache == NULL)
 		return object;
 	object = from_cache(cache, rng);
-	put_cache(cache);
+	world_put_cache(cache);
 	return object;
 }
 
@@ -183,14 +183,14 @@ static void op_free(unsigned task, struct rng *rng)
 /* Many of one kind, then all of them back: arrays run empty and full. */
 static void op_burst(unsigned task, struct rng *rng)
 {
-	struct world_cache *cache = get_cache(rng);
+	struct world_cache *cache = world_get_cache(rng);
 	size_t count = 1 + rng_below(rng, WORLD_HELD);
 
 	for (size_t i = 0; cache != NULL && i < count; i++)
 		if (world.held[task][i].at == NULL)
 			world.held[task][i] = from_cache(cache, rng);
 	if (cache != NULL)
-		put_cache(cache);
+		world_put_cache(cache);
 	if (rng_below(rng, 2) != 0)
 		for (size_t i = 0; i < WORLD_HELD; i++)
 			world_give_back(&world.held[task][i]);
@@ -210,7 +210,7 @@ static void op_exchange(unsigned task, struct rng *rng)
 
 static void op_bulk(unsigned task, struct rng *rng)
 {
-	struct world_cache *cache = get_cache(rng);
+	struct world_cache *cache = world_get_cache(rng);
 	struct world_object object[BULK];
 	void *at[BULK];
 	size_t n = 1 + rng_below(rng, BULK), got;
@@ -225,6 +225,7 @@ static void op_bulk(unsigned task, struct rng *rng)
 		world_refused(&world.heap[cache->heap], "bulk");
 	else if (got != n)
 		dry_sim_fail("bulk: %zu of %zu objects", got, n);
+	cache->given += got;
 	for (size_t i = 0; i < got; i++) {
 		object[i] = (struct world_object){ at[i], (uint32_t)cache->attr.size, cache->heap,
 						   (uint8_t)(cache - world.cache), false };
@@ -234,7 +235,7 @@ static void op_bulk(unsigned task, struct rng *rng)
 	for (size_t i = 0; i < got; i++)
 		ledger_remove(&object[i]);
 	dry_cache_free_bulk(cache->cache, got, at);
-	put_cache(cache);
+	world_put_cache(cache);
 }
 
 /* Mostly to something of the same sort, because that is where blocks are resized in place. */
@@ -276,31 +277,16 @@ static void op_realloc(unsigned task, struct rng *rng)
 	*object = old;
 }
 
-static void op_prefill(unsigned task, struct rng *rng)
-{
-	struct world_cache *cache = get_cache(rng);
-	int rc;
-
-	(void)task;
-	if (cache == NULL)
-		return;
-	rc = dry_cache_prefill(cache->cache, rng_below(rng, 100));
-	dry_sim_say("== %s: prefill -> %d", cache->name, rc);
-	if (rc != 0 && (rc != -DRY_ENOMEM || !world.heap[cache->heap].may_refuse))
-		dry_sim_fail("prefill: %d", rc);
-	put_cache(cache);
-}
-
 static void op_shrink(unsigned task, struct rng *rng)
 {
-	struct world_cache *cache = get_cache(rng);
+	struct world_cache *cache = world_get_cache(rng);
 
 	(void)task;
 	if (cache == NULL)
 		return;
 	dry_sim_say("== %s: shrink", cache->name);
 	dry_cache_shrink(cache->cache);
-	put_cache(cache);
+	world_put_cache(cache);
 }
 
 static void op_housekeeping(unsigned task, struct rng *rng)

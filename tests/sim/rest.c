@@ -179,6 +179,23 @@ static void check_places(const struct dry_heap *heap)
 		dry_sim_fail("slots: %zu units of an area are used, %zu are of caches", used, wanted);
 }
 
+/* Every object that was given out is counted; where requests fail half way, some are counted that were not. */
+static void check_given(void)
+{
+	struct dry_cache_stats stats;
+
+	for (unsigned i = 0; i < world.plan.caches; i++) {
+		const struct world_cache *cache = &world.cache[i];
+
+		if (cache->state != WORLD_LIVE || world_shares(cache) || world.heap[cache->heap].may_refuse)
+			continue;
+		dry_cache_stats(cache->cache, &stats);
+		if (stats.allocs != cache->given)
+			dry_sim_fail("counts: %s: %llu allocations, the cache says %llu", cache->name,
+				     (unsigned long long)cache->given, (unsigned long long)stats.allocs);
+	}
+}
+
 static void check_heap(unsigned number)
 {
 	struct tally tally = { .heap = &world.heap[number], .number = number };
@@ -211,6 +228,7 @@ static void verify(const struct world_object *object, void *arg)
 void world_check_rest(void)
 {
 	ledger_each(verify, NULL);
+	check_given();
 	for (unsigned i = 0; i < world.plan.heaps; i++)
 		check_heap(i);
 }

@@ -47,6 +47,7 @@ struct world_cache {
 	enum world_state state;
 	unsigned users; /* calls under way */
 	size_t live;    /* objects that tasks own */
+	uint64_t given; /* objects that it has given out since it was made */
 };
 
 struct world_heap {
@@ -115,14 +116,20 @@ void world_operate(unsigned task, uint32_t op);
 void world_interrupt(uint32_t seed);
 /* NULL is for those only who may run out of memory. */
 void world_refused(const struct world_heap *heap, const char *what);
+/* A cache to work with, held alive until world_put_cache(); NULL: the one chosen is not there. */
+struct world_cache *world_get_cache(struct rng *rng);
+void world_put_cache(struct world_cache *cache);
 /* Give an object back, whoever held it. */
 void world_give_back(struct world_object *object);
 
 /* lifetime.c: operations on whole caches and heaps */
 bool world_make_cache(struct world_cache *cache);
+/* Whether its slabs may be, or come to be, those of others, too. */
+bool world_shares(const struct world_cache *cache);
 void op_make(unsigned task, struct rng *rng);
 void op_own_cache(unsigned task, struct rng *rng);
 void op_own_heap(unsigned task, struct rng *rng);
+void op_prefill(unsigned task, struct rng *rng);
 void op_lock_all(unsigned task, struct rng *rng);
 
 /* rest.c */

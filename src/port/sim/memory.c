@@ -30,7 +30,7 @@ static struct range {
 } range[RANGES]; /* reservations, by address */
 static unsigned ranges;
 static size_t room, reserved, committed;
-static bool strict, mapped;
+static bool strict, mapped, refuse_all;
 
 static void map_region(void)
 {
@@ -66,11 +66,22 @@ void dry_sim_memory_begin(size_t bytes, bool strictly)
 	madvise((void *)BASE, REGION, MADV_DONTNEED);
 	for (unsigned i = 0; i < ranges; i++)
 		memset(state + range[i].first, FREE, range[i].count);
+	refuse_all = false;
 	ranges = 0;
 	reserved = committed = 0;
 	room = bytes != 0 && bytes < REGION ? bytes : REGION;
 	strict = strictly;
 	protect(0, PAGES, strict ? PROT_NONE : PROT_READ | PROT_WRITE);
+}
+
+void dry_sim_refuse(bool all)
+{
+	refuse_all = all;
+}
+
+static bool refused(void)
+{
+	return refuse_all || dry_sim_decide_failure();
 }
 
 size_t dry_sim_reserved(void)
@@ -150,7 +161,7 @@ void *dry_port_reserve(size_t size, size_t align, bool readable)
 	DRY_SIM_POINT("reserve");
 	if (size % PAGE != 0 || align < PAGE || !dry_is_pow2(align))
 		dry_sim_fail("reserve: %zu bytes aligned to %zu: not pages", size, align);
-	return dry_sim_decide_failure() ? NULL : reserve(size, align, readable);
+	return refused() ? NULL : reserve(size, align, readable);
 }
 
 static void commit(size_t first, size_t count)
@@ -168,7 +179,7 @@ int dry_port_commit(void *addr, size_t size)
 
 	DRY_SIM_POINT("commit");
 	reservation(addr, size, &first, "commit");
-	if (dry_sim_decide_failure())
+	if (refused())
 		return -DRY_ENOMEM;
 	commit(first, size / PAGE);
 	return 0;
@@ -241,7 +252,7 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_mov
 			release(which, first + count, old_size / PAGE - count);
 		return addr;
 	}
-	if (dry_sim_decide_failure() || !may_move)
+	if (refused() || !may_move)
 		return NULL;
 	to = reserve(new_size, PAGE, false);
 	if (to == NULL)

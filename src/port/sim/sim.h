@@ -104,6 +104,8 @@ void dry_sim_say(const char *format, ...) DRY_PRINTF(1, 2);
 
 /* memory.c */
 void dry_sim_memory_begin(size_t room, bool strict);
+/* Refuse every request, or go on as before. */
+void dry_sim_refuse(bool all);
 /* Bytes reserved, and bytes committed, now. */
 size_t dry_sim_reserved(void);
 size_t dry_sim_committed(void);
