@@ -43,6 +43,8 @@ void op_own_cache(unsigned task, struct rng *rng)
 	(void)task;
 	world_plan_cache(&own, WORLD_CACHES + 1, (unsigned)rng_below(rng, world.plan.heaps), rng);
 	own.attr.flags |= DRY_CACHE_NO_MERGE;
+	if (rng_below(rng, 2) != 0) /* so that shared arrays get something, too */
+		own.attr.limit = 1 + (unsigned)rng_below(rng, 16);
 	if (!world_make_cache(&own))
 		return;
 	for (size_t i = 0; i < count; i++) {

@@ -362,15 +362,15 @@ static void op_look(unsigned task, struct rng *rng)
 }
 
 /* The last ones are what housekeeping is about. */
-enum { TOTAL = 1000, HOUSEKEEPING = 60 };
+enum { TOTAL = 1000, HOUSEKEEPING = 66 };
 static const struct {
 	unsigned weight;
 	void (*run)(unsigned task, struct rng *rng);
 } operations[] = {
-	{ 369, op_alloc }, { 300, op_free },        { 40, op_burst },   { 120, op_exchange },
+	{ 365, op_alloc }, { 300, op_free },        { 40, op_burst },   { 120, op_exchange },
 	{ 30, op_bulk },   { 30, op_realloc },      { 35, op_read },    { 8, op_grace },
-	{ 4, op_look },    { 2, op_own_heap },      { 2, op_lock_all }, { 8, op_prefill },
-	{ 12, op_shrink }, { 16, op_housekeeping }, { 16, op_make },    { 8, op_own_cache },
+	{ 4, op_look },    { 2, op_own_heap },      { 4, op_lock_all }, { 8, op_prefill },
+	{ 10, op_shrink }, { 16, op_housekeeping }, { 14, op_make },    { 14, op_own_cache },
 };
 
 void world_operate(unsigned task, uint32_t op)

@@ -2,6 +2,9 @@
 /* From a seed to a machine, its heaps and its caches. */
 #include "world.h"
 
+/* What debugging does to a cache; not the lines of DRY_CACHE_TRACE. */
+#define DEBUGGED       (DRY_CACHE_DEBUG & ~DRY_CACHE_TRACE)
+
 #define OF(rng, array) ((array)[rng_below((rng), sizeof(array) / sizeof((array)[0]))])
 
 /* Every eighth machine is a big one: 64 CPUs, 4 to 8 nodes. */
@@ -127,7 +130,7 @@ void world_plan_cache(struct world_cache *cache, unsigned number, unsigned heap,
 		attr->ctor = ledger_construct;
 		break;
 	case 3:
-		attr->flags |= DRY_CACHE_POISON;
+		attr->flags |= rng_below(rng, 2) ? DRY_CACHE_POISON : (unsigned)rng_next(rng) & DEBUGGED;
 		break;
 	case 5:
 		attr->flags |= rng_below(rng, 2) ? DRY_CACHE_NO_ARRAYS : DRY_CACHE_ATTACH_FIRST;

@@ -64,7 +64,7 @@ struct dry_sim_machine {
 	uint32_t left; /* tasks that have to return before dry_sim_run() does */
 	void (*body)(unsigned task);
 	void (*helper)(void); /* dry_port_thread_start() */
-	uint64_t random;
+	uint64_t random, secret; /* states of the scheduler's stream and of dry_port_random()'s */
 	uint64_t steps, events;
 	long granted; /* what dry_sim_budget was at the last grant */
 	long ahead;   /* trace only: steps until the next decision */
