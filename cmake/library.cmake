@@ -28,7 +28,7 @@ function(drystone_add)
 
 	add_library(drystone_private${s} INTERFACE)
 	target_include_directories(drystone_private${s} INTERFACE
-		${CMAKE_SOURCE_DIR}/include ${src} ${src}/port/${arg_PORT} ${src}/port/arch/${arg_ARCH})
+		${CMAKE_SOURCE_DIR}/include ${src} ${src}/malloc/front ${src}/port/${arg_PORT} ${src}/port/arch/${arg_ARCH})
 
 	set(objects "")
 	foreach(layer base port page core debug stats malloc)

@@ -5,9 +5,11 @@
 #   dry_tiny, dry_sequential          object libraries over the hooks in src/tiny/hosted: tests, the malloc front
 #   OUTPUT/libdrystone-tiny.a         as a small machine gets it: src/tiny/bare, -Os, nothing but the C calls mem*
 #   OUTPUT/libdrystone-sequential.a   the same for the predecessor
+#   OUTPUT/libdrystone-X-malloc.so    the malloc family over either, to be preloaded: drystone run --allocator=X
 #   dry_tiny_test(name source)        a conformance test as name.tiny and name.sequential
 
 set(dry_tiny_src ${CMAKE_SOURCE_DIR}/src/tiny)
+file(GLOB dry_override_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/malloc/override*.c)
 set(dry_tiny_allocators tiny sequential)
 foreach(file pages heap cache general inspect check)
 	list(APPEND dry_tiny_common ${dry_tiny_src}/${file}.c)
@@ -36,6 +38,20 @@ foreach(allocator ${dry_tiny_allocators})
 		-ffunction-sections)
 	set_target_properties(drystone_${allocator} PROPERTIES OUTPUT_NAME drystone-${allocator} EXPORT_NAME ${allocator}
 		ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+	# To preload: the malloc family of src/malloc over this allocator.
+	if(NOT DRY_SANITIZE)
+		add_library(drystone_${allocator}_malloc SHARED $<TARGET_OBJECTS:dry_${allocator}> ${dry_tiny_src}/malloc/process.c
+			${dry_override_sources})
+		target_include_directories(drystone_${allocator}_malloc PRIVATE ${dry_tiny_src}/malloc ${dry_tiny_src}/hosted
+			${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/src/port/posix
+			${CMAKE_SOURCE_DIR}/src/port/arch/generic)
+		target_compile_options(drystone_${allocator}_malloc PRIVATE ${dry_warnings} ${dry_code} ${dry_no_builtin_malloc})
+		target_link_libraries(drystone_${allocator}_malloc PRIVATE dry_tiny_port)
+		target_link_options(drystone_${allocator}_malloc PRIVATE -Wl,--no-undefined -Wl,-z,relro -Wl,-z,now
+			-Wl,-z,nodelete -Wl,-Bsymbolic-functions)
+		set_target_properties(drystone_${allocator}_malloc PROPERTIES OUTPUT_NAME drystone-${allocator}-malloc
+			LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+	endif()
 endforeach()
 
 function(dry_tiny_test name source)

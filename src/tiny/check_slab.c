@@ -50,6 +50,7 @@ size_t dry_check_slab(struct dry_check *check, const struct dry_pool *pool, size
 	const struct dry_slab *slab = (const struct dry_slab *)(pool->base + (page << heap->shift));
 	const struct dry_class *class = slab->class;
 	const uint16_t *map = dry_map_entry(heap, pool, pool->base);
+	const struct dry_link *back;
 	size_t pages, marks;
 
 	if (!dry_check_expect(check, known(heap, class), "a slab's class is none of the heap's", slab))
@@ -67,11 +68,15 @@ size_t dry_check_slab(struct dry_check *check, const struct dry_pool *pool, size
 			return 0;
 	if (!check_free_objects(check, slab))
 		return 0;
-	if (dry_tiny_slab_free(slab) == 0)
-		return dry_check_expect(check, slab->carved == slab->objects, "a slab without a linked object has more", slab) ? pages : 0;
-	if (!dry_check_expect(check, slab->list.prev == &class->list || dry_check_inside(heap, slab->list.prev, sizeof(struct dry_link)),
-		    "a slab's link back", slab) ||
-	    !dry_check_expect(check, slab->list.prev->next == &slab->list, "a slab with free objects is not on its list", slab))
+	if (dry_tiny_slab_free(slab) == 0) {
+		bool holds = slab->carved == slab->objects;
+
+		return dry_check_expect(check, holds, "a slab without a linked object has more", slab) ? pages : 0;
+	}
+	back = slab->list.prev;
+	if (!dry_check_expect(check, back == &class->list || dry_check_inside(heap, back, sizeof(*back)),
+			      "a slab's link back", slab) ||
+	    !dry_check_expect(check, back->next == &slab->list, "a slab with free objects is not on its list", slab))
 		return 0;
 	return pages;
 }

@@ -14,7 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LIBRARY "libdrystone.so"
+/* The libraries that can be loaded, by the name that --allocator takes; the first is the default. */
+static const struct {
+	const char *name, *library;
+} allocators[] = {
+	{ "drystone", "libdrystone.so" },
+	{ "tiny", "libdrystone-tiny-malloc.so" },
+	{ "sequential", "libdrystone-sequential-malloc.so" },
+};
 
 static const char help[] =
 	"Usage: drystone run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
@@ -23,7 +30,9 @@ static const char help[] =
 	"  -s, --stats         print the slab listing to standard error when the program exits\n"
 	"  -c, --conf STRING   options of the library, \"name:value,name:value\"; goes after\n"
 	"                      what DRYSTONE_CONF holds already\n"
-	"  -l, --library PATH  the " LIBRARY " to load\n"
+	"  -a, --allocator NAME  drystone (the default); tiny: the allocator for small machines;\n"
+	"                      sequential: what that one replaces\n"
+	"  -l, --library PATH  the library to load\n"
 	"  -h, --help          this text\n"
 	"\n"
 	"The exit status is the program's; 127 if it was not found, 126 if it could not be\n"
@@ -34,6 +43,7 @@ static const char *const places[] = { ".", DRY_BIN_TO_LIB, "../lib" };
 
 struct run {
 	const char *library, *conf;
+	const char *name; /* of the library's file */
 	bool stats;
 };
 
@@ -65,12 +75,12 @@ static bool find_library(const struct run *run, char *path)
 	}
 	if (cli_own_folder(folder, sizeof(folder))) {
 		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-			snprintf(candidate, sizeof(candidate), "%s/%s/" LIBRARY, folder, places[i]);
+			snprintf(candidate, sizeof(candidate), "%s/%s/%s", folder, places[i], run->name);
 			if (realpath(candidate, path) != NULL && access(path, R_OK) == 0)
 				return true;
 		}
 	}
-	cli_error(LIBRARY " is neither next to this command nor in %s or ../lib from there; name it by --library",
+	cli_error("%s is neither next to this command nor in %s or ../lib from there; name it by --library", run->name,
 		  DRY_BIN_TO_LIB);
 	return false;
 }
@@ -113,12 +123,25 @@ static bool set_environment(const struct run *run)
 	return !run->stats || set_joined("DRYSTONE_CONF", getenv("DRYSTONE_CONF"), ',', "stats:1");
 }
 
+static bool choose(struct run *run, const char *name)
+{
+	for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++) {
+		if (strcmp(name, allocators[i].name) == 0) {
+			run->name = allocators[i].library;
+			return true;
+		}
+	}
+	cli_error("run: no allocator \"%s\"; try `drystone run --help`", name);
+	return false;
+}
+
 /* -1: go on; else the exit status. */
 static int parse(struct run *run, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "stats", no_argument, NULL, 's' },
 		{ "conf", required_argument, NULL, 'c' },
+		{ "allocator", required_argument, NULL, 'a' },
 		{ "library", required_argument, NULL, 'l' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -126,13 +149,17 @@ static int parse(struct run *run, int argc, char **argv)
 	int c;
 
 	/* '+': the program's own options are not ours. */
-	while ((c = getopt_long(argc, argv, "+sc:l:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+sc:a:l:h", options, NULL)) != -1) {
 		switch (c) {
 		case 's':
 			run->stats = true;
 			break;
 		case 'c':
 			run->conf = optarg;
+			break;
+		case 'a':
+			if (!choose(run, optarg))
+				return CLI_RUN_FAILED;
 			break;
 		case 'l':
 			run->library = optarg;
@@ -154,7 +181,7 @@ static int parse(struct run *run, int argc, char **argv)
 int cli_run(int argc, char **argv)
 {
 	static char name[] = "drystone run"; /* for getopt's messages */
-	struct run run = { 0 };
+	struct run run = { .name = allocators[0].library };
 	int status, error;
 
 	argv[0] = name;

@@ -3,8 +3,9 @@
 #include "base/fatal.h"
 #include "tiny/tiny.h"
 
-/* A heap that was told nothing takes so much address space; memory follows as it is used. */
-#define SPACE ((size_t)250 << 20)
+/* A heap that was told nothing takes so much address space, or half as long as that is refused; memory follows use. */
+DRY_WEAK const size_t dry_tiny_space = (size_t)250 << 20;
+DRY_WEAK const size_t dry_tiny_page = 0;
 
 struct dry_lock dry_tiny_the_lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 
@@ -12,18 +13,21 @@ struct dry_lock dry_tiny_the_lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 void *dry_tiny_map(size_t *size)
 {
 	const size_t page = dry_port_page_size();
-	size_t bytes = dry_round_up(*size != 0 ? *size : SPACE, page) + page;
-	size_t *memory = dry_port_reserve(bytes, page, true);
+	bool fixed = *size != 0;
+	size_t bytes = dry_round_up(fixed ? *size : dry_tiny_space, page) + page;
+	size_t *memory;
 
-	if (memory != NULL && dry_port_commit(memory, bytes) != 0) {
-		dry_port_release(memory, bytes);
-		return NULL;
+	for (;; bytes = dry_round_up(bytes / 2, page)) {
+		memory = dry_port_reserve(bytes, page, true);
+		if (memory != NULL && dry_port_commit(memory, bytes) == 0)
+			break;
+		if (memory != NULL)
+			dry_port_release(memory, bytes);
+		if (fixed || bytes < (size_t)1 << 20)
+			return NULL;
 	}
-	if (memory == NULL)
-		return NULL;
-	if (*size == 0)
-		*size = bytes - page;
 	*memory = bytes;
+	*size = fixed ? *size : bytes - page;
 	return (char *)memory + page;
 }
 

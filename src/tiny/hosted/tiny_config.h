@@ -24,9 +24,12 @@ static inline void dry_tiny_set_errno(int value)
 	dry_port_set_errno(value);
 }
 void *dry_tiny_map(size_t *size);
+extern const size_t dry_tiny_space, dry_tiny_page; /* of a heap that was told nothing; weak */
 static inline size_t dry_tiny_system_page(void)
 {
-	return dry_port_page_size();
+	size_t page = dry_port_page_size();
+
+	return dry_tiny_page > page ? dry_tiny_page : page;
 }
 void dry_tiny_unmap(void *memory);
 

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What stands behind the malloc family: core's default heap and its size classes. override.c finds this header through
+ * the include path; src/tiny/malloc/ has another with the same functions:
+ *
+ *	fast_malloc, fast_free, fast_free_sized   keep and set errno as malloc() and free()
+ *	front_zalloc                              sets errno
+ *	front_aligned, front_realloc, front_usable   errno is the caller's
+ */
+#ifndef DRY_MALLOC_FRONT_H
+#define DRY_MALLOC_FRONT_H
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/fatal.h"
+#include "core/fast.h"
+#include "malloc/background.h"
+#include "malloc/general.h"
+#include "malloc/options.h"
+#include "malloc/profile.h"
+#include "malloc/size_class.h"
+
+#define HEAP (&dry_main_heap)
+
+static DRY_SLOW void *malloc_slow(size_t size)
+{
+	struct dry_heap *heap = dry_heap_get(NULL);
+	struct dry_cache *cache = NULL;
+	void *object;
+
+	if (DRY_LIKELY(size <= DRY_CLASS_MAX))
+		cache = atomic_load_explicit(&HEAP->general[dry_class_of(size | (size == 0))], memory_order_acquire);
+	dry_background_poke();
+	if (DRY_LIKELY(cache != NULL) && DRY_LIKELY(!dry_profile_asks))
+		return dry_general_alloc_slow(cache, size | (size == 0));
+	object = heap != NULL ? dry_general_alloc(heap, size, 1, false) : NULL;
+	if (object == NULL)
+		errno = ENOMEM;
+	return object;
+}
+
+static DRY_SLOW void free_slow(void *object)
+{
+	int saved = errno;
+
+	if (object == NULL)
+		return;
+	dry_general_free(HEAP, object);
+	errno = saved;
+}
+
+static DRY_SLOW void free_sized_slow(void *object, size_t size)
+{
+	int saved = errno;
+
+	if (object == NULL)
+		return;
+	if (dry_profile_sized(HEAP, object, size) && dry_general_size_holds(HEAP, object, size))
+		dry_general_free(HEAP, object);
+	errno = saved;
+}
+
+DRY_FAST void *fast_malloc(size_t size)
+{
+	/* The limit is 0 before there is a heap: then no sequence may be entered. */
+	if (DRY_LIKELY(size < dry_class_limit)) {
+		void *object = dry_percpu_pop_packed(DRY_SLOTS(HEAP), dry_class_at[(size + 15) / 16]);
+		if (DRY_LIKELY(object != NULL))
+			return object;
+	}
+	return malloc_slow(size);
+}
+
+DRY_FAST void fast_free(void *object)
+{
+	size_t granule = ((uintptr_t)object - HEAP->arena.base) >> DRY_GRANULE_SHIFT;
+
+	if (DRY_LIKELY(granule < HEAP->arena.granules) &&
+	    DRY_LIKELY(dry_percpu_push(DRY_SLOTS(HEAP), HEAP->arena.map[granule], object)))
+		return;
+	free_slow(object);
+}
+
+/* As fast_free(); the size is looked at where the slow path has the time. */
+DRY_FAST void fast_free_sized(void *object, size_t size)
+{
+	size_t granule = ((uintptr_t)object - HEAP->arena.base) >> DRY_GRANULE_SHIFT;
+
+	if (DRY_LIKELY(granule < HEAP->arena.granules) &&
+	    DRY_LIKELY(dry_percpu_push(DRY_SLOTS(HEAP), HEAP->arena.map[granule], object)))
+		return;
+	free_sized_slow(object, size);
+}
+
+static inline void *front_zalloc(size_t size)
+{
+	if (size <= DRY_CLASS_MAX) {
+		void *object = fast_malloc(size);
+		return object != NULL ? memset(object, 0, size) : NULL;
+	}
+	struct dry_heap *heap = dry_heap_get(NULL);
+	dry_background_poke();
+	void *object = heap != NULL ? dry_general_alloc(heap, size, 1, true) : NULL;
+	if (object == NULL)
+		errno = ENOMEM;
+	return object;
+}
+
+static inline void *front_aligned(size_t align, size_t size)
+{
+	struct dry_heap *heap = dry_heap_get(NULL);
+
+	return heap != NULL ? dry_general_alloc(heap, size, align, false) : NULL;
+}
+
+static inline void *front_realloc(void *object, size_t size)
+{
+	void *moved = dry_general_realloc(HEAP, object, size);
+
+	dry_background_poke();
+	return moved;
+}
+
+static inline size_t front_usable(const void *object)
+{
+	size_t size = dry_general_usable(HEAP, object);
+
+	if (DRY_UNLIKELY(size == 0) && object != NULL && dry_option_secure)
+		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "never given out");
+	return size;
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What stands behind the malloc family in the libraries to preload: the default heap, one lock. See src/malloc/front/. */
+#ifndef DRY_MALLOC_FRONT_H
+#define DRY_MALLOC_FRONT_H
+
+#include "port/contract.h"
+#include "tiny/tiny.h"
+
+static inline void *fast_malloc(size_t size)
+{
+	return dry_alloc(NULL, size);
+}
+
+static inline void fast_free(void *object)
+{
+	int saved = dry_port_get_errno();
+
+	dry_free(NULL, object);
+	dry_port_set_errno(saved);
+}
+
+static inline void fast_free_sized(void *object, size_t size)
+{
+	(void)size;
+	fast_free(object);
+}
+
+static inline void *front_zalloc(size_t size)
+{
+	return dry_zalloc(NULL, size);
+}
+
+static inline void *front_aligned(size_t align, size_t size)
+{
+	return dry_alloc_aligned(NULL, align, size);
+}
+
+static inline void *front_realloc(void *object, size_t size)
+{
+	return dry_realloc(NULL, object, size);
+}
+
+static inline size_t front_usable(const void *object)
+{
+	return dry_usable_size(NULL, object);
+}
+
+#endif
