@@ -51,7 +51,10 @@ def timed(ctx, loops, rounds, found):
             now = figures(worker.execute(messaging(ctx, allocator, loops), False).stdout)
             rows.append({"variant": allocator, "round": done + 1, "seconds": now["seconds"],
                          "message": 1e9 * now["seconds"] / (MESSAGES_A_LOOP * loops)})
-            found[allocator].update({key: now[key] for key in ("in_use_kb", "touched_kb", "resident_kb")})
+            took = {key: now[key] for key in ("in_use_kb", "touched_kb", "resident_kb")}
+            if done and allocator != "core" and took.items() - found[allocator].items():
+                raise worker.Failed("%s took other memory for the same calls: %s" % (allocator, took))
+            found[allocator].update(took)
     return rows
 
 
