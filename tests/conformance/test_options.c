@@ -63,6 +63,16 @@ static int run_wild(void)
 	return 0;
 }
 
+static int run_trace(void)
+{
+	dry_cache *cache = make_cache(NULL, "traced", 64, 0, 0);
+	void *object = dry_cache_alloc(cache);
+
+	CHECK(object);
+	dry_cache_free(cache, object);
+	return 0;
+}
+
 /* Runs this program with a mode and an environment; standard error goes to text. */
 static void start(const char *mode, const char *conf, char *text, size_t room)
 {
@@ -105,6 +115,8 @@ int main(int argc, char **argv)
 			return run_plain();
 		if (!strcmp(argv[2], "double"))
 			return run_double_free();
+		if (!strcmp(argv[2], "trace"))
+			return run_trace();
 		return run_wild();
 	}
 	test_seed(argc, argv);
@@ -116,6 +128,11 @@ int main(int argc, char **argv)
 	expect_lines("plain", "nonsense", 1, "nonsense");
 	expect_lines("plain", "abort:maybe", 1, "abort");
 	expect_lines("plain", "abort:1,nonsense:7,abort:1", 1, "nonsense");
+	expect_lines("plain", "debug:X", 1, "debug:X");
+	expect_lines("plain", "debug:FZ/", 1, "debug:FZ/");
+	expect_lines("plain", "debug:FZPU/nobody,leaks:1", 0, "");
+	expect_lines("trace", "debug:T/traced", 2, "trace: traced freed 0x");
+	expect_lines("trace", "debug:T/trace", 0, "");
 	expect_lines("double", "abort:0", 1, "drystone: double free: 0x");
 	expect_lines("wild", "abort:0", 2, "drystone: ");
 	return 0;

@@ -196,7 +196,8 @@ static void step_realloc(struct model *model)
 static void step_create_destroy(struct model *model)
 {
 	static const unsigned flags[] = { 0, DRY_CACHE_NO_MERGE, DRY_CACHE_POISON, DRY_CACHE_HWALIGN,
-					  DRY_CACHE_PUBLISHED, DRY_CACHE_CHAIN, DRY_CACHE_OFF_SLAB };
+					  DRY_CACHE_PUBLISHED, DRY_CACHE_CHAIN, DRY_CACHE_OFF_SLAB,
+					  DRY_CACHE_DEBUG & ~DRY_CACHE_TRACE };
 	int c = (int)rng_below(&model->rng, CACHES);
 	struct dry_cache_attr attr = { .name = "model" };
 
@@ -209,7 +210,7 @@ static void step_create_destroy(struct model *model)
 	}
 	attr.size = model->sizes[c] = rng_size(&model->rng, 13);
 	attr.align = rng_below(&model->rng, 3) ? 0 : (size_t)8 << rng_below(&model->rng, 6);
-	attr.flags = flags[rng_below(&model->rng, 7)] | DRY_CACHE_NO_MERGE;
+	attr.flags = flags[rng_below(&model->rng, 8)] | DRY_CACHE_NO_MERGE;
 	attr.limit = rng_below(&model->rng, 2) ? (unsigned)rng_below(&model->rng, 50) + 1 : 0;
 	errno = 0;
 	model->caches[c] = dry_cache_create(model->heap, &attr);

@@ -16,7 +16,7 @@
 
 #include "exercise.h"
 
-#define MIX_CACHES  7
+#define MIX_CACHES  8
 #define MIX_THREADS 8
 #define MIX_HELD    400
 #define MIX_RING    1024
@@ -49,8 +49,9 @@ static const struct {
 	{ 100, 0, DRY_CACHE_NO_MERGE },
 	{ 256, 0, DRY_CACHE_NO_MERGE | DRY_CACHE_HWALIGN },
 	{ 1000, 0, DRY_CACHE_PUBLISHED },
-	{ 64, 0, DRY_CACHE_POISON },
+	{ 256, 0, DRY_CACHE_POISON | DRY_CACHE_OBJFREELIST },
 	{ 192, 0, DRY_CACHE_OFF_SLAB },
+	{ 72, 0, DRY_CACHE_DEBUG & ~DRY_CACHE_TRACE },
 	{ 5000, 512, DRY_CACHE_CHAIN },
 };
 
