@@ -13,7 +13,7 @@
 
 #define FILL 0xab /* around the object, within its pages */
 
-struct dry_guard_region dry_guarded;
+struct dry_guard_region dry_guarded = { .lock = DRY_LOCK_INIT(DRY_RANK_GUARD) };
 
 static size_t page_size(void)
 {
@@ -81,6 +81,7 @@ int dry_guard_init(const struct dry_guard_attr *attr)
 	rc = dry_guarded.base != 0 ? 0 : -DRY_ENOMEM;
 	if (rc == 0 && attr->report_faults && !reporting) {
 		reporting = true;
+		dry_guarded.stacks = true;
 		dry_port_on_fault(dry_guard_report_fault);
 	}
 	dry_lock_release(&making);

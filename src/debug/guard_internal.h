@@ -24,7 +24,7 @@ enum dry_guard_state {
 struct dry_guard_stack {
 	uint32_t thread; /* 0: nothing noted */
 	uint32_t count;
-	void *frame[DRY_GUARD_FRAMES];
+	uintptr_t frame[DRY_GUARD_FRAMES];
 };
 
 /* Written by who has it in state MAKING, or frees it; else immutable. */
@@ -44,6 +44,7 @@ struct dry_guard_block {
 struct dry_guard_region {
 	uintptr_t base; /* 0: there is none. All here to block: immutable after init */
 	size_t size;
+	bool stacks; /* note who allocates and frees: written once, at start */
 	uint32_t pages, blocks_max, held_max;
 	uint8_t page_shift;
 	uint32_t *owner;
@@ -62,6 +63,6 @@ void dry_guard_note_stack(struct dry_guard_stack *stack);
 /* One line of report as dry_fatal() would give, then the stacks. */
 void dry_guard_report(enum dry_fatal_code code, const struct dry_guard_block *block, uintptr_t address);
 /* For the port: a fault somewhere. */
-void dry_guard_report_fault(uintptr_t address, bool write, void *context);
+void dry_guard_report_fault(uintptr_t address, bool write, uintptr_t pc);
 
 #endif

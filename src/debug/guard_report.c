@@ -1,36 +1,101 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Reports of guarded blocks, also from the handler of a fault: no lock, no allocation. */
+/*
+ * Reports of guarded blocks, also from the handler of a fault: no lock, no allocation. A report is its line, then the
+ * stacks of the access (or call), of the allocation and of the free.
+ */
+#include <stdarg.h>
+
 #include "base/fmt.h"
 #include "debug/guard_internal.h"
+#include "port/stack.h"
 
 void dry_guard_note_stack(struct dry_guard_stack *stack)
 {
-	stack->thread = 0;
-	stack->count = 0;
+	if (!dry_guarded.stacks)
+		return;
+	stack->thread = dry_port_thread();
+	stack->count = dry_port_stack(stack->frame, DRY_GUARD_FRAMES);
+}
+
+static void say(const char *fmt, ...) DRY_PRINTF(1, 2);
+static void say(const char *fmt, ...)
+{
+	char line[256];
+	va_list ap;
+	size_t n;
+
+	va_start(ap, fmt);
+	n = dry_vformat(line, sizeof(line) - 1, fmt, ap);
+	va_end(ap);
+	line[n++] = '\n';
+	dry_port_write(line, n);
+}
+
+static void say_frames(const uintptr_t *frame, unsigned count)
+{
+	char text[192];
+
+	for (unsigned i = 0; i < count; i++) {
+		dry_port_symbol(frame[i], text, sizeof(text));
+		say("  %s", text);
+	}
+}
+
+static void say_owners(const struct dry_guard_block *block)
+{
+	if (block->allocated.count != 0) {
+		say("allocated by thread %u", block->allocated.thread);
+		say_frames(block->allocated.frame, block->allocated.count);
+	}
+	if (block->freed.count != 0) {
+		say("freed by thread %u", block->freed.thread);
+		say_frames(block->freed.frame, block->freed.count);
+	}
+}
+
+static bool is_freed(const struct dry_guard_block *block)
+{
+	return __atomic_load_n(&block->state, __ATOMIC_ACQUIRE) == DRY_GUARD_HELD;
 }
 
 /* "17 bytes after a block of 24 bytes" */
 static void describe(char *text, size_t room, const struct dry_guard_block *block, uintptr_t address)
 {
-	const char *freed = __atomic_load_n(&block->state, __ATOMIC_ACQUIRE) == DRY_GUARD_HELD ? "freed " : "";
 	uintptr_t end = block->user + block->size;
+	size_t far = address < block->user ? block->user - address : address >= end ? address - end : address - block->user;
 
-	if (address < block->user)
-		dry_format(text, room, "%zu bytes before a %sblock of %zu bytes", (size_t)(block->user - address), freed,
-			   block->size);
-	else if (address >= end)
-		dry_format(text, room, "%zu bytes after a %sblock of %zu bytes", (size_t)(address - end), freed, block->size);
-	else
-		dry_format(text, room, "%zu bytes into a %sblock of %zu bytes", (size_t)(address - block->user), freed,
-			   block->size);
+	dry_format(text, room, "%zu bytes %s a %sblock of %zu bytes", far,
+		   address < block->user ? "before" :
+		   address >= end        ? "after" :
+					   "into",
+		   is_freed(block) ? "freed " : "", block->size);
+}
+
+static const struct dry_guard_block *reported; /* for explain() */
+
+/* Between the line and the end of the process. */
+static void explain(enum dry_fatal_code code, const void *address)
+{
+	uintptr_t frame[DRY_GUARD_FRAMES];
+
+	(void)code;
+	(void)address;
+	say("call by thread %u", dry_port_thread());
+	say_frames(frame, dry_port_stack(frame, DRY_GUARD_FRAMES));
+	say_owners(reported);
 }
 
 void dry_guard_report(enum dry_fatal_code code, const struct dry_guard_block *block, uintptr_t address)
 {
+	void (*before)(enum dry_fatal_code code, const void *address) = dry_fatal_explain;
 	char detail[128];
 
 	describe(detail, sizeof(detail), block, address);
+	reported = block;
+	if (dry_guarded.stacks)
+		dry_fatal_explain = explain;
 	dry_fatal(code, (const void *)address, NULL, detail);
+	dry_fatal_explain = before;
 }
 
 /* A guard page lies between two blocks: the nearer one is meant. NULL: nobody's. */
@@ -47,21 +112,28 @@ static const struct dry_guard_block *nearest(uintptr_t address)
 	return &g->block[next];
 }
 
-void dry_guard_report_fault(uintptr_t address, bool write, void *context)
+void dry_guard_report_fault(uintptr_t address, bool write, uintptr_t pc)
 {
 	const struct dry_guard_block *block;
+	uintptr_t frame[DRY_GUARD_FRAMES];
 	char detail[128];
-	size_t n;
+	unsigned count;
 
-	(void)context;
 	if (address - dry_guarded.base >= dry_guarded.size)
 		return;
 	block = nearest(address);
 	if (block == NULL)
 		return;
-	n = dry_format(detail, sizeof(detail), "%s, ", write ? "write" : "read");
-	describe(detail + n, sizeof(detail) - n, block, address);
-	dry_warn("%s: %p: %s",
-		 __atomic_load_n(&block->state, __ATOMIC_ACQUIRE) == DRY_GUARD_HELD ? "use after free" : "access out of bounds",
-		 (void *)address, detail);
+	describe(detail, sizeof(detail), block, address);
+	dry_warn("%s: %p: %s, %s",
+		 dry_fatal_text(is_freed(block) ? DRY_FATAL_USE_AFTER_FREE : DRY_FATAL_OUT_OF_BOUNDS), (void *)address,
+		 write ? "write" : "read", detail);
+	say("access by thread %u", dry_port_thread());
+	if (pc != 0)
+		say_frames(&pc, 1);
+	/* The first frame is the way out of the handler. */
+	count = dry_port_stack(frame, DRY_GUARD_FRAMES);
+	if (count > 1)
+		say_frames(frame + 1, count - 1);
+	say_owners(block);
 }

@@ -43,7 +43,7 @@ int dry_port_decommit(void *addr, size_t size)
 	return fresh == addr ? 0 : -DRY_ENOMEM;
 }
 
-static void (*on_fault)(uintptr_t address, bool write, void *context);
+static void (*on_fault)(uintptr_t address, bool write, uintptr_t pc);
 static struct sigaction before[2]; /* of SIGSEGV, SIGBUS */
 
 static bool was_write(const ucontext_t *context)
@@ -53,6 +53,18 @@ static bool was_write(const ucontext_t *context)
 #else
 	(void)context;
 	return false;
+#endif
+}
+
+static uintptr_t counter(const ucontext_t *context)
+{
+#if defined(__x86_64__) && defined(REG_RIP)
+	return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+	return (uintptr_t)context->uc_mcontext.pc;
+#else
+	(void)context;
+	return 0;
 #endif
 }
 
@@ -66,7 +78,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	int saved = errno;
 
 	if (info->si_code > 0) /* not sent by kill() */
-		on_fault((uintptr_t)info->si_addr, was_write(context), context);
+		on_fault((uintptr_t)info->si_addr, was_write(context), counter(context));
 	errno = saved;
 	if (next->sa_flags & SA_SIGINFO)
 		next->sa_sigaction(signal, info, context);
@@ -79,7 +91,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	}
 }
 
-void dry_port_on_fault(void (*fn)(uintptr_t address, bool write, void *context))
+void dry_port_on_fault(void (*fn)(uintptr_t address, bool write, uintptr_t pc))
 {
 	struct sigaction action;
 	int saved = errno;
