@@ -234,7 +234,7 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 		done = dry_percpu_pop_batch(DRY_SLOTS(cache->heap), cache->pop_at, objects, n);
 	if (done != 0)
 		count_slow(&cache->node[0].bulk_allocs, done);
-	while (done < n && !cache->debug && !cache->annotated) {
+	while (done < n && dry_alloc_gate == NULL && !cache->debug && !cache->annotated) {
 		unsigned home = dry_heap_node(cache->heap);
 		unsigned want = n - done < 65536 ? (unsigned)(n - done) : 65536;
 		unsigned got = dry_node_refill(cache, home, objects + done, want);

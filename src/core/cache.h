@@ -17,7 +17,7 @@
  */
 extern bool dry_caches_plain, dry_caches_secure;
 
-/* Asked by every slow allocation; false: it fails. NULL: none does. */
+/* Asked by every slow allocation, with NULL for one that is too big for a cache; false: it fails. NULL: none does. */
 extern bool (*dry_alloc_gate)(const struct dry_cache *cache);
 
 /* Set up a cache in given memory and put it on the heap's list. 0, -EINVAL, -ENOMEM. */

@@ -23,7 +23,7 @@ static uint64_t exponential(void)
 static void set_next(size_t of)
 {
 	/* relaxed: a countdown that may err */
-	atomic_store_explicit(&left, (int64_t)(exponential() * of >> 16) + 1, memory_order_relaxed);
+	atomic_store_explicit(&left, (int64_t)(exponential() * (of - 1) >> 16) + 1, memory_order_relaxed);
 }
 
 void dry_guard_sample(size_t every)

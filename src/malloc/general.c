@@ -197,6 +197,8 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 			object = dry_general_alloc_slow(cache, size);
 		return object != NULL && zero ? memset(object, 0, size) : object;
 	}
+	if (DRY_UNLIKELY(dry_alloc_gate != NULL) && heap->is_default && !dry_alloc_gate(NULL))
+		return NULL;
 	void *object = alloc_big(heap, size, align, zero);
 	if (object == NULL && dry_heap_trim(heap) != 0)
 		object = alloc_big(heap, size, align, zero);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fatal.h"
+#include "debug/fail.h"
 #include "debug/secure.h"
 #include "debug/select.h"
 
@@ -37,6 +38,7 @@ static const struct option {
 	{ "debug", NULL, NULL, dry_debug_select, 0, 0 },
 	{ "decay_ms", NULL, &dry_option_decay_ms, NULL, 10, 3600000 },
 	{ "exit_check", &dry_option_exit_check, NULL, NULL, 0, 1 },
+	{ "fail", NULL, NULL, dry_fail_select, 0, 0 },
 	{ "guard", &dry_option_guard, NULL, NULL, 0, 1 },
 	{ "guard_rate", NULL, &dry_option_guard_rate, NULL, 1, 1000000000 },
 	{ "leaks", &dry_option_leaks, NULL, NULL, 0, 1 },

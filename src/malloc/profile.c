@@ -10,6 +10,7 @@
 #include "core/cache.h"
 #include "core/fast.h"
 #include "core/slab.h"
+#include "debug/fail.h"
 #include "debug/guard.h"
 #include "debug/secure.h"
 #include "debug/select.h"
@@ -26,7 +27,7 @@ bool dry_profile_asks;
 
 static bool started, noted;                /* options are known; there are notes for secure objects */
 static bool tried;
-static bool off; /* a memory checker or a debugging cache sees more */
+static bool off; /* a memory checker or a debugging cache sees more, or a test is to meet the usual caches */
 static _Atomic uint32_t cold[DRY_CLASS_COUNT], cold_big, first;
 static struct dry_cache *_Atomic caches[2][DRY_CLASS_COUNT]; /* [aligned], of secure objects; made at first use */
 static _Atomic uint64_t seen[DRY_CLASS_COUNT];           /* objects that went into the class's arrays, when last looked at */
@@ -66,7 +67,13 @@ static bool make_guards(void)
 void dry_profile_start(struct dry_heap *heap)
 {
 	started = true;
-	off = dry_annotate != NULL || dry_debug_selects();
+	off = dry_annotate != NULL || dry_debug_selects() || dry_fail_selects();
+	if (dry_fail_selects()) {
+		/* Every allocation has to come by the gate, and under the name that its cache always has. */
+		dry_caches_plain = true;
+		dry_general_forget(heap);
+		dry_alloc_gate = dry_fail_allows;
+	}
 	if (off)
 		return;
 	if (dry_option_guard && make_guards())

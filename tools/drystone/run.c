@@ -30,6 +30,8 @@ static const char help[] =
 	"  -s, --stats         print the slab listing to standard error when the program exits\n"
 	"  -c, --conf STRING   options of the library, \"name:value,name:value\"; goes after\n"
 	"                      what DRYSTONE_CONF holds already\n"
+	"  -f, --fail WHICH    let allocations fail: nth=N, every=N or chance=N (in a million, seed=N), of\n"
+	"                      cache=NAME or site=FUNCTION, say (each one); joined by slashes\n"
 	"  -a, --allocator NAME  drystone (the default); tiny: the allocator for small machines;\n"
 	"                      sequential: what that one replaces\n"
 	"  -l, --library PATH  the library to load\n"
@@ -42,7 +44,7 @@ static const char help[] =
 static const char *const places[] = { ".", DRY_BIN_TO_LIB, "../lib" };
 
 struct run {
-	const char *library, *conf;
+	const char *library, *conf, *fail;
 	const char *name; /* of the library's file */
 	bool stats;
 };
@@ -120,6 +122,15 @@ static bool set_environment(const struct run *run)
 		return false;
 	if (run->conf != NULL && !set_joined("DRYSTONE_CONF", getenv("DRYSTONE_CONF"), ',', run->conf))
 		return false;
+	if (run->fail != NULL) {
+		char conf[PATH_MAX];
+		if (strchr(run->fail, ',') != NULL || snprintf(conf, sizeof(conf), "fail:%s", run->fail) >= (int)sizeof(conf)) {
+			cli_error("--fail takes parts with slashes between them, not %s", run->fail);
+			return false;
+		}
+		if (!set_joined("DRYSTONE_CONF", getenv("DRYSTONE_CONF"), ',', conf))
+			return false;
+	}
 	return !run->stats || set_joined("DRYSTONE_CONF", getenv("DRYSTONE_CONF"), ',', "stats:1");
 }
 
@@ -142,6 +153,7 @@ static int parse(struct run *run, int argc, char **argv)
 		{ "stats", no_argument, NULL, 's' },
 		{ "conf", required_argument, NULL, 'c' },
 		{ "allocator", required_argument, NULL, 'a' },
+		{ "fail", required_argument, NULL, 'f' },
 		{ "library", required_argument, NULL, 'l' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -149,7 +161,7 @@ static int parse(struct run *run, int argc, char **argv)
 	int c;
 
 	/* '+': the program's own options are not ours. */
-	while ((c = getopt_long(argc, argv, "+sc:a:l:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+sc:a:f:l:h", options, NULL)) != -1) {
 		switch (c) {
 		case 's':
 			run->stats = true;
@@ -160,6 +172,9 @@ static int parse(struct run *run, int argc, char **argv)
 		case 'a':
 			if (!choose(run, optarg))
 				return CLI_RUN_FAILED;
+			break;
+		case 'f':
+			run->fail = optarg;
 			break;
 		case 'l':
 			run->library = optarg;

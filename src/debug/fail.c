@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "debug/fail.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/fatal.h"
+#include "base/fmt.h"
+#include "core/heap.h"
+#include "port/stack.h"
+
+#define FRAMES  16
+#define KNOWN   1024u /* return addresses whose names were looked up already */
+#define MILLION 1000000u
+
+static struct {
+	uint64_t nth, every, chance, seed;
+	char cache[64], site[96];
+	bool selected, say;
+} wanted;
+static _Atomic uint64_t count;
+static _Atomic uintptr_t known[KNOWN]; /* address * 2 + whether it is the site's */
+
+/* ---- options -------------------------------------------------------------- */
+
+/* "name=": then *value is what follows. */
+static bool is_named(const char *name, const char **value, const char *from, const char *end)
+{
+	size_t length = 0;
+
+	while (name[length] != '\0')
+		length++;
+	if ((size_t)(end - from) < length || memcmp(from, name, length) != 0)
+		return false;
+	*value = from + length;
+	return true;
+}
+
+static bool number(uint64_t *number, uint64_t least, const char *from, const char *end)
+{
+	uint64_t n = 0;
+
+	if (from == end || end - from > 18)
+		return false;
+	for (; from < end; from++) {
+		if (*from < '0' || *from > '9')
+			return false;
+		n = n * 10 + (uint64_t)(*from - '0');
+	}
+	*number = n;
+	return n >= least;
+}
+
+static bool text(char *to, size_t room, const char *from, const char *end)
+{
+	size_t length = (size_t)(end - from);
+
+	if (length == 0 || length >= room)
+		return false;
+	memcpy(to, from, length);
+	to[length] = '\0';
+	return true;
+}
+
+static bool select_one(const char *from, const char *end)
+{
+	const char *value;
+
+	if (is_named("nth=", &value, from, end))
+		return number(&wanted.nth, 1, value, end);
+	if (is_named("every=", &value, from, end))
+		return number(&wanted.every, 1, value, end);
+	if (is_named("chance=", &value, from, end))
+		return number(&wanted.chance, 1, value, end);
+	if (is_named("seed=", &value, from, end))
+		return number(&wanted.seed, 0, value, end);
+	if (is_named("cache=", &value, from, end))
+		return text(wanted.cache, sizeof(wanted.cache), value, end);
+	if (is_named("site=", &value, from, end))
+		return text(wanted.site, sizeof(wanted.site), value, end);
+	if (!is_named("say", &value, from, end) || value != end)
+		return false;
+	wanted.say = true;
+	return true;
+}
+
+bool dry_fail_select(const char *from, const char *end)
+{
+	memset(&wanted, 0, sizeof(wanted));
+	for (const char *part = from; from <= end; from++) {
+		if (from < end && *from != '/')
+			continue;
+		if (!select_one(part, from)) {
+			memset(&wanted, 0, sizeof(wanted));
+			return false;
+		}
+		part = from + 1;
+	}
+	wanted.selected = true;
+	return true;
+}
+
+bool dry_fail_selects(void)
+{
+	return wanted.selected;
+}
+
+/* ---- choice ----------------------------------------------------------------- */
+
+/* "function+0x1c (module+0x2345)" is of the site. */
+static bool is_site(const char *symbol)
+{
+	const char *at = wanted.site;
+
+	while (*at != '\0' && *at == *symbol) {
+		at++;
+		symbol++;
+	}
+	if (*at == '\0')
+		return *symbol == '+' || *symbol == ')';
+	while (*symbol != '\0' && *symbol != '(')
+		symbol++;
+	for (at = wanted.site; *symbol != '\0' && *at == symbol[1]; symbol++)
+		at++;
+	return *at == '\0' && *symbol != '\0' && symbol[1] == ')';
+}
+
+static bool comes_from_site(void)
+{
+	uintptr_t frame[FRAMES];
+	unsigned frames = dry_port_stack(frame, FRAMES);
+
+	for (unsigned i = 0; i < frames; i++) {
+		_Atomic uintptr_t *place = &known[(frame[i] ^ frame[i] >> 10) % KNOWN];
+		uintptr_t seen = atomic_load_explicit(place, memory_order_relaxed);
+		char symbol[192];
+		if (seen >> 1 != frame[i]) {
+			dry_port_symbol(frame[i], symbol, sizeof(symbol));
+			seen = frame[i] << 1 | is_site(symbol);
+			atomic_store_explicit(place, seen, memory_order_relaxed);
+		}
+		if (seen & 1)
+			return true;
+	}
+	return false;
+}
+
+static bool is_of(const struct dry_cache *cache)
+{
+	const char *name = cache != NULL ? cache->name : "big", *want = wanted.cache;
+
+	while (*want != '\0' && *want == *name) {
+		want++;
+		name++;
+	}
+	return *want == *name;
+}
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+static bool is_chosen(uint64_t number)
+{
+	if (wanted.nth == 0 && wanted.every == 0 && wanted.chance == 0)
+		return true;
+	return number == wanted.nth || (wanted.every != 0 && number % wanted.every == 0) ||
+	       (wanted.chance != 0 && mix(wanted.seed * 0x9e3779b97f4a7c15u + number) % MILLION < wanted.chance);
+}
+
+static void say_it(const struct dry_cache *cache, uint64_t number)
+{
+	uintptr_t frame[FRAMES];
+	unsigned frames = dry_port_stack(frame, FRAMES);
+	char line[192];
+
+	dry_warn("allocation %lu (%s) fails on purpose", (unsigned long)number, cache != NULL ? cache->name : "big");
+	for (unsigned i = 0; i < frames; i++) {
+		size_t n = dry_format(line, sizeof(line), "  ");
+		n += dry_port_symbol(frame[i], line + n, sizeof(line) - n - 1);
+		line[n++] = '\n';
+		dry_port_write(line, n);
+	}
+}
+
+bool dry_fail_allows(const struct dry_cache *cache)
+{
+	/* What the heap itself needs does not count. */
+	if (cache != NULL && (!cache->heap->is_default || cache == &cache->heap->cache_cache))
+		return true;
+	if ((wanted.cache[0] != '\0' && !is_of(cache)) || (wanted.site[0] != '\0' && !comes_from_site()))
+		return true;
+	/* relaxed: a number each, in whatever order */
+	uint64_t number = atomic_fetch_add_explicit(&count, 1, memory_order_relaxed) + 1;
+	if (!is_chosen(number))
+		return true;
+	if (wanted.say)
+		say_it(cache, number);
+	return false;
+}

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# drystone run --fail: which allocations fail.
+. "$(dirname "$0")/common.inc"
+need "${CC:-cc}"
+"${CC:-cc}" -O1 -fno-builtin -fno-omit-frame-pointer -rdynamic "$top/tests/programs/guarded.c" -o "$work/guarded"
+# fails WHICH LETTERS: of 20 allocations by turns of 200 and 60 bytes, each fourth by parse(), then a big one by parse()
+fails() {
+	got=$("$cli" run --library "$lib" --fail="$1" -- "$work/guarded" allocate 2>"$work/err") || fail "$1: $(cat "$work/err")"
+	[ "$got" = "$2" ] || fail "--fail=$1: $got instead of $2"
+}
+fails nth=3 ..x..................
+fails nth=1000 .....................
+fails every=4 ...x...x...x...x...x.
+fails every=1 xxxxxxxxxxxxxxxxxxxxx
+fails every=2/cache=kmalloc-64 ...x...x...x...x...x.
+fails nth=2/cache=kmalloc-208 ..x..................
+fails cache=big ....................x
+fails site=parse ...x...x...x...x...xx
+fails site=parse/nth=2/say .......x.............
+grep -q '^drystone: allocation 2 (kmalloc-64) fails on purpose$' "$work/err" || fail "say: $(cat "$work/err")"
+grep -q ' parse+0x' "$work/err" || fail "no stack: $(cat "$work/err")"
+fails site=main xxxxxxxxxxxxxxxxxxxxx
+fails site=nowhere .....................
+first=$("$cli" run --library "$lib" --fail=chance=300000/seed=3 -- "$work/guarded" allocate)
+fails chance=300000/seed=3 "$first"
+fails nth=x .....................
+grep -q '^drystone: DRYSTONE_CONF: bad value: fail:nth=x$' "$work/err" || fail "bad value: $(cat "$work/err")"
+"$cli" run --library "$lib" --fail=nth=1,stats:1 -- true 2>/dev/null && fail "a comma was taken"
+finish
