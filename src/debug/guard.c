@@ -324,7 +324,7 @@ void dry_guard_check_all(void)
 
 void dry_guard_lock(void)
 {
-	dry_lock_acquire(&dry_guarded.lock);
+	dry_lock_acquire_unranked(&dry_guarded.lock);
 }
 
 void dry_guard_unlock(bool in_child)
