@@ -367,7 +367,8 @@ void dry_tiny_object_free(struct dry_heap *heap, struct dry_class *class, void *
 	next = *list;
 	key = next->key + 1;
 	if (next == DRY_TINY_NIL) {
-		list_insert(slab, &class->list);
+		/* at the end: by its turn more of it is free, and calls at either end of a list are rare */
+		list_insert(slab, class->list.prev);
 		key = DRY_TINY_KEY + 1;
 		next = NULL;
 	}
@@ -393,7 +394,7 @@ DRY_FAST void cache_free(struct dry_cache *cache, void *pointer)
 	uintptr_t object = (uintptr_t)pointer, page = object >> heap->shift, back, key;
 	struct dry_object *link = pointer, *next;
 	struct dry_slab *slab;
-	size_t offset, index;
+	size_t offset;
 
 	if (DRY_UNLIKELY(DRY_TINY_CHECK_LINKS || object - heap->pool.base >= heap->pool.bytes))
 		goto slow;
@@ -402,9 +403,8 @@ DRY_FAST void cache_free(struct dry_cache *cache, void *pointer)
 		goto slow;
 	slab = dry_slab_at(heap, page, back);
 	offset = object - (uintptr_t)slab - class->first;
-	index = offset / class->slot;
-	if (DRY_UNLIKELY(slab->class != class || index >= slab->carved || offset - index * class->slot != 0 ||
-			 link->key - DRY_TINY_KEY <= slab->carved))
+	if (DRY_UNLIKELY(slab->class != class || offset / class->slot >= slab->carved || offset % class->slot != 0 ||
+			 (intptr_t)link->key >= (intptr_t)DRY_TINY_KEY))
 		goto slow;
 	next = slab->list.free;
 	key = next->key + 1;
@@ -433,11 +433,14 @@ size_t dry_tiny_class_used(const struct dry_class *class)
 size_t dry_tiny_class_shrink(struct dry_class *class)
 {
 	size_t before = class->slabs;
-	struct dry_link *link;
+	struct dry_link *link, *next;
 
 	dry_tiny_spares_free(class->heap);
-	while ((link = class->list.prev) != &class->list && is_empty((struct dry_slab *)(void *)link))
-		slab_release((struct dry_slab *)(void *)link);
+	for (link = class->list.next; link != &class->list; link = next) {
+		next = link->next;
+		if (is_empty((struct dry_slab *)(void *)link))
+			slab_release((struct dry_slab *)(void *)link);
+	}
 	return before - class->slabs;
 }
 

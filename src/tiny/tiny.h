@@ -66,7 +66,7 @@ struct dry_object {
 	struct dry_object *next;
 	uintptr_t key;
 };
-#define DRY_TINY_KEY ((uintptr_t)0xdf << (sizeof(uintptr_t) * 8 - 8))
+#define DRY_TINY_KEY ((uintptr_t)0x7f << (sizeof(uintptr_t) * 8 - 8))
 
 /*
  * What an empty list of objects begins with. It has no next object, as the last one, and its key is above all others, so
