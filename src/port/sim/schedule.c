@@ -390,7 +390,7 @@ void dry_sim_alone(void (*failed)(const char *text))
 	dry_sim.setup.distance = dry_sim.setup.fail_one_in = 0;
 	dry_sim.setup.events = NULL;
 	dry_sim.setup.trace = false;
-	dry_sim.setup.most_steps = dry_sim.steps + 10000000;
+	dry_sim.setup.most_steps = dry_sim.steps + 1000000000;
 	dry_sim.running[0] = task;
 	task->place = 0;
 	dry_sim.running_count = 1;
