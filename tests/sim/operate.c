@@ -292,7 +292,7 @@ static void op_shrink(unsigned task, struct rng *rng)
 static void op_housekeeping(unsigned task, struct rng *rng)
 {
 	struct world_heap *heap = any_heap(rng);
-	bool all = rng_below(rng, 4) == 0;
+	bool all = rng_below(rng, 4) < (world.plan.housekeeping ? 3 : 1);
 
 	(void)task;
 	dry_sim_say("== %s", all ? "trim" : "reap");
