@@ -3,8 +3,9 @@
  * wcet SEQUENCE POOL_BYTES [ROUNDS [SEED]]: instructions of each call over one adversarial sequence.
  *
  * Lines: MACHINE,ALLOCATOR,POOL,SEQUENCE,CALL,COUNT,P50,P99,P99.9,MAX. Calls: get, put (typed objects), alloc, free,
- * resize (of blocks up to 512 bytes: it copies), aligned; typed_pair and block_pair are what an object cost
- * in all: its allocation and its free. pair: a typed object is allocated and freed at once. Calls that fail for want of memory count, too.
+ * resize (of blocks up to 512 bytes: it copies), aligned; typed_pair and block_pair are what an object
+ * cost in all: its allocation and its free. pair: a typed object is allocated and freed at once. Calls that
+ * fail for want of memory count, too.
  *
  * steady    typed objects at random, half of the pool full, and a pair after each call: what programs do most of the time
  * random    every call at random, at a fill that makes some fail
