@@ -109,6 +109,19 @@ def run_counted(image, *arguments, timeout=300):
     return output
 
 
+def text_of_calls(allocator):
+    """.text of an image that uses every call that allocates, frees, creates or destroys, and no other: what is linked in."""
+    calls = ["dry_heap_create", "dry_heap_destroy", "dry_heap_add", "dry_heap_trim"]
+    calls += ["dry_cache_" + call for call in ("create", "destroy", "alloc", "zalloc", "free", "alloc_bulk", "free_bulk",
+                                               "prefill", "shrink")]
+    calls += ["dry_" + call for call in ("alloc", "zalloc", "alloc_aligned", "realloc", "free", "usable_size")]
+    image = OUT / "cortex-m3" / ("calls-%s.elf" % allocator)
+    targets.command(["arm-none-eabi-gcc", *CORTEX_M3.machine, "-nostdlib", "-Wl,--gc-sections", "-Wl,-e,dry_heap_create",
+                     "-Wl,--defsym=memcpy=0", "-Wl,--defsym=memset=0", *["-Wl,-u," + call for call in calls],
+                     CORTEX_M3.library(allocator, OUT), "-lgcc", "-o", image])
+    return int(targets.command(["arm-none-eabi-size", image]).splitlines()[1].split()[0])
+
+
 def sizes(allocator):
     """(.text with constants, static RAM) of the whole allocator on a Cortex-M3, in bytes."""
     if allocator in OURS:
