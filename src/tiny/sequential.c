@@ -388,7 +388,7 @@ void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align)
 
 	size += size == 0;
 	if (align < DRY_TINY_UNIT)
-		align = size < DRY_TINY_UNIT ? DRY_TINY_UNIT / 2 : DRY_TINY_UNIT;
+		align = size < DRY_TINY_UNIT ? 8 : DRY_TINY_UNIT;
 	if (size <= 4096 && size > align && dry_is_pow2(size))
 		align = size;
 	if (size > SHEET_BYTES / 2 || align > SHEET_BYTES / 2)

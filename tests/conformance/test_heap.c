@@ -100,7 +100,7 @@ static void test_memory(size_t size, size_t shift, struct rng *rng)
 
 static void test_limit(struct rng *rng)
 {
-	const size_t limits[] = { ROOM / 8, ROOM / 8 * 3, ROOM };
+	const size_t limits[] = { ROOM / (test_in_pool() ? 4 : 8), ROOM / 8 * 3, ROOM };
 
 	for (int i = 0; i < 3; i++) {
 		struct dry_heap_attr attr = { .name = "limited", .limit = limits[i] };

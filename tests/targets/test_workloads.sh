@@ -52,7 +52,7 @@ for allocator in tiny sequential; do
 			"$out/fit" $how $size >"$out/log" || fail "$allocator: fit $how $size"
 			fit=$(value fit)
 			[ "$((fit * size))" -le 65536 ] || fail "$allocator: more than fits: $fit of $size bytes"
-			[ "$fit" -gt "$((65536 / 2 / size))" ] || fail "$allocator: few fit: $fit $how of $size bytes"
+			[ "$fit" -gt "$((65536 / 3 / size))" ] || fail "$allocator: few fit: $fit $how of $size bytes"
 		done
 	done
 
