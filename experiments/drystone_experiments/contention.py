@@ -37,8 +37,9 @@ def claims_of(rows, counted):
         Claim("filling the array from a new slab first takes the node's lock less often", fewer,
               "over all sizes allocation takes the node's lock %.1f times per 1,000 objects when slabs are attached first, %.1f when "
               "they are filled first, %.1f by default" % per,
-              brief="filling first takes the node's lock %.1f times per 1,000 allocations where attaching first takes it %.1f "
-                    "times" % (per[1], per[0])),
+              "" if fewer else "an array takes fewer objects than a slab has",
+              "filling first takes the node's lock %.1f times per 1,000 allocations where attaching first takes it %.1f "
+              "times" % (per[1], per[0])),
         Claim("allocation gets 30 to 40 % cheaper for every size", cheaper,
               "allocation on all CPUs at once costs %s when slabs are filled first" % worker.percent(mean["after", "alloc"]),
               "" if cheaper else "%d CPUs contend little (the simulated machine shows how it grows)" % counted_cpus(rows),
