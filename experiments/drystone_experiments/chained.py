@@ -106,7 +106,7 @@ def run(ctx):
         series = {title: [found[s, v][0]["Ir"] + found[s, v][1]["Ir"] for s in sizes] for v, title in VARIANTS.items()}
         result.plots.append(Plot("Instructions under the lock for one object in and out",
                                  plot.bars("chained", "Instructions in the critical section", groups, series, "instructions",
-                                           "object size, bytes", logy=True)))
+                                           "object size, bytes")))
     result.csv_header = ["size", "variant", "round", "alloc", "free", "free_shuffled", "unit", "type", "objects_per_slab", "pages",
                          "waste", "refill_instructions", "refill_misses", "flush_instructions", "flush_misses"]
     for r in rows:

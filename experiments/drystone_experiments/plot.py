@@ -88,7 +88,7 @@ def lines(name, label, x, series, xlabel, ylabel, logy=False, level=None):
     axes.minorticks_off()
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
-    _room(figure, axes, len(series))
+    _room(axes)
     return _svg(pyplot, figure, label)
 
 
@@ -97,14 +97,13 @@ def _plain():
     return ticker.FuncFormatter(lambda value, _: "%g" % value)
 
 
-def _room(figure, axes, count):
+def _room(axes):
     """The legend stands above the axes, outside of them."""
-    columns = 2 if count > 1 else 1
-    axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncol=columns, fontsize=8, handlelength=2.4,
-                borderaxespad=0.2, columnspacing=1.2)
+    axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncol=2, fontsize=8, handlelength=2.4, borderaxespad=0.2,
+                columnspacing=1.2)
 
 
-def bars(name, label, groups, series, ylabel, xlabel="", logy=False):
+def bars(name, label, groups, series, ylabel, xlabel=""):
     """Groups of bars; series: {legend: [value for each group]}."""
     pyplot, figure = _figure(name)
     axes = figure.add_subplot()
@@ -113,14 +112,12 @@ def bars(name, label, groups, series, ylabel, xlabel="", logy=False):
         at = [g + (i - (len(series) - 1) / 2) * width for g in range(len(groups))]
         axes.bar(at, [value or 0 for value in values], width * 0.92, color=SERIES[i % 5], label=legend,
                  hatch=["", "//", "..", "xx", "\\\\"][i % 5], linewidth=0)
-    if logy:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(_plain())
     axes.grid(axis="x", visible=False)
     axes.set_xticks(range(len(groups)), groups)
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
-    _room(figure, axes, len(series))
+    if len(series) > 1:
+        _room(axes)
     return _svg(pyplot, figure, label)
 
 

@@ -146,7 +146,7 @@ def run(ctx):
         result.plots = [
             Plot("Messaging: nanoseconds a message", plot.bars("segregated-time", "Time of a message", names, {
                 "median": [statistics.median(r["message"] for r in worker.pick(rows, variant=a)) for a in found]},
-                "ns", logy=True)),
+                "ns")),
             Plot("Memory in use", plot.bars("segregated-memory", "Memory in use", names, {
                 "after boot": [found[a]["boot_in_use_kb"] for a in found],
                 "most while messaging": [found[a]["in_use_kb"] for a in found]}, "kB"))]
