@@ -7,6 +7,8 @@
 
 #include <drystone/drystone.h>
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -17,6 +19,31 @@ extern "C" {
  * 0, -EINVAL (less than 2 KiB), -ENOMEM (8 pools).
  */
 int dry_heap_add(dry_heap *heap, void *memory, size_t size);
+
+/* Objects of one kind, of which a program never has more than `count` at once. */
+struct dry_workload {
+	size_t size, count;
+	size_t align;  /* of a cache: as in struct dry_cache_attr; of blocks: 0, or as for dry_alloc_aligned() */
+	unsigned flags; /* of a cache */
+	bool constructed; /* the cache has a constructor */
+	bool blocks;	  /* by dry_alloc(), not from a cache of their own */
+};
+
+/*
+ * The bytes of a pool in which a program that has no more than these objects, in whatever order it
+ * allocates and frees them, is never without memory (libdrystone-tiny; without dry_cache_prefill()). The caches' own memory
+ * is counted, one cache for each kind that is not blocks. 0: no pool is large enough.
+ *
+ * With pages of P bytes: a class grows only while all its slabs are full, so of n objects it has at most
+ *
+ *	U = ((n - 1) * slot + s * (first + P)) / P + pages((n - 1) / 4 + 1)	pages, in s + 1 runs, s = (n - 1) / r
+ *
+ * where r objects fit in the smallest slab. A request of m pages can fail only if every free run is shorter than g, the
+ * smallest power of two that is >= m + align / P - 1; free runs are separated by used ones. So it never fails with
+ *
+ *	U of all classes and blocks + (their runs + 1) * (g - 1)		pages, g of the largest request.
+ */
+size_t dry_heap_min_pool(const struct dry_workload *kinds, size_t n);
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,11 @@ static size_t size_of(unsigned index)
 	return ((index - ((size_t)shift << STEPS) + 1) << shift) * DRY_TINY_UNIT;
 }
 
+size_t dry_tiny_class_size(size_t size)
+{
+	return size_of(index_of(size));
+}
+
 unsigned dry_tiny_kept(unsigned shift)
 {
 	return index_of((size_t)4 << shift);

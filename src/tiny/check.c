@@ -25,6 +25,15 @@ bool dry_check_inside(struct dry_heap *heap, const void *address, size_t bytes)
 	       pool->base + pool->bytes - (uintptr_t)address >= bytes;
 }
 
+bool dry_check_known(struct dry_heap *heap, const struct dry_class *class)
+{
+	const struct dry_class *at = heap->classes;
+
+	while (at != NULL && at != class)
+		at = at->older;
+	return at != NULL;
+}
+
 /* A block or free run: its pages; 0 if it is not. */
 static size_t check_run(struct dry_check *check, const struct dry_pool *pool, size_t page)
 {
@@ -103,22 +112,45 @@ static int verdict(const struct dry_check *check)
 	return -DRY_EFAULT;
 }
 
+/* Classes and caches, by which the rest is judged. */
+static bool check_lists(struct dry_check *check)
+{
+	struct dry_heap *heap = check->heap;
+	size_t left = UINT16_MAX;
+
+	for (const struct dry_class *class = heap->classes; class != NULL; class = class->older)
+		if (!dry_check_expect(check, left-- != 0 && (class == &heap->classes_of ||
+							     dry_check_inside(heap, class, sizeof(*class))),
+				      "the list of classes", class) ||
+		    !dry_check_expect(check, class->heap == heap && class->slot != 0 && class->align_log2 < 32, "a class", class))
+			return false;
+	for (const struct dry_cache *cache = heap->names; cache != NULL; cache = cache->next)
+		if (!dry_check_expect(check, left-- != 0 && dry_check_inside(heap, cache, sizeof(*cache)),
+				      "the list of caches", cache) ||
+		    !dry_check_expect(check, cache->heap == heap && dry_check_known(heap, cache->class), "a cache", cache))
+			return false;
+	for (const struct dry_class *class = heap->classes; class != NULL; class = class->older) {
+		size_t names = 0;
+
+		for (const struct dry_cache *cache = heap->names; cache != NULL; cache = cache->next)
+			names += cache->class == class;
+		if (!dry_check_expect(check, names == class->names, "a class's number of caches", class))
+			return false;
+	}
+	return true;
+}
+
 static int check_all(struct dry_heap *heap, const struct dry_class *only)
 {
 	struct dry_check check = { .heap = heap };
-	const struct dry_class *class;
 
-	/* Classes first: the slabs are judged by them. */
-	for (class = heap->classes; class != NULL; class = class->older)
-		if (!dry_check_expect(&check, class == &heap->classes_of || dry_check_inside(heap, class, sizeof(*class)),
-			    "the list of classes", class) ||
-		    !dry_check_expect(&check, class->heap == heap && class->slot != 0, "a class", class))
-			return verdict(&check);
+	if (!check_lists(&check))
+		return verdict(&check);
 	for (const struct dry_pool *pool = &heap->pool; pool != NULL && check.wrong == NULL; pool = pool->next)
 		check_pool(&check, pool);
 	if (check.wrong == NULL)
 		check_bins(&check);
-	for (class = heap->classes; class != NULL && check.wrong == NULL; class = class->older)
+	for (const struct dry_class *class = heap->classes; class != NULL && check.wrong == NULL; class = class->older)
 		if (only == NULL || only == class)
 			dry_check_class(&check, class);
 	return verdict(&check);

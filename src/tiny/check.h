@@ -21,6 +21,9 @@ bool dry_check_expect(struct dry_check *check, bool holds, const char *what, con
 /* A pointer to something of this size, aligned, inside of the heap's memory. */
 bool dry_check_inside(struct dry_heap *heap, const void *address, size_t bytes);
 
+/* It is one of the heap's. */
+bool dry_check_known(struct dry_heap *heap, const struct dry_class *class);
+
 /* The pages of the slab that begins at a page; 0 if something is wrong with it. */
 size_t dry_check_slab(struct dry_check *check, const struct dry_pool *pool, size_t page);
 

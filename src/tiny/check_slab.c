@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Verification of slabs and classes. */
+#include "base/bits.h"
 #include "tiny/check.h"
-
-static bool known(struct dry_heap *heap, const struct dry_class *class)
-{
-	const struct dry_class *at = heap->classes;
-
-	while (at != NULL && at != class)
-		at = at->older;
-	return at != NULL;
-}
 
 /* The address is that of an object of the slab that was linked once. */
 static bool is_link(const struct dry_slab *slab, const struct dry_object *object)
@@ -53,11 +45,12 @@ size_t dry_check_slab(struct dry_check *check, const struct dry_pool *pool, size
 	const struct dry_link *back;
 	size_t pages, marks;
 
-	if (!dry_check_expect(check, known(heap, class), "a slab's class is none of the heap's", slab))
+	if (!dry_check_expect(check, dry_check_known(heap, class), "a slab's class is none of the heap's", slab))
 		return 0;
 	pages = dry_pages_for(heap, class->first + slab->objects * (size_t)class->slot);
 	if (!dry_check_expect(check, slab->objects != 0 && pages <= (pool->bytes >> heap->shift) - page,
 			      "a slab's size", slab) ||
+	    !dry_check_expect(check, slab->objects == dry_tiny_slab_room(class, pages), "a slab's number of objects", slab) ||
 	    !dry_check_expect(check, slab->carved != 0 && slab->carved <= slab->objects, "a slab's counts", slab) ||
 	    !dry_check_expect(check, slab->emptied == DRY_TINY_KEY + slab->carved || is_spare(heap, slab), "a slab's counts", slab))
 		return 0;
@@ -81,12 +74,20 @@ size_t dry_check_slab(struct dry_check *check, const struct dry_pool *pool, size
 	return pages;
 }
 
-/* A slab of the class begins here. */
+static bool layout_holds(const struct dry_class *class)
+{
+	size_t align = (size_t)1 << class->align_log2, head = sizeof(struct dry_slab);
+
+	head += class->ctor != NULL ? sizeof(struct dry_object *) : 0;
+	return class->first == dry_round_up(head, align) && class->slot % align == 0 && (class->ctor != NULL || class->link == 0);
+}
+
+/* A slab of the class that has free objects begins here. */
 static bool is_slab(struct dry_heap *heap, const void *address, const struct dry_class *class)
 {
 	const struct dry_slab *slab = dry_tiny_slab_of(heap, address);
 
-	return slab != NULL && (const void *)slab == address && slab->class == class;
+	return slab != NULL && (const void *)slab == address && slab->class == class && dry_tiny_slab_free(slab) != 0;
 }
 
 /* The lists and sums of a class; its slabs are good. */
@@ -96,10 +97,19 @@ void dry_check_class(struct dry_check *check, const struct dry_class *class)
 	const struct dry_slab *slab;
 	size_t objects = 0, slabs = 0, listed = 0;
 
+	dry_check_expect(check, class->list.free == DRY_TINY_NIL && layout_holds(class), "a class", class);
 	for (; link != &class->list; link = link->next, listed++)
 		if (!dry_check_expect(check, is_slab(check->heap, link, class) && listed < class->slabs,
-			    "a class's list leads to what is no slab of it", class))
+				      "a class's list leads to what is no slab of it", class))
 			return;
+	if (listed == 0)
+		dry_check_expect(check, class->list.prev == link, "a class's list", class);
+	else
+		dry_check_expect(check, is_slab(check->heap, class->list.prev, class) && class->list.prev->next == link,
+				 "a class's list", class);
+	slab = class->last;
+	dry_check_expect(check, slab == NULL || (dry_tiny_slab_of(check->heap, slab) == slab && slab->class == class),
+			 "a class's last slab", class);
 	for (const struct dry_pool *pool = &check->heap->pool; pool != NULL; pool = pool->next) {
 		for (size_t page = 0; page < pool->bytes >> check->heap->shift; page++) {
 			slab = (const struct dry_slab *)(pool->base + (page << check->heap->shift));

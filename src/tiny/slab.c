@@ -283,14 +283,10 @@ static void *pop(struct dry_slab *slab)
 	return (char *)object - class->link;
 }
 
-static DRY_SLOW void *object_alloc_slow(struct dry_class *class)
+void *dry_tiny_object_alloc(struct dry_class *class)
 {
 	struct dry_slab *slab = first_slab(class);
 
-	if (class == &dry_tiny_dead) {
-		dry_fatal(DRY_FATAL_DEAD_CACHE, class, NULL, "allocation");
-		return NULL;
-	}
 	if (&slab->list == &class->list) {
 		slab = slab_extend(class);
 		if (slab == NULL)
@@ -303,22 +299,25 @@ static DRY_SLOW void *object_alloc_slow(struct dry_class *class)
 	return pop(slab);
 }
 
-/* The hit: an object that is not its slab's last linked one. */
-DRY_FAST void *object_alloc(struct dry_class *class)
+static DRY_SLOW void *cache_alloc_slow(struct dry_cache *cache)
 {
-	struct dry_link *slab = class->list.next;
+	if (cache->class != &dry_tiny_dead)
+		return dry_tiny_object_alloc(cache->class);
+	dry_fatal(DRY_FATAL_DEAD_CACHE, cache, NULL, "allocation");
+	return NULL;
+}
+
+/* The hit: an object that is not its slab's last linked one. */
+DRY_FAST void *cache_alloc(struct dry_cache *cache)
+{
+	struct dry_link *slab = cache->class->list.next;
 	struct dry_object *object = slab->free, *next = object->next;
 
 	if (DRY_UNLIKELY(DRY_TINY_CHECK_LINKS || next == NULL))
-		return object_alloc_slow(class);
+		return cache_alloc_slow(cache);
 	slab->free = next;
 	object->key = (uintptr_t)next; /* anything but a key */
 	return object;
-}
-
-void *dry_tiny_object_alloc(struct dry_class *class)
-{
-	return object_alloc(class);
 }
 
 /* ---- free ------------------------------------------------------------------------------------- */
@@ -473,7 +472,7 @@ void *dry_cache_alloc(dry_cache *cache)
 	void *object;
 
 	dry_tiny_lock();
-	object = object_alloc(cache->class);
+	object = cache_alloc(cache);
 	dry_tiny_unlock();
 	if (object == NULL)
 		dry_tiny_set_errno(DRY_ENOMEM);

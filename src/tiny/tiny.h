@@ -187,6 +187,8 @@ void dry_tiny_spares_free(struct dry_heap *heap);
 void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align);
 void dry_tiny_free(struct dry_heap *heap, void *block);
 size_t dry_tiny_usable(struct dry_heap *heap, const void *block);
+/* What a block of less than 4 pages takes: its class. */
+size_t dry_tiny_class_size(size_t size);
 /* Pointers in heap->kept. */
 unsigned dry_tiny_kept(unsigned shift);
 
