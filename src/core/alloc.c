@@ -123,6 +123,25 @@ DRY_SLOW void *dry_alloc_slow(struct dry_cache *cache)
 	return object != NULL ? object : alloc_direct(cache);
 }
 
+/*
+ * Whether it is free already, where that can be told before it goes to its slab. A debugged object must be judged here:
+ * then poison is written over it, and with it over the links or indices that a free one may hold.
+ */
+static bool is_free(struct dry_cache *cache, const struct dry_page *slab, uint32_t index)
+{
+	bool result = false;
+
+	if (cache->mgmt == DRY_MGMT_BITMAP)
+		return dry_slab_is_free(cache, slab, index);
+	if (cache->debug != NULL) {
+		struct dry_node *node = &cache->node[slab->node % cache->heap->nodes];
+		dry_lock_acquire(&node->lock);
+		result = slab->slab.active == 0 || dry_slab_is_free(cache, slab, index);
+		dry_lock_release(&node->lock);
+	}
+	return result;
+}
+
 /* NULL and a report if object is not a live object of this cache, as far as can be seen without a lock. */
 static struct dry_page *checked_slab(struct dry_cache *cache, void *object)
 {
@@ -142,7 +161,7 @@ static struct dry_page *checked_slab(struct dry_cache *cache, void *object)
 		dry_fatal(DRY_FATAL_INTERIOR, object, cache->name, NULL);
 		return NULL;
 	}
-	if (cache->mgmt == DRY_MGMT_BITMAP && dry_slab_is_free(cache, slab, index)) {
+	if (is_free(cache, slab, index)) {
 		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
 		return NULL;
 	}
