@@ -214,9 +214,11 @@ struct dry_cache *dry_cache_create_split(struct dry_heap *heap, const struct dry
 		dry_port_set_errno(-rc);
 		return NULL;
 	}
-	cache->mergeable = !split && !cache->annotated && cache->debug == NULL && attr->ctor == NULL &&
-			   attr->limit == 0 &&
-			   (attr->flags & ~DRY_CACHE_HWALIGN) == 0;
+	bool mergeable = !split && !cache->annotated && cache->debug == NULL && attr->ctor == NULL &&
+			 attr->limit == 0 && (attr->flags & ~DRY_CACHE_HWALIGN) == 0;
+	dry_lock_acquire(&heap->lock); /* it is on the list already */
+	cache->mergeable = mergeable;
+	dry_lock_release(&heap->lock);
 	return cache;
 }
 
@@ -239,11 +241,23 @@ DRY_EXPORT dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_at
 
 /* ---- destroy ---------------------------------------------------------------------- */
 
+/* Its struct is free, but not before every walk has left it. */
 static void forget(struct dry_cache *cache)
 {
+	struct dry_heap *heap = cache->heap;
+	bool walked;
+
+	dry_lock_acquire(&heap->lock);
 	cache->state = DRY_CACHE_DEAD;
 	cache->pop_at = cache->alloc_at = cache->free_at = 0;
-	dry_cache_free(&cache->heap->cache_cache, cache);
+	walked = heap->walks != 0;
+	if (walked) {
+		cache->alias = heap->forgotten;
+		heap->forgotten = cache;
+	}
+	dry_lock_release(&heap->lock);
+	if (!walked)
+		dry_cache_free(&heap->cache_cache, cache);
 }
 
 static int destroy_alias(struct dry_cache *alias)
@@ -362,14 +376,45 @@ DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
 	return 0;
 }
 
+static void end_walk(struct dry_heap *heap)
+{
+	struct dry_cache *forgotten = NULL;
+
+	dry_lock_acquire(&heap->lock);
+	if (--heap->walks == 0) {
+		forgotten = heap->forgotten;
+		heap->forgotten = NULL;
+	}
+	dry_lock_release(&heap->lock);
+	while (forgotten != NULL) {
+		struct dry_cache *next = forgotten->alias;
+		dry_cache_free(&heap->cache_cache, forgotten);
+		forgotten = next;
+	}
+}
+
+/*
+ * Without the lock while fn runs, which may allocate. Others may destroy the cache that the walk stands on, and those
+ * behind it: their structs stay as they are, so that `next` leads on.
+ */
 DRY_EXPORT int dry_heap_for_each_cache(dry_heap *heap, int (*fn)(dry_cache *, void *), void *arg)
 {
+	struct dry_cache *cache;
 	int rc = 0;
 
 	heap = dry_heap_get(heap);
 	if (heap == NULL)
 		return 0;
-	for (struct dry_cache *cache = heap->caches; cache != NULL && rc == 0; cache = cache->next)
+	dry_lock_acquire(&heap->lock);
+	heap->walks++;
+	for (cache = heap->caches; cache != NULL && rc == 0; cache = cache->next) {
+		if (cache->state != DRY_CACHE_LIVE)
+			continue;
+		dry_lock_release(&heap->lock);
 		rc = fn(cache, arg);
+		dry_lock_acquire(&heap->lock);
+	}
+	dry_lock_release(&heap->lock);
+	end_walk(heap);
 	return rc;
 }

@@ -60,7 +60,8 @@ _Static_assert(offsetof(struct dry_array, limit) == 8 && offsetof(struct dry_arr
 
 static inline unsigned dry_array_avail(const struct dry_array *array, bool packed)
 {
-	return array->word & (packed ? 0xff : 0xffff);
+	/* relaxed: a hint, unless the array is at rest */
+	return __atomic_load_n(&array->word, __ATOMIC_RELAXED) & (packed ? 0xff : 0xffff);
 }
 
 /* Object number i of an array at rest, 0 <= i < avail, oldest first. */
@@ -180,6 +181,8 @@ struct dry_heap {
 	struct dry_lock reap_lock; /* one reap, drain or destroy at a time */
 	struct dry_cache *caches, **caches_end; /* guarded by lock, as all below */
 	size_t cache_count;
+	unsigned walks;              /* of the list of caches, under way */
+	struct dry_cache *forgotten; /* destroyed while there was a walk: kept until the last one ends; by `alias` */
 	uint64_t area_map[DRY_AREA_MAX / DRY_AREA_UNIT / 64]; /* 1: unit in use */
 	struct dry_cache *_Atomic general[DRY_GENERAL_CACHES]; /* made at first use */
 	struct dry_extents extents;

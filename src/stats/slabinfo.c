@@ -2,6 +2,7 @@
 /* The listing of /proc/slabinfo, version 2.1: the format that people's tools read. */
 #include "base/fmt.h"
 #include "core/heap.h"
+#include "stats/snapshot.h"
 
 DRY_EXPORT void dry_heap_slabinfo(dry_heap *heap, void (*write)(void *, const char *, size_t), void *arg)
 {
@@ -21,7 +22,7 @@ DRY_EXPORT void dry_heap_slabinfo(dry_heap *heap, void (*write)(void *, const ch
 		struct dry_cache_stats s;
 		if (cache->root != cache)
 			continue;
-		dry_cache_stats(cache, &s);
+		dry_cache_stats_locked(cache, &s);
 		size_t length = dry_format(line, sizeof(line),
 					   "%-17s %6zu %6zu %6zu %4u %4u : tunables %4u %4u %4u"
 					   " : slabdata %6zu %6zu %6zu\n",

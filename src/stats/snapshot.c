@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "core/heap.h"
+#include "stats/snapshot.h"
 
 /* Objects in a packed array are counted as allocated already, when they went in. */
 static void add_array(struct dry_cache_stats *stats, const struct dry_array *array, bool packed)
@@ -36,29 +37,39 @@ static void add_arrays(struct dry_cache_stats *stats, const struct dry_cache *ca
 	}
 }
 
-static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cache, const struct dry_node *node,
+static void add_depot(struct dry_cache_stats *stats, struct dry_depot *depot)
+{
+	dry_lock_acquire(&depot->lock);
+	stats->shared_locks += depot->moves;
+	dry_lock_release(&depot->lock);
+}
+
+static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cache, struct dry_node *node,
 		     size_t *free_objects)
 {
+	struct dry_depot *alien = __atomic_load_n(&node->alien, __ATOMIC_ACQUIRE); /* as in put_alien() */
 	uint64_t slow = atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
 
 	*free_objects += atomic_load_explicit(&node->free_objects, memory_order_relaxed);
 	stats->slabs += atomic_load_explicit(&node->slabs, memory_order_relaxed);
+	dry_lock_acquire(&node->lock);
 	stats->active_slabs -= node->free_slabs;
+	dry_lock_release(&node->lock);
 	stats->shared_objects += atomic_load_explicit(&node->shared.avail, memory_order_relaxed);
 	stats->node_locks += atomic_load_explicit(&node->lock_rounds, memory_order_relaxed);
-	stats->shared_locks += node->shared.moves;
-	for (uint32_t i = 0; node->alien != NULL && i < cache->heap->nodes; i++) {
-		stats->cached_objects += atomic_load_explicit(&node->alien[i].avail, memory_order_relaxed);
-		stats->shared_locks += node->alien[i].moves;
+	add_depot(stats, &node->shared);
+	for (uint32_t i = 0; alien != NULL && i < cache->heap->nodes; i++) {
+		stats->cached_objects += atomic_load_explicit(&alien[i].avail, memory_order_relaxed);
+		add_depot(stats, &alien[i]);
 	}
 	stats->slow_allocs += slow;
 	stats->allocs += slow + atomic_load_explicit(&node->bulk_allocs, memory_order_relaxed);
 	stats->slow_frees += atomic_load_explicit(&node->slow_frees, memory_order_relaxed);
 }
 
-DRY_EXPORT int dry_cache_stats(dry_cache *handle, struct dry_cache_stats *stats)
+void dry_cache_stats_locked(struct dry_cache *handle, struct dry_cache_stats *stats)
 {
-	const struct dry_cache *cache = handle->root;
+	struct dry_cache *cache = handle->root;
 	size_t free_objects = 0, elsewhere;
 
 	memset(stats, 0, sizeof(*stats));
@@ -87,6 +98,13 @@ DRY_EXPORT int dry_cache_stats(dry_cache *handle, struct dry_cache_stats *stats)
 	/* A snapshot of moving figures: never below zero. */
 	elsewhere = free_objects + stats->cached_objects;
 	stats->active_objects = stats->objects > elsewhere ? stats->objects - elsewhere : 0;
+}
+
+DRY_EXPORT int dry_cache_stats(dry_cache *cache, struct dry_cache_stats *stats)
+{
+	dry_lock_acquire(&cache->heap->lock);
+	dry_cache_stats_locked(cache, stats);
+	dry_lock_release(&cache->heap->lock);
 	return 0;
 }
 
@@ -97,9 +115,14 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 	if (heap == NULL)
 		return -DRY_ENOMEM;
 	stats->reserved = heap->arena.granules << DRY_GRANULE_SHIFT;
-	stats->in_use = heap->arena.used << heap->arena.page_shift;
+	dry_lock_acquire(&heap->extents.lock);
 	stats->extents = heap->extents.live_bytes + atomic_load_explicit(&heap->guarded, memory_order_relaxed);
-	stats->dirty = (heap->arena.free_dirty << heap->arena.page_shift) + heap->extents.cached_bytes;
+	stats->dirty = heap->extents.cached_bytes;
+	dry_lock_release(&heap->extents.lock);
+	dry_lock_acquire(&heap->arena.lock);
+	stats->in_use = heap->arena.used << heap->arena.page_shift;
+	stats->dirty += heap->arena.free_dirty << heap->arena.page_shift;
+	dry_lock_release(&heap->arena.lock);
 	stats->slots = heap->slot_count;
 	dry_lock_acquire(&heap->lock);
 	stats->caches = heap->cache_count;
@@ -107,7 +130,7 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 		struct dry_cache_stats one;
 		if (cache->root != cache)
 			continue;
-		dry_cache_stats(cache, &one);
+		dry_cache_stats_locked(cache, &one);
 		stats->allocs += one.allocs;
 		stats->slow_allocs += one.slow_allocs;
 		stats->slow_frees += one.slow_frees;
