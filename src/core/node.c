@@ -188,11 +188,16 @@ static void depot_close(struct dry_cache *cache, struct dry_depot *depot)
 /* Housekeeping: empty and close a depot that was not used since the last call, or (all) in any case. */
 static void depot_reap(struct dry_cache *cache, struct dry_depot *depot, bool all)
 {
-	if (all || depot->seen == depot->moves) {
+	dry_lock_acquire(&depot->lock);
+	bool idle = depot->seen == depot->moves;
+	dry_lock_release(&depot->lock);
+	if (all || idle) {
 		depot_drain(cache, depot);
 		depot_close(cache, depot);
 	}
+	dry_lock_acquire(&depot->lock);
 	depot->seen = depot->moves;
+	dry_lock_release(&depot->lock);
 }
 
 void dry_node_drain_depots(struct dry_cache *cache, bool all)

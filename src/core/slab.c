@@ -265,7 +265,7 @@ struct dry_page *dry_slab_new(struct dry_cache *cache, unsigned node, uint32_t c
 		dry_arena_free(&heap->arena, slab);
 		return NULL;
 	}
-	slab->kind = DRY_PAGE_SLAB;
+	dry_page_set_kind(slab, DRY_PAGE_SLAB);
 	if (cache->annotated)
 		dry_annotate->closed(object_at(cache, slab, 0), cache->num * cache->size);
 	dry_arena_set_map(&heap->arena, slab, (uint16_t)cache->free_at);

@@ -200,11 +200,11 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 	void *objects[DRY_MAX_LIMIT];
 
 	unsigned avail = dry_array_avail(array, packed);
-	bool touched = array->seen != (uint32_t)array->word;
+	uint32_t now = (uint32_t)__atomic_load_n(&array->word, __ATOMIC_RELAXED); /* a hint in a dry run */
 
-	if (drain->untouched_only && touched) {
+	if (drain->untouched_only && array->seen != now) {
 		if (drain->mark)
-			array->seen = (uint32_t)array->word;
+			array->seen = now;
 		return;
 	}
 	if (avail == 0)
@@ -214,7 +214,8 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 		return;
 	for (unsigned i = 0; i < avail; i++)
 		objects[i] = dry_array_object(array, packed, i);
-	array->word &= packed ? 0xff00 : ~(uint64_t)0xffff;
+	/* relaxed: statistics look at any time */
+	__atomic_store_n(&array->word, array->word & (packed ? 0xff00 : ~(uint64_t)0xffff), __ATOMIC_RELAXED);
 	array->seen = (uint32_t)array->word;
 	if (packed) /* they went in as allocations to come */
 		atomic_fetch_sub_explicit(&cache->node[0].bulk_allocs, avail, memory_order_relaxed);

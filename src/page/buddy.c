@@ -18,10 +18,10 @@ static void push(struct dry_arena *arena, uint32_t index, unsigned order, uint32
 	bool dirty = clean != UINT32_C(1) << order;
 	uint32_t head = arena->free_list[dirty][order];
 
-	page->kind = DRY_PAGE_FREE;
+	dry_page_set_kind(page, DRY_PAGE_FREE);
 	page->order = (uint8_t)order;
 	page->flags = dirty ? DRY_PAGE_DIRTY : 0;
-	page->count = UINT32_C(1) << order;
+	dry_page_set_count(page, UINT32_C(1) << order);
 	page->next = head;
 	page->prev = DRY_PAGE_NIL;
 	page->block.age = arena->tick;
@@ -52,7 +52,7 @@ void dry_buddy_unlink_locked(struct dry_arena *arena, uint32_t index)
 	if (arena->free_list[dirty][order] == DRY_PAGE_NIL)
 		arena->nonempty[dirty] &= ~(UINT32_C(1) << order);
 	*(dirty ? &arena->free_dirty : &arena->free_clean) -= page->count;
-	page->kind = DRY_PAGE_NONE;
+	dry_page_set_kind(page, DRY_PAGE_NONE);
 }
 
 /* ---- putting back ------------------------------------------------------- */
@@ -81,7 +81,7 @@ static void put_block(struct dry_arena *arena, uint32_t index, unsigned order, b
 		if (other >= committed)
 			break;
 		buddy = &arena->desc[other];
-		if (buddy->kind != DRY_PAGE_FREE || buddy->order != order)
+		if (dry_page_kind(buddy) != DRY_PAGE_FREE || buddy->order != order)
 			break;
 		clean += buddy->block.clean;
 		dry_buddy_unlink_locked(arena, other);
@@ -200,8 +200,8 @@ struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32
 		clean = page->block.clean;
 		dry_buddy_unlink_locked(arena, index);
 		page->order = (uint8_t)order;
-		page->count = count;
-		page->kind = DRY_PAGE_RUN;
+		dry_page_set_count(page, count);
+		dry_page_set_kind(page, DRY_PAGE_RUN);
 		/* The buddies of these pieces hold pages of the run: nothing to merge. */
 		dry_buddy_put_apart_locked(arena, index + count, size - count, clean, size);
 		arena->used += count;
@@ -230,7 +230,7 @@ void dry_arena_free(struct dry_arena *arena, struct dry_page *page)
 	clear_map(arena, index, count);
 	annotate_free(arena, index, count);
 	dry_lock_acquire(&arena->lock);
-	page->kind = DRY_PAGE_NONE;
+	dry_page_set_kind(page, DRY_PAGE_NONE);
 	arena->used -= count;
 	dry_buddy_put_locked(arena, index, count, true);
 	dry_lock_release(&arena->lock);
@@ -246,7 +246,7 @@ void dry_arena_trim_run(struct dry_arena *arena, struct dry_page *page, uint32_t
 	clear_map(arena, index + count, excess);
 	annotate_free(arena, index + count, excess);
 	dry_lock_acquire(&arena->lock);
-	page->count = count;
+	dry_page_set_count(page, count);
 	page->order = (uint8_t)dry_log2_ceil(count);
 	arena->used -= excess;
 	dry_buddy_put_locked(arena, index + count, excess, true);
@@ -276,9 +276,10 @@ struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr
 		if (start > index)
 			break; /* before the first page of a user's memory */
 		page = &arena->desc[start];
-		if (page->kind == DRY_PAGE_NONE)
+		unsigned kind = dry_page_kind(page);
+		if (kind == DRY_PAGE_NONE)
 			continue;
-		if (page->kind == DRY_PAGE_FREE || index - start >= page->count)
+		if (kind == DRY_PAGE_FREE || index - start >= dry_page_count(page))
 			break;
 		return page;
 	}

@@ -73,11 +73,11 @@ struct dry_cache;
  * For a slab the core writes everything from `next` on; guarded by its node's lock.
  */
 struct dry_page {
-	uint8_t kind;   /* enum dry_page_kind */
+	uint8_t kind;   /* enum dry_page_kind; by dry_page_set_kind(), because dry_arena_run_of() looks without a lock */
 	uint8_t order;  /* log2 pages of the block */
 	uint8_t node;   /* memory node of the run */
 	uint8_t flags;  /* DRY_PAGE_DIRTY */
-	uint32_t count; /* pages in the run or block */
+	uint32_t count; /* pages in the run or block; likewise */
 	uint32_t next;  /* list links: page index or DRY_PAGE_NIL */
 	uint32_t prev;
 	union {
@@ -101,6 +101,27 @@ struct dry_page {
 	};
 };
 _Static_assert(sizeof(struct dry_page) == 64, "a page descriptor is one cache line");
+
+/*
+ * relaxed: who looks at a descriptor that is not its own only needs one of the values that it had; whether the
+ * page is its own it knows from elsewhere.
+ */
+static inline unsigned dry_page_kind(const struct dry_page *page)
+{
+	return __atomic_load_n(&page->kind, __ATOMIC_RELAXED);
+}
+static inline void dry_page_set_kind(struct dry_page *page, enum dry_page_kind kind)
+{
+	__atomic_store_n(&page->kind, (uint8_t)kind, __ATOMIC_RELAXED);
+}
+static inline uint32_t dry_page_count(const struct dry_page *page)
+{
+	return __atomic_load_n(&page->count, __ATOMIC_RELAXED);
+}
+static inline void dry_page_set_count(struct dry_page *page, uint32_t count)
+{
+	__atomic_store_n(&page->count, count, __ATOMIC_RELAXED);
+}
 
 struct dry_arena_attr {
 	void *memory; /* NULL: reserve from the port */

@@ -35,7 +35,7 @@ static void settle(struct dry_arena *arena)
 		chunk = arena->limbo[i].index >> arena->max_order;
 		first = chunk << arena->max_order;
 		page = &arena->desc[first];
-		if (page->kind == DRY_PAGE_FREE && page->order == arena->max_order &&
+		if (dry_page_kind(page) == DRY_PAGE_FREE && page->order == arena->max_order &&
 		    (page->flags & DRY_PAGE_DIRTY) == 0)
 			dry_chunk_retire_locked(arena, chunk);
 	}

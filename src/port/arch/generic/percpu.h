@@ -34,10 +34,21 @@ static inline struct dry_percpu_array *dry_percpu_enter(const void *base, size_t
 {
 	atomic_store_explicit(&dry_slot_tls.inside, 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst);
-	/* relaxed: the fence above orders it; see dry_slots_stop_locked() */
+	/* acquire: pairs with the release in dry_slots_start_locked(); against a stop the fence above orders it */
 	char *const *slots = (char *const *)(const void *)((const char *)base + disp);
-	char *area = __atomic_load_n(&slots[dry_slot_tls.id], __ATOMIC_RELAXED);
+	char *area = __atomic_load_n(&slots[dry_slot_tls.id], __ATOMIC_ACQUIRE);
 	return (struct dry_percpu_array *)(void *)(area + at * 8);
+}
+
+/* relaxed: written by the owner alone, looked at by others as a hint */
+static inline uint64_t dry_percpu_word(const struct dry_percpu_array *array)
+{
+	return __atomic_load_n(&array->word, __ATOMIC_RELAXED);
+}
+
+static inline void dry_percpu_set_word(struct dry_percpu_array *array, uint64_t word)
+{
+	__atomic_store_n(&array->word, word, __ATOMIC_RELAXED);
 }
 
 static inline void dry_percpu_leave(void)
@@ -48,14 +59,14 @@ static inline void dry_percpu_leave(void)
 static inline void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 {
 	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
-	size_t n = array->word & 0xffff;
+	size_t n = dry_percpu_word(array) & 0xffff;
 
 	if (n == 0) {
 		dry_percpu_leave();
 		return NULL;
 	}
 	void *object = array->entry[n - 1];
-	array->word += 0xffff;
+	dry_percpu_set_word(array, dry_percpu_word(array) + 0xffff);
 	dry_percpu_leave();
 	if (object == NULL)
 		__builtin_unreachable(); /* no NULL was ever pushed: spares the caller's test */
@@ -65,12 +76,12 @@ static inline void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 static inline bool dry_percpu_push(const void *base, size_t disp, size_t at, void *object)
 {
 	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
-	size_t n = array->word & 0xffff;
+	size_t n = dry_percpu_word(array) & 0xffff;
 	bool room = n < array->limit;
 
 	if (room) {
 		array->entry[n] = object;
-		array->word++;
+		dry_percpu_set_word(array, dry_percpu_word(array) + 1);
 	}
 	dry_percpu_leave();
 	return room;
@@ -79,12 +90,12 @@ static inline bool dry_percpu_push(const void *base, size_t disp, size_t at, voi
 static inline size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max)
 {
 	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
-	size_t n = array->word & 0xffff, count = n < max ? n : max;
+	size_t n = dry_percpu_word(array) & 0xffff, count = n < max ? n : max;
 
 	for (size_t i = 0; i < count; i++)
 		objects[i] = array->entry[n - count + i];
 	if (count != 0)
-		array->word -= count;
+		dry_percpu_set_word(array, dry_percpu_word(array) - count);
 	dry_percpu_leave();
 	return count;
 }
@@ -92,13 +103,13 @@ static inline size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t 
 static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
 {
 	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
-	size_t n = array->word & 0xffff, room = array->limit > n ? array->limit - n : 0;
+	size_t n = dry_percpu_word(array) & 0xffff, room = array->limit > n ? array->limit - n : 0;
 	size_t count = room < max ? room : max;
 
 	for (size_t i = 0; i < count; i++)
 		array->entry[n + i] = objects[i];
 	if (count != 0)
-		array->word += count;
+		dry_percpu_set_word(array, dry_percpu_word(array) + count);
 	dry_percpu_leave();
 	return count;
 }
@@ -107,10 +118,10 @@ static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t
 static inline void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
 {
 	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
-	uint64_t word = array->word;
+	uint64_t word = dry_percpu_word(array);
 
 	if ((word & 0xffff) != 0)
-		array->word = (uint64_t)(uintptr_t)array->entry[(word & 0xffff) - 1];
+		dry_percpu_set_word(array, (uint64_t)(uintptr_t)array->entry[(word & 0xffff) - 1]);
 	dry_percpu_leave();
 	return (void *)(uintptr_t)((int64_t)word >> 16);
 }
@@ -119,16 +130,16 @@ static inline size_t dry_percpu_push_batch_packed(const void *base, size_t disp,
 						  size_t max)
 {
 	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
-	size_t n = array->word & 0xffff, room = array->limit > n ? array->limit - n : 0;
+	size_t n = dry_percpu_word(array) & 0xffff, room = array->limit > n ? array->limit - n : 0;
 	size_t count = room < max ? room : max;
-	uint64_t word = array->word;
+	uint64_t word = dry_percpu_word(array);
 
 	for (size_t i = 0; i < count; i++) {
 		array->entry[n + i] = (void *)(uintptr_t)word;
 		word = (uint64_t)(uintptr_t)objects[i] << 16 | (n + i + 1);
 	}
 	if (count != 0)
-		array->word = word;
+		dry_percpu_set_word(array, word);
 	dry_percpu_leave();
 	return count;
 }
