@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "page/extent.h"
 
+#include "base/annotate.h"
 #include "base/bits.h"
 #include "base/checked.h"
 #include "base/rank.h"
@@ -178,9 +179,13 @@ void dry_extents_fini(struct dry_extents *extents)
 
 	for (i = 0; i < extents->cached; i++)
 		dry_port_release((void *)extents->spare[i].addr, extents->spare[i].size);
-	for (i = 0; i < extents->slots; i++)
-		if (extents->table[i].addr != 0)
-			dry_port_release((void *)extents->table[i].addr, extents->table[i].size);
+	for (i = 0; i < extents->slots; i++) {
+		if (extents->table[i].addr == 0)
+			continue;
+		if (dry_annotate != NULL) /* what is mapped here next is not ours */
+			dry_annotate->opened((void *)extents->table[i].addr, extents->table[i].size);
+		dry_port_release((void *)extents->table[i].addr, extents->table[i].size);
+	}
 	if (extents->slots != 0)
 		dry_port_release(extents->table, extents->slots * sizeof(struct dry_extent));
 	dry_extents_init(extents, extents->cap);
