@@ -27,14 +27,6 @@ DRY_FAST void *dry_fast_alloc(struct dry_cache *cache)
 	return DRY_LIKELY(object != NULL) ? object : dry_alloc_slow(cache);
 }
 
-/* From a split cache. */
-DRY_FAST void *dry_fast_alloc_split(struct dry_cache *cache)
-{
-	void *object = dry_percpu_pop_packed(DRY_SLOTS(cache->heap), cache->alloc_at);
-
-	return DRY_LIKELY(object != NULL) ? object : dry_alloc_slow(cache);
-}
-
 DRY_FAST void dry_fast_free(struct dry_cache *cache, void *object)
 {
 	if (DRY_LIKELY(dry_fast_is_of(cache->heap, object, cache->free_at)) &&
