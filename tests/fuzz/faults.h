@@ -15,8 +15,8 @@ struct faults {
 	unsigned refused;  /* requests refused so far */
 	unsigned nodes;    /* how many the port says there are; 0: what there are */
 	unsigned node;     /* the caller's; used where nodes is not 0 */
-	bool catch_lines;  /* count lines instead of writing them */
-	unsigned reports;  /* lines so far */
+	bool catch_lines;  /* count reports instead of writing them */
+	unsigned reports;  /* their first lines so far */
 	char line[512];    /* the last one */
 };
 extern struct faults faults;

@@ -10,6 +10,7 @@
 
 #include "base/fatal.h"
 #include "heap_state.h"
+#include "port/annotate.h"
 
 #define GIVEN ((size_t)4 << 20)
 #define MARK  0x9e /* what a constructor writes */
@@ -90,23 +91,24 @@ int pick_cache(void)
 
 static void op_create(void)
 {
-	static const unsigned types[] = { 0, 0, DRY_CACHE_OBJFREELIST, DRY_CACHE_NORMAL, DRY_CACHE_OFF_SLAB,
-					  DRY_CACHE_BITMAP, DRY_CACHE_CHAIN, DRY_CACHE_PUBLISHED };
 	char name[8] = "cache-";
-	unsigned i = input_8(&s.in) % CACHES, shape = input_8(&s.in), align = input_8(&s.in);
+	unsigned which = input_8(&s.in), i = which % CACHES, shape = input_8(&s.in), align = input_8(&s.in);
 	struct dry_cache_attr attr = { .name = name, .size = input_size(&s.in, 17) };
 
 	name[6] = (char)('a' + i);
 	if (s.cache[i])
 		return;
-	attr.flags = types[shape & 7] | (shape & 8 ? DRY_CACHE_HWALIGN : 0) | (shape & 16 ? DRY_CACHE_NO_MERGE : 0) |
+	attr.flags = (shape & 7) << 8 | (shape & 8 ? DRY_CACHE_HWALIGN : 0) | (shape & 16 ? DRY_CACHE_NO_MERGE : 0) |
 		     (shape & 32 ? DRY_CACHE_TYPESAFE_BY_RCU : 0) | (shape & 64 ? DRY_CACHE_POISON : 0);
+	/* rarely: variants to measure against, and flags that there are not */
+	if (which >= 192)
+		attr.flags |= (which & 7) << 12;
 	attr.ctor = shape & 128 ? construct : NULL;
 	attr.align = align & 15 ? (size_t)1 << (align & 15) : 0;
 	attr.limit = align >> 4 ? 1u << (align >> 4 & 7) : 0;
 	if ((align & 0x8f) == 0x8f) /* also such that may not be */
 		attr.align += 1;
-	s.cache[i] = dry_cache_create(s.heap, &attr);
+	s.cache[i] = dry_cache_create(s.heap, align == 0x7f ? NULL : &attr);
 	if (!s.cache[i])
 		EXPECT(errno == EINVAL || errno == ENOMEM);
 	s.attr[i] = attr;
@@ -143,6 +145,10 @@ static void op_alloc(void)
 	unsigned i = input_16(&s.in), count = i >> 10;
 	void *at;
 
+	if (cache >= 0 && s.cache[cache]->root->ctor) {
+		errno = 0;
+		EXPECT(!dry_cache_zalloc(s.cache[cache]) && errno == EINVAL);
+	}
 	for (i %= OBJECTS; cache >= 0 && i < OBJECTS && count-- + 1; i++) {
 		if (s.object[i].at)
 			continue;
@@ -204,6 +210,19 @@ static void op_free_bulk(void)
 	quiet();
 }
 
+/* Its struct is free, but was not reused yet: what is done with it is found out. */
+static void use_after_destroy(dry_cache *cache)
+{
+	if (dry_annotate)
+		return; /* for a memory checker it is no memory any more */
+	EXPECT(!dry_cache_alloc(cache));
+	due("cache already destroyed");
+	dry_cache_free(cache, &s);
+	due("cache already destroyed");
+	EXPECT(dry_cache_destroy(cache) == -EINVAL);
+	due("cache already destroyed");
+}
+
 static void op_destroy(void)
 {
 	int cache = pick_cache();
@@ -227,6 +246,8 @@ static void op_destroy(void)
 		return;
 	}
 	EXPECT(result == 0);
+	if (!other && root == s.cache[cache])
+		use_after_destroy(s.cache[cache]);
 	s.cache[cache] = NULL;
 	quiet();
 }
@@ -319,6 +340,62 @@ static void op_world(void)
 		faults.fail = 0;
 }
 
+/* ---- a memory checker: AddressSanitizer where there is one; else one that counts ------------------- */
+
+static size_t watched; /* blocks that the program has */
+
+static void on_given(const void *heap, void *object, size_t size, bool defined)
+{
+	(void)defined;
+	EXPECT(heap == s.heap && object && size);
+	watched++;
+}
+
+static void on_taken(const void *heap, void *object, size_t size)
+{
+	EXPECT(heap == s.heap && object && size && watched);
+	watched--;
+}
+
+static void on_cut(const void *heap, void *object, size_t old, size_t size)
+{
+	EXPECT(heap == s.heap && object && size <= old);
+}
+
+/* It knows no better. */
+static size_t on_size(const void *object, size_t room)
+{
+	(void)object;
+	return room;
+}
+
+static void on_range(void *memory, size_t bytes)
+{
+	EXPECT(memory || !bytes);
+}
+
+static void on_heap(const void *heap, bool begins)
+{
+	EXPECT(heap);
+	watched = begins ? 0 : watched;
+}
+
+static void on_space(void *memory, size_t bytes, bool begins)
+{
+	(void)begins;
+	on_range(memory, bytes);
+}
+
+static void annotate(bool wanted)
+{
+	static const struct dry_annotations counting = { on_given, on_taken, on_cut, on_size, on_range, on_range, on_heap,
+							 on_space };
+	const struct dry_annotations *there = dry_port_annotations();
+
+	dry_annotate = !wanted ? NULL : there ? there : &counting;
+	watched = 0;
+}
+
 /* ---- the whole --------------------------------------------------------------------------------- */
 
 static void *given;
@@ -340,8 +417,18 @@ static bool make_heap(void)
 	} else if ((kind & 0x18) == 0x10) {
 		attr.limit = (size_t)1 << (18 + (kind >> 5));
 	}
+	if (nodes == 0xfe)
+		attr.nodes = 9;
+	else if (nodes == 0xfd)
+		attr.memory_size = 100000;
+	else if (nodes == 0xfc)
+		attr.page_size = 8192;
+	else if (nodes >= 0xf0) /* without all the memory that it asks for */
+		faults.fail = UINT64_C(1) << (nodes & 7);
+	annotate(kind == 0xff || (nodes & 0xc0) == 0x80);
 	errno = 0;
-	s.heap = dry_heap_create(&attr);
+	s.heap = dry_heap_create(nodes == 0xfb ? NULL : &attr);
+	faults.fail = 0;
 	if (!s.heap)
 		EXPECT(errno == ENOMEM || errno == EINVAL);
 	quiet();
@@ -351,6 +438,9 @@ static bool make_heap(void)
 static void end_heap(bool in_order)
 {
 	faults.fail = 0;
+	EXPECT(dry_heap_destroy(NULL) == -EINVAL && dry_heap_destroy(dry_heap_default()) == -EINVAL);
+	dry_free(s.heap, NULL);
+	EXPECT(dry_usable_size(s.heap, NULL) == 0 && dry_cache_destroy(NULL) == 0);
 	if (!in_order) { /* everything still there goes with the heap */
 		EXPECT(dry_heap_destroy(s.heap) == 0);
 		return;
@@ -400,6 +490,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		end_heap(last & 1);
 	}
 	quiet();
+	dry_annotate = NULL;
 	memset(&faults, 0, sizeof(faults));
 	return 0;
 }

@@ -11,6 +11,8 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <drystone/drystone.h>
 
@@ -244,7 +246,20 @@ static void op_ask(void)
 {
 	size_t used = 0, given;
 
-	switch (input_8(&in) % 6) {
+	switch (input_8(&in) % 64) {
+	case 7: { /* rare, because it is slow */
+		int status = -1;
+		pid_t child = fork();
+
+		if (child == 0) {
+			void *block = malloc(100);
+
+			free(block);
+			_exit(block ? 0 : 1);
+		}
+		EXPECT(child < 0 || (waitpid(child, &status, 0) == child && status == 0));
+		break;
+	}
 	case 0:
 		malloc_trim(input_16(&in));
 		break;
@@ -259,6 +274,7 @@ static void op_ask(void)
 		break;
 	case 3:
 		EXPECT(mallopt(M_TRIM_THRESHOLD, 1) == 1);
+		EXPECT(strlen(dry_version()) >= 5);
 		EXPECT(malloc_usable_size(NULL) == 0);
 		break;
 	default:

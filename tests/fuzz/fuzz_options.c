@@ -58,5 +58,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	dry_free(NULL, block);
 	memset(&faults, 0, sizeof(faults));
 	dry_fatal_aborts = aborts;
+	dry_option_stats = false;
 	return 0;
 }

@@ -36,6 +36,8 @@ void op_block(void)
 	}
 	no_memory(at);
 	got_block(block, at, size, align);
+	errno = 0;
+	EXPECT(!dry_alloc_aligned(s.heap, align * 2 + 1, size) && errno == EINVAL);
 	quiet();
 }
 

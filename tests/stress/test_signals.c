@@ -4,11 +4,12 @@
  * each thread in turn. The handlers allocate nothing; what they interrupt must not notice.
  */
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/time.h>
 
 #include "../support/mix.h"
 
-static volatile sig_atomic_t alarms, users;
+static atomic_int alarms, users; /* lock-free: handlers may */
 
 static void on_alarm(int sig)
 {

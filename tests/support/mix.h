@@ -37,7 +37,7 @@ struct mix {
 	pthread_t threads[MIX_THREADS], keeper;
 	unsigned count;
 	uint64_t seed;
-	volatile int stop;
+	_Atomic int stop;
 	unsigned long steps; /* atomic */
 };
 
