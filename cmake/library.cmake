@@ -62,7 +62,10 @@ function(drystone_add)
 		# One object, so that who links any part also gets what no symbol asks for: fork handlers, options,
 		# the malloc family.
 		set(whole ${CMAKE_CURRENT_BINARY_DIR}/drystone${s}.o)
+		# Its code gets a section of its own, so that stacks can leave out the library's frames (port/unix/stack.c).
 		add_custom_command(OUTPUT ${whole} COMMAND ${CMAKE_C_COMPILER} -nostdlib -r -o ${whole} "${objects}"
+			COMMAND ${CMAKE_OBJCOPY} --rename-section .text=dry_text --rename-section .text.unlikely=dry_text
+			${whole}
 			DEPENDS "${objects}" COMMAND_EXPAND_LISTS VERBATIM)
 		set_source_files_properties(${whole} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 		set(static_objects ${whole})

@@ -38,9 +38,11 @@ static struct range code[RANGES]; /* ascending, no two touch */
 static _Atomic unsigned code_count;
 static _Atomic uint64_t code_read; /* when, in ms */
 static atomic_flag code_busy = ATOMIC_FLAG_INIT;
-static struct range own; /* the library's own code; empty if it is linked into the program */
+static struct range own; /* the library's own code; empty if it cannot be told from the program's */
 
 extern const char program_main[] __asm__("main") DRY_WEAK;
+/* Where the library is linked in from libdrystone.a, its code has a section of its own. */
+extern const char own_start[] __asm__("__start_dry_text") DRY_WEAK, own_stop[] __asm__("__stop_dry_text") DRY_WEAK;
 extern char **environ;
 
 /* ---- where code is --------------------------------------------------------------------- */
@@ -146,10 +148,13 @@ static DRY_SLOW void read_code(void)
 	}
 	pthread_setcancelstate(cancel, NULL);
 	mine = find((uintptr_t)read_code);
-	/* In a program that is linked with the library, the first range of code is both's. */
-	if (mine != NULL && mine != find((uintptr_t)program_main)) {
-		atomic_store_explicit(&own.to, mine->to, memory_order_relaxed);
-		atomic_store_explicit(&own.from, mine->from, memory_order_relaxed);
+	/* In a program that is linked with the library, the range of code is both's. */
+	if (own_start != NULL) {
+		atomic_store_explicit(&own.to, (uintptr_t)own_stop, memory_order_relaxed);
+		atomic_store_explicit(&own.from, (uintptr_t)own_start, memory_order_relaxed);
+	} else if (mine != NULL && mine != find((uintptr_t)program_main)) {
+		atomic_store_explicit(&own.to, atomic_load_explicit(&mine->to, memory_order_relaxed), memory_order_relaxed);
+		atomic_store_explicit(&own.from, atomic_load_explicit(&mine->from, memory_order_relaxed), memory_order_relaxed);
 	}
 	atomic_store_explicit(&code_read, dry_port_clock_ms(), memory_order_relaxed);
 	atomic_flag_clear_explicit(&code_busy, memory_order_release);
