@@ -174,6 +174,8 @@ static size_t alignment(size_t size, size_t align)
 /* [from, to) is as it was filled; NULL, or the first byte that differs. */
 static const char *find_changed(const char *from, const char *to)
 {
+	for (; to - from >= 8 && dry_load64(from) == FILL * UINT64_C(0x0101010101010101); from += 8)
+		;
 	for (; from < to; from++)
 		if (*(const unsigned char *)from != FILL)
 			return from;
@@ -237,7 +239,7 @@ void *dry_guard_alloc(size_t size, size_t align)
 	block->user = (uintptr_t)page_address(at) + dry_round_down(((size_t)pages << g->page_shift) - size, align);
 	block->state = DRY_GUARD_MAKING;
 	own_locked(at, pages + 1, id);
-	g->cursor = at + pages + 1 + (uint32_t)(dry_port_random() & 3); /* where the next one will be is not to be known */
+	g->cursor = at + pages + 1 + (uint32_t)(dry_secure_random() & 3); /* where the next one will be is not to be known */
 	dry_lock_release(&g->lock);
 	if (dry_port_commit(page_address(at), (size_t)pages << g->page_shift) != 0) {
 		dry_lock_acquire(&g->lock);

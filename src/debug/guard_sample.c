@@ -4,7 +4,7 @@
 
 #include "base/bits.h"
 #include "debug/guard.h"
-#include "port/guard.h"
+#include "debug/secure.h"
 
 static _Atomic size_t mean;
 static _Atomic int64_t left; /* allocations to the next guarded one */
@@ -12,7 +12,7 @@ static _Atomic int64_t left; /* allocations to the next guarded one */
 /* -ln(u) of a uniform u, times 2^16; the logarithm between two powers of two is taken as straight, 6 % off at most. */
 static uint64_t exponential(void)
 {
-	uint64_t u = dry_port_random() >> 16 | 1;              /* 48 bits */
+	uint64_t u = dry_secure_random() >> 16 | 1;              /* 48 bits */
 	unsigned whole = dry_log2_floor(u);                    /* u = 2^whole * (1 + part / 2^16) */
 	uint64_t part = whole >= 16 ? u >> (whole - 16) & 0xffff : u << (16 - whole) & 0xffff;
 	uint64_t log2 = ((uint64_t)(48 - whole) << 16) - part; /* of 2^48 / u */

@@ -153,7 +153,8 @@ bool dry_secure_init(struct dry_heap *of, size_t cover)
 		dry_port_release(table, bytes + 2 * page);
 		return false;
 	}
-	secret = dry_port_random();
+	if (secret == 0)
+		secret = dry_port_random();
 	side = (_Atomic uint16_t *)(void *)(table + page);
 	covered = cover;
 	heap = of;
@@ -193,6 +194,10 @@ static void note_set(_Atomic uint16_t *note, unsigned state, size_t slack)
 uint64_t dry_secure_random(void)
 {
 	static _Atomic uint64_t counter;
+
+	/* Sampling alone makes no notes. */
+	if (DRY_UNLIKELY(secret == 0))
+		secret = dry_port_random();
 	/* relaxed: any order will do */
 	uint64_t x = secret + atomic_fetch_add_explicit(&counter, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
 

@@ -20,7 +20,7 @@ bool dry_option_secure;
 #endif
 bool dry_option_guard;
 bool dry_option_exit_check = true;
-unsigned dry_option_guard_rate = 20000;
+unsigned dry_option_guard_rate = 100000;
 unsigned dry_option_watch = 32;
 unsigned dry_option_decay_ms = 500;
 

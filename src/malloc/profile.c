@@ -19,6 +19,7 @@
 
 #define COLD_BIG    16u  /* big blocks of a process that are guarded in the default profile */
 #define FIRST       256u /* allocations of a process that are guarded under secure:1 */
+#define WATCH_FULL  2048u /* bytes; of sizes above, fewer are watched */
 #define COVER_MIN   ((size_t)64 << 20)
 #define NATURAL_MAX 4096u
 #define MIB         ((size_t)1 << 20)
@@ -164,6 +165,14 @@ static void *alloc_secure(struct dry_heap *heap, size_t size, size_t align)
 	return object;
 }
 
+/* How many first allocations of a size are watched: fewer of the bigger ones, for each touches pages of its own. */
+static uint32_t watched(size_t size)
+{
+	uint32_t share = (uint32_t)(dry_option_watch * (uint64_t)WATCH_FULL / size);
+
+	return size <= WATCH_FULL ? dry_option_watch : share != 0 ? share : dry_option_watch != 0;
+}
+
 void *dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align)
 {
 	bool small = size <= DRY_CLASS_MAX - DRY_SECURE_TAIL;
@@ -177,9 +186,9 @@ void *dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align)
 	    (object = dry_guard_alloc(size, align)) != NULL)
 		return object;
 	if (small)
-		return dry_option_secure || count_to(&cold[class], dry_option_watch) ? alloc_secure(heap, size, align) : NULL;
+		return dry_option_secure || count_to(&cold[class], watched(size)) ? alloc_secure(heap, size, align) : NULL;
 	/* Before the options are known a region would be of the wrong size. */
-	if (!started || dry_option_watch == 0 || size > 4 * MIB || dry_port_address_room() != SIZE_MAX ||
+	if (!started || dry_option_watch == 0 || size > MIB || dry_port_address_room() != SIZE_MAX ||
 	    !count_to(&cold_big, COLD_BIG) || !make_guards())
 		return NULL;
 	return dry_guard_alloc(size, align);
