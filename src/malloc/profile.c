@@ -18,6 +18,7 @@
 #include "malloc/options.h"
 
 #define COLD_BIG    16u  /* big blocks of a process that are guarded in the default profile */
+#define COLD_BYTES  ((size_t)16 << 20) /* of them together */
 #define FIRST       256u /* allocations of a process that are guarded under secure:1 */
 #define WATCH_FULL  2048u /* bytes; of sizes above, fewer are watched */
 #define COVER_MIN   ((size_t)64 << 20)
@@ -26,6 +27,7 @@
 
 bool dry_profile_asks;
 
+static _Atomic size_t cold_bytes;
 static bool started, noted;                /* options are known; there are notes for secure objects */
 static bool tried;
 static bool off; /* a memory checker or a debugging cache sees more, or a test is to meet the usual caches */
@@ -173,6 +175,17 @@ static uint32_t watched(size_t size)
 	return size <= WATCH_FULL ? dry_option_watch : share != 0 ? share : dry_option_watch != 0;
 }
 
+/* Whether another of the first big blocks is guarded: their pages are not used again. */
+static bool afford(size_t size)
+{
+	size_t sum = atomic_load_explicit(&cold_bytes, memory_order_relaxed);
+
+	if (sum > COLD_BYTES || size > COLD_BYTES - sum || !count_to(&cold_big, COLD_BIG))
+		return false;
+	atomic_fetch_add_explicit(&cold_bytes, size, memory_order_relaxed);
+	return true;
+}
+
 void *dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align)
 {
 	bool small = size <= DRY_CLASS_MAX - DRY_SECURE_TAIL;
@@ -188,8 +201,7 @@ void *dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align)
 	if (small)
 		return dry_option_secure || count_to(&cold[class], watched(size)) ? alloc_secure(heap, size, align) : NULL;
 	/* Before the options are known a region would be of the wrong size. */
-	if (!started || dry_option_watch == 0 || size > MIB || dry_port_address_room() != SIZE_MAX ||
-	    !count_to(&cold_big, COLD_BIG) || !make_guards())
+	if (!started || dry_option_watch == 0 || dry_port_address_room() != SIZE_MAX || !afford(size) || !make_guards())
 		return NULL;
 	return dry_guard_alloc(size, align);
 }
