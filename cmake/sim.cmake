@@ -39,8 +39,9 @@ dry_sim_objects(dry_sim SOURCES ${dry_sim_sources})
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT DRY_SANITIZE)
 	set(dry_sim_fine_sources ${dry_sim_sources})
 	list(FILTER dry_sim_fine_sources INCLUDE REGEX "/src/(page|core|malloc)/")
+	list(FILTER dry_sim_fine_sources EXCLUDE REGEX "/check\\.c$") # called between steps only
 	set(dry_sim_rest_sources ${dry_sim_sources})
-	list(FILTER dry_sim_rest_sources EXCLUDE REGEX "/src/(page|core|malloc)/")
+	list(REMOVE_ITEM dry_sim_rest_sources ${dry_sim_fine_sources})
 	dry_sim_objects(dry_sim_fine SOURCES ${dry_sim_fine_sources} FLAGS -DDRY_SIM_FINE -fsanitize=thread -Wno-tsan
 		--param=tsan-instrument-func-entry-exit=0)
 	dry_sim_objects(dry_sim_rest SOURCES ${dry_sim_rest_sources} FLAGS -DDRY_SIM_FINE)

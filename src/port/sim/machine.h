@@ -63,7 +63,7 @@ struct dry_sim_machine {
 	uint32_t running_count, ready_count, idle_count;
 	uint32_t left; /* tasks that have to return before dry_sim_run() does */
 	void (*body)(unsigned task);
-	void (*helper)(void); /* dry_port_thread_start() */
+	void (*helper)(void);    /* dry_port_thread_start() */
 	uint64_t random, secret; /* states of the scheduler's stream and of dry_port_random()'s */
 	uint64_t steps, events;
 	long granted; /* what dry_sim_budget was at the last grant */

@@ -51,11 +51,13 @@ DRY_SIM_PLAIN void dry_percpu_begin(void)
 {
 	dry_sim_sequence->inside = true;
 	dry_sim_sequence->aborted = false;
+	dry_sim_sequence->begun++;
 }
 
 DRY_SIM_PLAIN void dry_percpu_leave(void)
 {
 	dry_sim_sequence->inside = false;
+	dry_sim_sequence->begun = 0;
 }
 
 /* One more step. false: start again. */
