@@ -44,6 +44,7 @@ static void write_line(char *line, size_t length)
 
 void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache, const char *detail)
 {
+	void (*explain)(enum dry_fatal_code, const void *) = __atomic_load_n(&dry_fatal_explain, __ATOMIC_RELAXED);
 	char line[LINE_SIZE];
 	size_t n = dry_format(line, sizeof(line), "drystone: %s", what[code]);
 
@@ -54,8 +55,8 @@ void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache,
 	if (detail != NULL)
 		n += dry_format(line + n, sizeof(line) - n, ": %s", detail);
 	write_line(line, n);
-	if (dry_fatal_explain != NULL)
-		dry_fatal_explain(code, address);
+	if (explain != NULL)
+		explain(code, address);
 	if (dry_fatal_aborts || code == DRY_FATAL_INTERNAL)
 		dry_port_abort();
 }

@@ -40,8 +40,8 @@ enum dry_fatal_code {
 extern bool dry_fatal_aborts;
 
 /*
- * Called after a report's line and before the end, where it is set: says more. Written once, before anything that
- * may be reported on.
+ * Called after a report's line and before the end, where it is set: says more. Set with the first cache that is
+ * debugged, by whoever makes one (relaxed: nothing hangs on it).
  */
 extern void (*dry_fatal_explain)(enum dry_fatal_code code, const void *address);
 

@@ -131,7 +131,8 @@ static void layout(struct dry_cache *cache)
 		end = cache->owner_at + sizeof(struct dry_owner);
 	}
 	cache->size = dry_round_up(cache->before + end, cache->align);
-	dry_fatal_explain = dry_debug_explain;
+	/* relaxed: the same by everybody, and constant from then on */
+	__atomic_store_n(&dry_fatal_explain, dry_debug_explain, __ATOMIC_RELAXED);
 }
 
 static void slab_made(struct dry_cache *cache, void *object)
