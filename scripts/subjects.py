@@ -122,6 +122,21 @@ def text_of_calls(allocator):
     return int(targets.command(["arm-none-eabi-size", image]).splitlines()[1].split()[0])
 
 
+# What a program calls to make heaps and caches and to allocate: as much as the peers have, and caches.
+LEAST_CALLS = """heap_create cache_create cache_alloc cache_free alloc zalloc alloc_aligned realloc free usable_size""".split()
+
+
+def text_alone(allocator):
+    """.text of an image of the least calls with their reports, compiled with link-time optimisation."""
+    image = OUT / "cortex-m3" / ("alone-%s.elf" % allocator)
+    targets.command(["arm-none-eabi-gcc", *CORTEX_M3.machine, "-std=gnu11", "-Os", "-flto", "-ffreestanding",
+                     "-ffunction-sections", "-fdata-sections", "-fno-strict-aliasing", "-I", ROOT / "include", "-I",
+                     ROOT / "src", "-I", ROOT / "src/tiny/bare", *targets.sources(allocator), "-nostdlib",
+                     "-Wl,--gc-sections", "-Wl,-e,dry_heap_create", "-Wl,--unresolved-symbols=ignore-all",
+                     *["-Wl,-u,dry_" + name for name in LEAST_CALLS], "-o", image])
+    return int(targets.command(["arm-none-eabi-size", image]).splitlines()[1].split()[0])
+
+
 def sizes(allocator):
     """(.text with constants, static RAM) of the whole allocator on a Cortex-M3, in bytes."""
     if allocator in OURS:
