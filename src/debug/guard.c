@@ -49,6 +49,7 @@ static int make(const struct dry_guard_attr *attr)
 	size_t page = dry_port_page_size(), size = dry_round_down(attr->region, page);
 	void *region;
 
+	dry_secure_seed();
 	g->page_shift = (uint8_t)dry_log2_floor(page);
 	g->blocks_max = attr->live + attr->held;
 	g->held_max = attr->held;

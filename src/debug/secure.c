@@ -153,8 +153,7 @@ bool dry_secure_init(struct dry_heap *of, size_t cover)
 		dry_port_release(table, bytes + 2 * page);
 		return false;
 	}
-	if (secret == 0)
-		secret = dry_port_random();
+	dry_secure_seed();
 	side = (_Atomic uint16_t *)(void *)(table + page);
 	covered = cover;
 	heap = of;
@@ -191,13 +190,17 @@ static void note_set(_Atomic uint16_t *note, unsigned state, size_t slack)
 	atomic_store_explicit(note, (uint16_t)(state | slack), memory_order_release);
 }
 
+void dry_secure_seed(void)
+{
+	uint64_t none = 0;
+
+	/* Objects that have canaries already must keep their secret. */
+	__atomic_compare_exchange_n(&secret, &none, dry_port_random(), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 uint64_t dry_secure_random(void)
 {
 	static _Atomic uint64_t counter;
-
-	/* Sampling alone makes no notes. */
-	if (DRY_UNLIKELY(secret == 0))
-		secret = dry_port_random();
 	/* relaxed: any order will do */
 	uint64_t x = secret + atomic_fetch_add_explicit(&counter, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
 

@@ -53,6 +53,9 @@ size_t dry_secure_size(struct dry_cache *cache, const struct dry_page *slab, voi
 /* At the end of the process: look at every live object's canaries, and at all that is in quarantine. */
 void dry_secure_check_all(struct dry_heap *heap);
 
+/* Choose the process's secret, once; before the first call of what follows. */
+void dry_secure_seed(void);
+
 /* Bits for choices: cheap, and unknown to who does not know the process's secret. */
 uint64_t dry_secure_random(void);
 

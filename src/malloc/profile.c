@@ -25,7 +25,7 @@
 #define NATURAL_MAX 4096u
 #define MIB         ((size_t)1 << 20)
 
-bool dry_profile_asks;
+_Atomic bool dry_profile_asks;
 
 static _Atomic size_t cold_bytes;
 static bool started, noted;                /* options are known; there are notes for secure objects */
@@ -89,7 +89,7 @@ void dry_profile_start(struct dry_heap *heap)
 			dry_warn("secure:1: no address space for all of it");
 		dry_guard_sample(dry_option_guard_rate);
 	}
-	dry_profile_asks = dry_option_guard || dry_option_secure;
+	atomic_store_explicit(&dry_profile_asks, dry_option_guard || dry_option_secure, memory_order_relaxed);
 }
 
 DRY_EXPORT int dry_guard(size_t mean)
@@ -98,7 +98,7 @@ DRY_EXPORT int dry_guard(size_t mean)
 		return -DRY_ENOMEM;
 	dry_guard_sample(mean);
 	if (mean != 0)
-		__atomic_store_n(&dry_profile_asks, true, __ATOMIC_RELAXED);
+		atomic_store_explicit(&dry_profile_asks, true, memory_order_relaxed);
 	return 0;
 }
 
@@ -194,8 +194,9 @@ void *dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align)
 
 	if (!heap->is_default || DRY_UNLIKELY(off))
 		return NULL;
-	if (dry_profile_asks && (dry_guard_due(small ? since_last(heap, class) : 1) ||
-				 (dry_option_secure && (!small || count_to(&first, FIRST)))) &&
+	if (atomic_load_explicit(&dry_profile_asks, memory_order_relaxed) &&
+	    (dry_guard_due(small ? since_last(heap, class) : 1) ||
+	     (dry_option_secure && (!small || count_to(&first, FIRST)))) &&
 	    (object = dry_guard_alloc(size, align)) != NULL)
 		return object;
 	if (small)

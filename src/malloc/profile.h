@@ -21,7 +21,7 @@
 #include "core/heap.h"
 
 /* Every slow allocation must ask dry_profile_alloc(); else only those of a class without a cache. Written at start. */
-extern bool dry_profile_asks;
+extern _Atomic bool dry_profile_asks;
 
 /* Options are parsed: set up what they ask for. */
 void dry_profile_start(struct dry_heap *heap);

@@ -32,7 +32,7 @@ static DRY_SLOW void *malloc_slow(size_t size)
 	if (DRY_LIKELY(size <= DRY_CLASS_MAX))
 		cache = atomic_load_explicit(&HEAP->general[dry_class_of(size | (size == 0))], memory_order_acquire);
 	dry_background_poke();
-	if (DRY_LIKELY(cache != NULL) && DRY_LIKELY(!dry_profile_asks))
+	if (DRY_LIKELY(cache != NULL) && DRY_LIKELY(!atomic_load_explicit(&dry_profile_asks, memory_order_relaxed)))
 		return dry_general_alloc_slow(cache, size | (size == 0));
 	object = heap != NULL ? dry_general_alloc(heap, size, 1, false) : NULL;
 	if (object == NULL)
