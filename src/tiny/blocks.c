@@ -44,7 +44,7 @@ static struct dry_class *general_class(struct dry_heap *heap, unsigned index)
 	class = dry_tiny_object_alloc(&heap->classes_of);
 	if (class == NULL)
 		return NULL;
-	dry_tiny_class_init(class, heap, size, dry_log2_size(dry_is_pow2(size) ? size : DRY_TINY_UNIT), NULL);
+	dry_tiny_class_init(class, heap, size, dry_log2_size((size & (size - 1)) == 0 ? size : DRY_TINY_UNIT), NULL);
 	dry_tiny_class_add(class, class, DRY_CLASS_KEPT);
 	return heap->kept[index] = class;
 }
@@ -69,7 +69,7 @@ void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align)
 			return class != NULL ? dry_tiny_object_alloc(class) : NULL;
 		}
 	}
-	if (align <= DRY_TINY_UNIT && size <= 4096 && dry_is_pow2(size))
+	if (align <= DRY_TINY_UNIT && size <= 4096 && (size & (size - 1)) == 0)
 		align = size;
 	size = dry_pages_for(heap, size);
 	block = dry_pages_alloc(heap, size, align);

@@ -96,7 +96,7 @@ dry_heap *dry_heap_create(const struct dry_heap_attr *attr)
 	if (attr == NULL)
 		attr = &defaults;
 	page = attr->page_size;
-	if ((page != 0 && page != 4096 && page != 16384 && page != 65536) || attr->nodes > 8 ||
+	if ((page & (page - 1)) != 0 || (page & ~(size_t)(4096 | 16384 | 65536)) != 0 || attr->nodes > 8 ||
 	    (attr->memory != NULL && attr->memory_size < POOL_MIN)) {
 		dry_tiny_set_errno(DRY_EINVAL);
 		return NULL;

@@ -3,17 +3,17 @@
 #include "base/fatal.h"
 #include "tiny/pages.h"
 
-/* A pointer into a page that is no slab's. */
+/* A pointer into a page that is no slab's, or into none (pool NULL). */
 static void bad_page(struct dry_heap *heap, const struct dry_pool *pool, const char *name, const void *pointer)
 {
 	uintptr_t page = (uintptr_t)pointer & -((uintptr_t)1 << heap->shift);
-	const char *detail = "in free memory: never given out, or freed twice";
+	const char *detail = "never given out, or freed twice";
 	enum dry_fatal_code code = DRY_FATAL_INVALID_POINTER;
 
 	/* the run's first page, or the page behind the run before it */
-	while (page != pool->base && *dry_map_entry(heap, pool, page) == DRY_MAP_NONE)
+	while (pool != NULL && page != pool->base && *dry_map_entry(heap, pool, page) == DRY_MAP_NONE)
 		page -= (uintptr_t)1 << heap->shift;
-	if (dry_map_block(*dry_map_entry(heap, pool, page)) != 0) {
+	if (pool != NULL && dry_map_block(*dry_map_entry(heap, pool, page)) != 0) {
 		code = page == (uintptr_t)pointer ? DRY_FATAL_WRONG_CACHE : DRY_FATAL_INTERIOR;
 		detail = "big block";
 	}
@@ -31,10 +31,6 @@ void dry_tiny_bad_pointer(struct dry_heap *heap, const struct dry_class *class, 
 		dry_fatal(DRY_FATAL_DEAD_CACHE, pointer, NULL, "free");
 		return;
 	}
-	if (pool == NULL) {
-		dry_fatal(DRY_FATAL_INVALID_POINTER, pointer, name, "never given out");
-		return;
-	}
 	if (slab == NULL) {
 		bad_page(heap, pool, name, pointer);
 		return;
@@ -48,7 +44,7 @@ void dry_tiny_bad_pointer(struct dry_heap *heap, const struct dry_class *class, 
 	offset = (size_t)((const char *)pointer - (const char *)slab) - class->first;
 	index = offset / class->slot;
 	if (index >= slab->carved)
-		dry_fatal(DRY_FATAL_INVALID_POINTER, pointer, name, "never given out");
+		dry_fatal(DRY_FATAL_INVALID_POINTER, pointer, name, "never given out, or freed twice");
 	else if (offset != index * class->slot)
 		dry_fatal(DRY_FATAL_INTERIOR, pointer, name, NULL);
 	else

@@ -251,8 +251,9 @@ static void slab_emptied(struct dry_slab *slab)
 	list_remove(slab);
 	list_insert(slab, slab->class->list.prev);
 	slab->emptied = UINTPTR_MAX;
-	heap->spare_next = (uint8_t)((heap->spare_next + 1) % DRY_TINY_SPARES);
 	*spare = slab;
+	if (++heap->spare_next == DRY_TINY_SPARES)
+		heap->spare_next = 0;
 	spare_drop(old);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Reports and the default pool of a machine without an operating system. The weak ones are meant to be replaced. */
+/* Reports, and no memory of its own: what is weak is meant to be replaced. */
 #include "base/fatal.h"
 #include "tiny/tiny.h"
 
@@ -15,19 +15,10 @@ DRY_WEAK _Noreturn void dry_port_abort(void)
 		;
 }
 
-extern DRY_WEAK char dry_tiny_pool[], dry_tiny_pool_end[];
-
 DRY_WEAK void *dry_tiny_map(size_t *size)
 {
-	static bool taken;
-	size_t bytes = (size_t)(dry_tiny_pool_end - dry_tiny_pool);
-
-	if (taken || bytes == 0 || bytes < *size)
-		return NULL;
-	taken = true;
-	if (*size == 0)
-		*size = bytes;
-	return dry_tiny_pool;
+	(void)size;
+	return NULL;
 }
 
 /* base/fatal.c in little: the same lines, written in pieces. */
@@ -36,7 +27,7 @@ static void put(const char *text)
 {
 	size_t n = 0;
 
-	while (text[n] != '\0')
+	while (text != NULL && text[n] != '\0')
 		n++;
 	dry_port_write(text, n);
 }
@@ -56,26 +47,26 @@ bool dry_fatal_aborts = true;
 
 void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache, const char *detail)
 {
+	/* of base/fatal.h, in its order; poison and sizes are not looked at here, links on demand */
 	static const char what[] = "double free\0invalid pointer\0pointer into the middle of an object\0"
-				   "object of another cache\0cache already destroyed\0free object was written to\0"
-				   "wrong size on sized free\0internal inconsistency";
+				   "object of another cache\0cache already destroyed";
 	const char *text = what;
 
-	for (unsigned i = 0; i < (unsigned)code; i++)
-		while (*text++ != '\0')
+	if (DRY_TINY_CHECK_LINKS && code == DRY_FATAL_INTERNAL)
+		text = "internal inconsistency";
+	else
+		for (unsigned i = (unsigned)code; i != 0; i -= *text++ == '\0')
 			;
 	put("drystone: ");
 	put(text);
 	put(": 0x");
 	put_number((uintptr_t)address, 16);
-	if (cache != NULL) {
+	if (cache != NULL)
 		put(", cache ");
-		put(cache);
-	}
-	if (detail != NULL) {
+	put(cache);
+	if (detail != NULL)
 		put(": ");
-		put(detail);
-	}
+	put(detail);
 	put("\n");
 	if (dry_fatal_aborts || code == DRY_FATAL_INTERNAL)
 		dry_port_abort();

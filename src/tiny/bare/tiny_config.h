@@ -29,8 +29,8 @@ static inline void dry_tiny_set_errno(int value)
 }
 
 /*
- * Memory for a heap that was given none, and for the default heap. *size: bytes wanted, 0: as it likes; and how
- * many it is. Here: what the symbols dry_tiny_pool and dry_tiny_pool_end enclose, once, if the program defines them; weak.
+ * Memory for a heap that was given none, and for the default heap. *size: bytes wanted, 0: as it likes; and how many
+ * it is. Weak: none, so NULL is no heap.
  */
 void *dry_tiny_map(size_t *size);
 /* Gives such memory back. */
