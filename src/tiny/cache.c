@@ -128,7 +128,7 @@ static int destroy(struct dry_cache *cache)
 	struct dry_cache **link = &cache->heap->names;
 
 	if (class == &dry_tiny_dead) {
-		dry_fatal(DRY_FATAL_DEAD_CACHE, cache, NULL, "destroy");
+		dry_fatal(DRY_FATAL_DEAD_CACHE, cache, NULL, NULL);
 		return 0;
 	}
 	if (class->names == 1 && !class_drop(class, cache->name))

@@ -28,7 +28,7 @@ void dry_tiny_bad_pointer(struct dry_heap *heap, const struct dry_class *class, 
 	size_t offset, index;
 
 	if (class == &dry_tiny_dead) {
-		dry_fatal(DRY_FATAL_DEAD_CACHE, pointer, NULL, "free");
+		dry_fatal(DRY_FATAL_DEAD_CACHE, pointer, NULL, NULL);
 		return;
 	}
 	if (slab == NULL) {

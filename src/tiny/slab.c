@@ -304,7 +304,7 @@ static DRY_SLOW void *cache_alloc_slow(struct dry_cache *cache)
 {
 	if (cache->class != &dry_tiny_dead)
 		return dry_tiny_object_alloc(cache->class);
-	dry_fatal(DRY_FATAL_DEAD_CACHE, cache, NULL, "allocation");
+	dry_fatal(DRY_FATAL_DEAD_CACHE, cache, NULL, NULL);
 	return NULL;
 }
 

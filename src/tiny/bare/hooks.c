@@ -43,8 +43,6 @@ static void put_number(uintptr_t value, unsigned base)
 	put(at);
 }
 
-bool dry_fatal_aborts = true;
-
 void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache, const char *detail)
 {
 	/* of base/fatal.h, in its order; poison and sizes are not looked at here, links on demand */
@@ -68,8 +66,7 @@ void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache,
 		put(": ");
 	put(detail);
 	put("\n");
-	if (dry_fatal_aborts || code == DRY_FATAL_INTERNAL)
-		dry_port_abort();
+	dry_port_abort();
 }
 
 void dry_tiny_leak(const char *cache, size_t objects)
