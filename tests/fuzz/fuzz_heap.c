@@ -64,6 +64,7 @@ static void check_all(void)
 	struct dry_heap_stats heap;
 
 	EXPECT(dry_heap_check(s.heap) == 0);
+	EXPECT(dry_extents_check(&s.heap->extents) == NULL);
 	EXPECT(dry_heap_stats(s.heap, &heap) == 0);
 	for (int i = 0; i < CACHES; i++) {
 		if (!s.cache[i])
