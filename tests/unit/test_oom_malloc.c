@@ -165,10 +165,12 @@ int main(int argc, char **argv)
 			long k = 1;
 
 			/* One request alone may be made up for by what lies idle; all from there on may not. */
-			while (attempt(workloads[w], of_port, k, false, &refused) && attempt(workloads[w], of_port, k, true, &refused))
+			while (attempt(workloads[w], of_port, k, false, &refused) &&
+			       attempt(workloads[w], of_port, k, true, &refused))
 				k++;
 			CHECK(of_port || (k > 1 && refused > 0));
-			printf("workload %zu, %s: %ld requests, %zu refusals seen\n", w, of_port ? "port" : "arena", k - 1, refused);
+			printf("workload %zu, %s: %ld requests, %zu refusals seen\n", w, of_port ? "port" : "arena", k - 1,
+			       refused);
 			fflush(stdout);
 		}
 	return 0;
