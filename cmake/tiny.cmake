@@ -55,7 +55,14 @@ foreach(allocator ${dry_tiny_allocators})
 	endif()
 endforeach()
 
-function(dry_tiny_test name source) # ARGN: of the product only
+# With DRY_TINY_CHECK_LINKS, for tests/tiny/test_links.c.
+add_library(dry_checked OBJECT EXCLUDE_FROM_ALL ${dry_tiny_common} ${dry_tiny_slabs} ${dry_tiny_src}/hosted/hooks.c)
+target_include_directories(dry_checked PRIVATE ${dry_tiny_src}/hosted)
+target_compile_definitions(dry_checked PRIVATE DRY_TINY_CHECK_LINKS=1)
+target_link_libraries(dry_checked PRIVATE drystone_private${dry_tiny_port})
+target_compile_options(dry_checked PRIVATE ${dry_warnings} ${dry_code} -ffreestanding)
+
+function(dry_tiny_test name source) # ARGN: of these allocators only
 	file(STRINGS ${source} skip REGEX "DRY_TEST_NOT_TINY")
 	if(skip)
 		return()
@@ -69,7 +76,7 @@ function(dry_tiny_test name source) # ARGN: of the product only
 		set(allocators "")
 	endif()
 	if(ARGN)
-		set(allocators tiny)
+		set(allocators ${ARGN})
 	endif()
 	foreach(allocator ${allocators})
 		dry_test_program(${target}_${allocator} ${source})

@@ -75,11 +75,19 @@ size_t dry_tiny_slab_marks(const struct dry_class *class, size_t objects)
 
 /* ---- a slab's life ------------------------------------------------------------------------- */
 
+/* A link leads to a slab of the heap or to the list's head; only then it may be followed. */
+static bool leads(const struct dry_slab *slab, const struct dry_link *to)
+{
+	return to == &slab->class->list ||
+	       (const struct dry_link *)(void *)dry_tiny_slab_of(slab->class->heap, to) == to;
+}
+
 static void list_remove(struct dry_slab *slab)
 {
 	struct dry_link *link = &slab->list;
 
-	if (DRY_TINY_CHECK_LINKS && (link->next->prev != link || link->prev->next != link))
+	if (DRY_TINY_CHECK_LINKS && (!leads(slab, link->next) || !leads(slab, link->prev) || link->next->prev != link ||
+				     link->prev->next != link))
 		dry_fatal(DRY_FATAL_INTERNAL, slab, dry_tiny_class_name(slab->class), "links of a slab");
 	link->next->prev = link->prev;
 	link->prev->next = link->next;

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * DRY_TINY_CHECK_LINKS: a link in free memory or between slabs that was overwritten is reported
+ * before it is followed. Linked with the allocator built so.
+ */
+#include <drystone/tiny.h>
+
+#include "../support/death.h"
+#include "tiny/pages.h"
+
+static _Alignas(4096) char pool[65536];
+static dry_heap *heap;
+static dry_cache *cache;
+static char *objects[64];
+
+static void setup(void)
+{
+	struct dry_heap_attr attr = { .name = "pool", .memory = pool, .memory_size = sizeof(pool) };
+	struct dry_cache_attr victim = { .name = "victim", .size = 64, .flags = DRY_CACHE_NO_MERGE };
+
+	heap = dry_heap_create(&attr);
+	CHECK(heap && (cache = dry_cache_create(heap, &victim)));
+	CHECK(dry_cache_alloc_bulk(cache, 64, (void **)objects) == 64);
+}
+
+static void use(void)
+{
+	for (int i = 0; i < 200; i++)
+		CHECK(dry_cache_alloc(cache));
+}
+
+/* A program writes to an object that it freed: the link leads out of the slab, or beside its objects. */
+static void run_object_wild(void)
+{
+	setup();
+	dry_cache_free(cache, objects[3]);
+	dry_cache_free(cache, objects[5]);
+	*(void **)(void *)objects[5] = (void *)(uintptr_t)0x123456780u;
+	use();
+}
+
+static void run_object_held(void)
+{
+	setup();
+	dry_cache_free(cache, objects[3]);
+	dry_cache_free(cache, objects[5]);
+	memset(objects[7], 0, 64);
+	*(void **)(void *)objects[5] = objects[7];
+	use();
+}
+
+/* A slab's own links. */
+static void run_slab(void)
+{
+	struct dry_slab *slab;
+
+	setup();
+	slab = dry_tiny_slab_of(heap, objects[0]);
+	dry_cache_free(cache, objects[0]);
+	slab->list.next = (struct dry_link *)(uintptr_t)0xdeadbeef0u;
+	for (int i = 1; i < 64; i++)
+		dry_cache_free(cache, objects[i]);
+	dry_cache_shrink(cache);
+}
+
+/* A free run's links lie in its first page. */
+static void run_pages(void)
+{
+	char *block;
+
+	setup();
+	block = dry_alloc(heap, 8192);
+	CHECK(block && dry_alloc(heap, 8192));
+	dry_free(heap, block);
+	memset(block, 0x5a, 64);
+	dry_alloc(heap, 8192);
+	dry_alloc(heap, 8192);
+}
+
+#define BROKEN "^drystone: internal inconsistency: 0x[0-9a-f]+.*link"
+
+static const struct death_case cases[] = {
+	{ "object-wild", BROKEN, run_object_wild },
+	{ "object-held", BROKEN, run_object_held },
+	{ "slab", BROKEN, run_slab },
+	{ "pages", BROKEN, run_pages },
+};
+
+int main(int argc, char **argv)
+{
+	return death_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
