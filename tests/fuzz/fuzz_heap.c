@@ -19,7 +19,7 @@ struct heap_state s;
 
 static void construct(void *object)
 {
-	memset(object, MARK, 8);
+	*(unsigned char *)object = MARK; /* no object is smaller */
 }
 
 /* ---- grace periods -------------------------------------------------------------------- */
@@ -122,8 +122,7 @@ static void got_object(unsigned i, int cache, void *at)
 
 	s.object[i] = (struct object){ at, cache };
 	EXPECT((uintptr_t)at % (attr->align ? attr->align : 8) == 0);
-	for (size_t b = 0; attr->ctor && b < 8 && b < attr->size; b++)
-		EXPECT(s.object[i].at[b] == MARK);
+	EXPECT(!attr->ctor || s.object[i].at[0] == MARK);
 	paint(at, attr->size);
 }
 
