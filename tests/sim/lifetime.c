@@ -49,10 +49,12 @@ void op_own_cache(unsigned task, struct rng *rng)
 		return;
 	for (size_t i = 0; i < count; i++) {
 		at[i] = dry_cache_alloc(own.cache);
-		if (at[i] == NULL)
+		if (at[i] == NULL) {
 			world_refused(&world.heap[own.heap], "own cache");
-		else if (own.attr.ctor == NULL)
+			count = i;
+		} else if (own.attr.ctor == NULL) {
 			pattern_fill(at[i], own.attr.size);
+		}
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (at[i] != NULL && own.attr.ctor == NULL && !pattern_holds(at[i], own.attr.size))

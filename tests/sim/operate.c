@@ -187,8 +187,8 @@ static void op_burst(unsigned task, struct rng *rng)
 	size_t count = 1 + rng_below(rng, WORLD_HELD);
 
 	for (size_t i = 0; cache != NULL && i < count; i++)
-		if (world.held[task][i].at == NULL)
-			world.held[task][i] = from_cache(cache, rng);
+		if (world.held[task][i].at == NULL && (world.held[task][i] = from_cache(cache, rng)).at == NULL)
+			break;
 	if (cache != NULL)
 		world_put_cache(cache);
 	if (rng_below(rng, 2) != 0)

@@ -49,7 +49,8 @@ void world_plan(struct world_plan *plan, uint64_t seed, const struct world_wish 
 	plan->steps = setup->inspect_every < 100 ? 4000 : rng_below(&rng, 4) == 0 ? 10000 : 80000;
 	if (wish->steps != 0)
 		plan->steps = wish->steps;
-	setup->most_steps = plan->steps * 20 + 10000000;
+	/* Without memory each request empties all arrays first: long, but not for ever. */
+	setup->most_steps = plan->steps * 20 + 300000000;
 	plan->phases = 1 + (unsigned)rng_below(&rng, WORLD_PHASES);
 	plan->heaps = 1 + (unsigned)(rng_below(&rng, 2) * rng_below(&rng, WORLD_HEAPS));
 	plan->housekeeping = rng_below(&rng, 4) == 0;
