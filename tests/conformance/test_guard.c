@@ -3,6 +3,7 @@
  * dry_guard(): sampling begins and ends while the program runs; guarded blocks are blocks like others, and their
  * size is exact. DRY_TEST_NO_SANITIZER: under one, it watches itself.
  */
+/* DRY_TEST_NOT_TINY: it has no guarded blocks. */
 #include <drystone/drystone.h>
 #include <string.h>
 
