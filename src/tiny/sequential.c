@@ -339,7 +339,7 @@ bool dry_tiny_class_reserve(struct dry_class *class, size_t n)
 			}
 			return false;
 		}
-		memcpy(object, &class->list.free, sizeof(object->next));
+		memcpy((void *)object, &class->list.free, sizeof(struct dry_object *));
 		class->list.free = object;
 		class->slabs++;
 		class->objects++;
