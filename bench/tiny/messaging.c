@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "messaging: %s: out of memory, or a message was damaged\n", subject_name());
 		return 1;
 	}
-	printf("seconds %.3f\n", machine_seconds() - start);
+	printf("seconds %.6f\n", machine_seconds() - start);
 	printf("touched_kb %zu\nin_use_kb %zu\n", pool_touched(&pool) >> 10, most_in_use >> 10);
 	printf("resident_kb %zu\nqueued_kb %zu\n", population.bytes >> 10, most_queued >> 10);
 	return 0;
