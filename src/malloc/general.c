@@ -23,10 +23,29 @@ _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every
 size_t dry_class_limit;
 uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
 
+/*
+ * The way back, for the default heap: the size of a class by the place of the array that its frees push, which is what
+ * the page map holds. 0: not the place of a class. Written once per class, before its first page.
+ */
+static uint16_t size_at[DRY_AREA_MAX / DRY_AREA_UNIT];
+_Static_assert(DRY_CLASS_MAX <= UINT16_MAX, "the size of a class fits");
+
+/* The size of a block in a page of a class, without a look at the page. 0: it may be anything else. */
+static size_t class_size_of(const struct dry_heap *heap, const void *object)
+{
+	size_t granule = ((uintptr_t)object - heap->arena.base) >> DRY_GRANULE_SHIFT;
+
+	return heap->is_default && granule < heap->arena.granules ?
+		       size_at[heap->arena.map[granule] / (DRY_AREA_UNIT / 8)] :
+		       0;
+}
+
 static void publish(unsigned class, const struct dry_cache *cache)
 {
 	size_t from = class == 0 ? 0 : dry_class_size(class - 1) / 16 + 1, to = dry_class_size(class) / 16;
 
+	if (cache->free_at != 0)
+		__atomic_store_n(&size_at[cache->free_at / (DRY_AREA_UNIT / 8)], (uint16_t)cache->size, __ATOMIC_RELAXED);
 	for (size_t i = from; i <= to; i++)
 		__atomic_store_n(&dry_class_at[i], (uint16_t)cache->alloc_at, __ATOMIC_RELEASE);
 	/* release: who sees the limit sees the port ready */
@@ -272,8 +291,10 @@ void dry_general_free(struct dry_heap *heap, void *object)
 
 size_t dry_general_usable(struct dry_heap *heap, const void *object)
 {
-	size_t watched, room;
+	size_t watched, room = class_size_of(heap, object);
 
+	if (DRY_LIKELY(room != 0))
+		return room;
 	if (object != NULL && dry_profile_size(heap, (void *)(uintptr_t)object, &watched))
 		return watched != SIZE_MAX ? watched : 0;
 	room = room_of(heap, object);
@@ -324,11 +345,11 @@ static void *resized(struct dry_heap *heap, void *object, size_t size)
 
 void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 {
-	size_t old = 0;
-	bool watched = dry_profile_size(heap, object, &old);
+	size_t old = class_size_of(heap, object);
+	bool watched = old == 0 && dry_profile_size(heap, object, &old);
 	void *copy;
 
-	if (!watched)
+	if (!watched && old == 0)
 		old = room_of(heap, object);
 	if (watched && old == SIZE_MAX)
 		return NULL; /* reported */
