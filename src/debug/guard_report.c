@@ -3,10 +3,10 @@
  * Reports of guarded blocks, also from the handler of a fault: no lock, no allocation. A report is its line, then the
  * stacks of the access (or call), of the allocation and of the free.
  */
-#include <stdarg.h>
 
 #include "base/fmt.h"
 #include "debug/guard_internal.h"
+#include "debug/say.h"
 #include "port/stack.h"
 
 void dry_guard_note_stack(struct dry_guard_stack *stack)
@@ -17,38 +17,20 @@ void dry_guard_note_stack(struct dry_guard_stack *stack)
 	stack->count = dry_port_stack(stack->frame, DRY_GUARD_FRAMES);
 }
 
-static void say(const char *fmt, ...) DRY_PRINTF(1, 2);
-static void say(const char *fmt, ...)
-{
-	char line[256];
-	va_list ap;
-	size_t n;
-
-	va_start(ap, fmt);
-	n = dry_vformat(line, sizeof(line) - 1, fmt, ap);
-	va_end(ap);
-	line[n++] = '\n';
-	dry_port_write(line, n);
-}
-
 static void say_frames(const uintptr_t *frame, unsigned count)
 {
-	char text[192];
-
-	for (unsigned i = 0; i < count; i++) {
-		dry_port_symbol(frame[i], text, sizeof(text));
-		say("  %s", text);
-	}
+	for (unsigned i = 0; i < count; i++)
+		dry_debug_say_frame(frame[i]);
 }
 
 static void say_owners(const struct dry_guard_block *block)
 {
 	if (block->allocated.count != 0) {
-		say("allocated by thread %u", block->allocated.thread);
+		dry_debug_say("allocated by thread %u", block->allocated.thread);
 		say_frames(block->allocated.frame, block->allocated.count);
 	}
 	if (block->freed.count != 0) {
-		say("freed by thread %u", block->freed.thread);
+		dry_debug_say("freed by thread %u", block->freed.thread);
 		say_frames(block->freed.frame, block->freed.count);
 	}
 }
@@ -80,7 +62,7 @@ static void explain(enum dry_fatal_code code, const void *address)
 
 	(void)code;
 	(void)address;
-	say("call by thread %u", dry_port_thread());
+	dry_debug_say("call by thread %u", dry_port_thread());
 	say_frames(frame, dry_port_stack(frame, DRY_GUARD_FRAMES));
 	say_owners(reported);
 }
@@ -128,7 +110,7 @@ void dry_guard_report_fault(uintptr_t address, bool write, uintptr_t pc)
 	dry_warn("%s: %p: %s, %s",
 		 dry_fatal_text(is_freed(block) ? DRY_FATAL_USE_AFTER_FREE : DRY_FATAL_OUT_OF_BOUNDS), (void *)address,
 		 write ? "write" : "read", detail);
-	say("access by thread %u", dry_port_thread());
+	dry_debug_say("access by thread %u", dry_port_thread());
 	if (pc != 0)
 		say_frames(&pc, 1);
 	/* The first frame is the way out of the handler. */

@@ -3,12 +3,12 @@
  * What follows the first line of a report, in the form that kernel people know: what, which cache, the object
  * and its owners, its bytes, and who is calling.
  */
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/fmt.h"
 #include "core/slab.h"
 #include "debug/object.h"
+#include "debug/say.h"
 #include "debug/stacks.h"
 #include "port/stack.h"
 
@@ -24,20 +24,6 @@ struct place {
 	struct dry_page *slab;
 	unsigned char *object;
 };
-
-static void say(const char *fmt, ...) DRY_PRINTF(1, 2);
-static void say(const char *fmt, ...)
-{
-	char line[256];
-	va_list ap;
-	size_t n;
-
-	va_start(ap, fmt);
-	n = dry_vformat(line, sizeof(line) - 1, fmt, ap);
-	va_end(ap);
-	line[n++] = '\n';
-	dry_port_write(line, n);
-}
 
 /*
  * The debugged object whose slot an address lies in. No lock: the process is about to end, and
@@ -60,14 +46,6 @@ static bool find(const void *address, struct place *place)
 		return true;
 	}
 	return false;
-}
-
-static void say_frame(uintptr_t address)
-{
-	char text[192];
-
-	dry_port_symbol(address, text, sizeof(text));
-	say("  %s", text);
 }
 
 void dry_debug_write_stack(uint32_t stack, void (*write)(void *arg, const char *text, size_t bytes), void *arg)
@@ -95,7 +73,7 @@ static void say_deed(const char *what, const struct dry_deed *deed)
 
 	if (deed->when == 0)
 		return;
-	say("%s %u ms ago by thread %u", what, (int32_t)age < 0 ? 0 : age, deed->thread);
+	dry_debug_say("%s %u ms ago by thread %u", what, (int32_t)age < 0 ? 0 : age, deed->thread);
 	dry_debug_write_stack(deed->stack, to_stderr, NULL);
 }
 
@@ -110,7 +88,7 @@ static void say_row(const char *name, const unsigned char *at, const unsigned ch
 		text[i] = at[i] >= ' ' && at[i] <= '~' ? (char)at[i] : '.';
 	}
 	hex[n != 0 ? n * 3 - 1 : 0] = text[n] = '\0';
-	say("%-8s %p: %-47s %s", name, (const void *)at, hex, text);
+	dry_debug_say("%-8s %p: %-47s %s", name, (const void *)at, hex, text);
 }
 
 static void say_bytes(const struct place *place, const unsigned char *damage)
@@ -149,15 +127,15 @@ static void say_object(const struct place *place, const unsigned char *address)
 	const struct dry_owner *owner = dry_owner_of(cache, place->object);
 	long offset = (long)(address - place->object);
 
-	say("Slab %p objects=%u used=%u flags=0x%x", (void *)(dry_slab_objects(cache, place->slab) - cache->before),
+	dry_debug_say("Slab %p objects=%u used=%u flags=0x%x", (void *)(dry_slab_objects(cache, place->slab) - cache->before),
 	    cache->num, place->slab->slab.active, cache->flags);
 	if (owner != NULL)
-		say("Object %p, %u of %u bytes asked for, %s; the address is at offset %s%ld", (void *)place->object,
+		dry_debug_say("Object %p, %u of %u bytes asked for, %s; the address is at offset %s%ld", (void *)place->object,
 		    owner->asked, (unsigned)cache->object_size, state_of(owner), offset < 0 ? "-" : "",
 		    offset < 0 ? -offset : offset);
 	else
-		say("Object %p, %u bytes; the address is at offset %ld", (void *)place->object, (unsigned)cache->object_size,
-		    offset);
+		dry_debug_say("Object %p, %u bytes; the address is at offset %ld", (void *)place->object,
+		    (unsigned)cache->object_size, offset);
 	if (owner != NULL && cache->flags & DRY_CACHE_STORE_USER) {
 		say_deed("Allocated", &owner->allocated);
 		say_deed("Freed", &owner->freed);
@@ -175,20 +153,20 @@ void dry_debug_explain(enum dry_fatal_code code, const void *address)
 	/* Reports of several threads one after the other, but none waits for one that does not end. */
 	for (unsigned i = 0; i < PATIENCE && atomic_flag_test_and_set_explicit(&busy, memory_order_acquire); i++)
 		dry_port_yield();
-	say("%s", thick);
+	dry_debug_say("%s", thick);
 	if (address != NULL && find(address, &place)) {
-		say("BUG %s: %s", place.cache->name, dry_fatal_text(code));
-		say("%s", line);
+		dry_debug_say("BUG %s: %s", place.cache->name, dry_fatal_text(code));
+		dry_debug_say("%s", line);
 		say_object(&place, address);
 	} else {
-		say("BUG: %s", dry_fatal_text(code));
-		say("%s", line);
+		dry_debug_say("BUG: %s", dry_fatal_text(code));
+		dry_debug_say("%s", line);
 	}
 	unsigned count = dry_port_stack(frame, CALL_FRAMES);
-	say("Call trace, thread %u:", dry_port_thread());
+	dry_debug_say("Call trace, thread %u:", dry_port_thread());
 	for (unsigned i = 0; i < count; i++)
-		say_frame(frame[i]);
-	say("%s", thick);
+		dry_debug_say_frame(frame[i]);
+	dry_debug_say("%s", thick);
 	atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 

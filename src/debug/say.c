@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "debug/say.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "base/fmt.h"
+#include "port/contract.h"
+#include "port/stack.h"
+
+void dry_debug_say(const char *fmt, ...)
+{
+	char line[256];
+	va_list ap;
+	size_t n;
+
+	va_start(ap, fmt);
+	n = dry_vformat(line, sizeof(line) - 1, fmt, ap);
+	va_end(ap);
+	line[n++] = '\n';
+	dry_port_write(line, n);
+}
+
+void dry_debug_say_frame(uintptr_t address)
+{
+	char text[192];
+
+	dry_port_symbol(address, text, sizeof(text));
+	dry_debug_say("  %s", text);
+}
