@@ -146,10 +146,12 @@ static bool is_free(struct dry_cache *cache, const struct dry_page *slab, uint32
 static struct dry_page *checked_slab(struct dry_cache *cache, void *object)
 {
 	struct dry_heap *heap = cache->heap;
-	struct dry_page *slab = dry_arena_contains(&heap->arena, object) ? dry_arena_run_of(&heap->arena, object) : NULL;
+	bool ours = dry_arena_contains(&heap->arena, object);
+	struct dry_page *slab = ours ? dry_arena_run_of(&heap->arena, object) : NULL;
 
 	if (slab == NULL || slab->kind != DRY_PAGE_SLAB) {
-		dry_fatal(DRY_FATAL_INVALID_POINTER, object, cache->name, "never given out");
+		dry_fatal(DRY_FATAL_INVALID_POINTER, object, cache->name,
+			  ours && slab == NULL ? "in a free page: never given out, or freed twice" : "never given out");
 		return NULL;
 	}
 	if (slab->slab.cache != cache) {
