@@ -19,6 +19,7 @@ struct heap_state s;
 
 static void construct(void *object)
 {
+	faults_place();
 	*(unsigned char *)object = MARK; /* no object is smaller */
 }
 
@@ -49,7 +50,7 @@ static const struct dry_grace grace = { wait_grace, pass_grace, &s };
 
 /* ---- counts ---------------------------------------------------------------------------- */
 
-static size_t held_of(const dry_cache *root)
+size_t held_of(const dry_cache *root)
 {
 	size_t held = 0;
 
@@ -134,7 +135,7 @@ void *give_object(unsigned i)
 
 	painted(at, s.attr[object->cache].size);
 	if (s.attr[object->cache].ctor)
-		construct(at);
+		*at = MARK;
 	object->at = NULL;
 	return at;
 }
@@ -292,6 +293,7 @@ static void count_text(void *arg, const char *text, size_t bytes)
 static int visit(dry_cache *cache, void *arg)
 {
 	EXPECT(arg == &s && cache->heap == s.heap);
+	faults_place();
 	return 0;
 }
 
@@ -300,6 +302,10 @@ static void op_keep(void)
 	unsigned how = input_8(&s.in);
 	int cache = pick_cache();
 
+	if (how >= 0xf0) {
+		op_rare(how);
+		return;
+	}
 	switch (how % 8) {
 	case 0:
 		dry_heap_reap(s.heap);
@@ -320,7 +326,9 @@ static void op_keep(void)
 		EXPECT(listed > 100);
 		break;
 	case 5:
+		s.walks = true;
 		EXPECT(dry_heap_for_each_cache(s.heap, visit, &s) == 0);
+		s.walks = false;
 		break;
 	default:
 		check_all();
@@ -423,12 +431,14 @@ static bool make_heap(void)
 		attr.memory_size = 100000;
 	else if (nodes == 0xfc)
 		attr.page_size = 8192;
+	else if (nodes == 0xfa) /* with little address space */
+		faults.room = (size_t)1 << (20 + (kind >> 5) * 2);
 	else if (nodes >= 0xf0) /* without all the memory that it asks for */
 		faults.fail = UINT64_C(1) << (nodes & 7);
 	annotate(kind == 0xff || (nodes & 0xc0) == 0x80);
 	errno = 0;
 	s.heap = dry_heap_create(nodes == 0xfb ? NULL : &attr);
-	faults.fail = 0;
+	faults.fail = faults.room = 0;
 	if (!s.heap)
 		EXPECT(errno == ENOMEM || errno == EINVAL);
 	quiet();
@@ -485,8 +495,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	s.in = (struct input){ data, data + size };
 	last = input_8(&s.in);
 	if (make_heap()) {
-		while (input_more(&s.in) && steps++ < 2000)
+		while (input_more(&s.in) && steps++ < 2000) {
 			ops[input_8(&s.in) % 16]();
+			end_of_rare();
+		}
+		faults_meanwhile(NULL, 0, NULL);
 		end_heap(last & 1);
 	}
 	quiet();

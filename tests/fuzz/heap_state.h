@@ -35,6 +35,7 @@ struct heap_state {
 	struct block block[BLOCKS];
 	unsigned expected; /* lines of report */
 	struct dry_grace_head *waiting;
+	bool walks; /* the list of caches is walked */
 };
 extern struct heap_state s;
 
@@ -84,9 +85,17 @@ static inline void no_memory(const void *result)
 		EXPECT(errno == ENOMEM);
 }
 
-/* fuzz_heap.c: a live cache, or -1; verify an object and take it from the list, for a free of it. */
+/* fuzz_heap.c: a live cache, or -1; verify an object and take it from the list, for a free of it; objects of a cache. */
 int pick_cache(void);
+size_t held_of(const dry_cache *root);
 void *give_object(unsigned i);
+
+/* heap_damage.c */
+void op_damage(void);
+
+/* heap_rare.c: what is too slow, or too strange, to be done often; after each operation: its other thread ends. */
+void op_rare(unsigned what);
+void end_of_rare(void);
 
 /* heap_blocks.c */
 void op_block(void);
