@@ -70,7 +70,7 @@ static void late_error(void)
 	dry_cache_shrink(cache);
 	s.expected++;
 	quiet();
-	EXPECT(strstr(faults.line, how & 1 ? "double free" : "middle") || (how & 1 && strstr(faults.line, "never given out")));
+	EXPECT(strstr(faults.line, how & 1 ? "double free" : "middle") || (how & 1 && strstr(faults.line, "freed twice")));
 }
 
 /* ---- another thread ------------------------------------------------------------------------- */
