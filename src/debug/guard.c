@@ -11,7 +11,8 @@
 #include "debug/secure.h"
 #include "port/guard.h"
 
-#define FILL 0xab /* around the object, within its pages */
+#define FILL       0xab /* around the object, within its pages */
+#define REGION_MIN ((size_t)16 << 20)
 
 struct dry_guard_region dry_guarded = { .lock = DRY_LOCK_INIT(DRY_RANK_GUARD) };
 
@@ -49,6 +50,11 @@ static int make(const struct dry_guard_attr *attr)
 	size_t page = dry_port_page_size(), size = dry_round_down(attr->region, page);
 	void *region;
 
+	/* The system may refuse so much: then less, by halves. */
+	while ((region = dry_port_reserve(size, page, false)) == NULL && size / 2 >= REGION_MIN)
+		size = dry_round_down(size / 2, page);
+	if (region == NULL)
+		return -DRY_ENOMEM;
 	dry_secure_seed();
 	g->page_shift = (uint8_t)dry_log2_floor(page);
 	g->blocks_max = attr->live + attr->held;
@@ -56,15 +62,16 @@ static int make(const struct dry_guard_attr *attr)
 	g->owner = table((size >> g->page_shift) * sizeof(uint32_t));
 	g->block = table((g->blocks_max + 1) * sizeof(struct dry_guard_block));
 	g->held = table(attr->held * sizeof(uint32_t));
-	region = g->owner != NULL && g->block != NULL && g->held != NULL ? dry_port_reserve(size, page, false) : NULL;
-	if (region == NULL)
+	if (g->owner == NULL || g->block == NULL || g->held == NULL) {
+		dry_port_release(region, size);
 		return -DRY_ENOMEM;
+	}
 	g->pages = (uint32_t)(size >> g->page_shift);
 	g->cursor = 1;
 	/* Blocks that were never used are taken in order; then those that went round. */
 	g->fresh = 1;
 	g->size = size;
-	/* release: who sees the base finds the rest */
+	/* release: who sees the base (dry_guard_base()) finds the rest */
 	__atomic_store_n(&g->base, (uintptr_t)region, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -82,7 +89,7 @@ int dry_guard_init(const struct dry_guard_attr *attr)
 	rc = dry_guarded.base != 0 ? 0 : -DRY_ENOMEM;
 	if (rc == 0 && attr->report_faults && !reporting) {
 		reporting = true;
-		dry_guarded.stacks = true;
+		__atomic_store_n(&dry_guarded.stacks, true, __ATOMIC_RELAXED);
 		dry_port_on_fault(dry_guard_report_fault);
 	}
 	dry_lock_release(&making);
@@ -91,7 +98,9 @@ int dry_guard_init(const struct dry_guard_attr *attr)
 
 bool dry_guard_contains(const void *ptr)
 {
-	return (uintptr_t)ptr - dry_guarded.base < dry_guarded.size;
+	uintptr_t base = dry_guard_base();
+
+	return base != 0 && (uintptr_t)ptr - base < dry_guarded.size;
 }
 
 /* ---- places; the lock is held ------------------------------------------------- */
@@ -152,7 +161,7 @@ static uint32_t take_id_locked(void)
 		return id;
 	}
 	if (g->fresh <= g->blocks_max)
-		return g->fresh++;
+		return __atomic_fetch_add(&g->fresh, 1, __ATOMIC_RELAXED);
 	return g->held_first != g->held_end ? let_go_locked() : 0;
 }
 
@@ -211,11 +220,14 @@ static bool verify_sides(const struct dry_guard_block *block)
 void *dry_guard_alloc(size_t size, size_t align)
 {
 	struct dry_guard_region *g = &dry_guarded;
-	size_t page = page_size();
 	struct dry_guard_block *block;
+	size_t page;
 
+	if (dry_guard_base() == 0)
+		return NULL;
+	page = page_size();
 	align = alignment(size, align);
-	if (g->base == 0 || size == 0 || size > g->size / 8 || align > page)
+	if (size == 0 || size > g->size / 8 || align > page)
 		return NULL;
 	uint32_t pages = (uint32_t)((dry_round_up(size, align) + page - 1) >> g->page_shift), id, at = 0;
 	dry_lock_acquire(&g->lock);
@@ -311,9 +323,9 @@ void dry_guard_check_all(void)
 {
 	struct dry_guard_region *g = &dry_guarded;
 
-	if (g->base == 0)
+	if (dry_guard_base() == 0)
 		return;
-	for (uint32_t id = 1; id < g->fresh; id++) {
+	for (uint32_t id = 1; id < __atomic_load_n(&g->fresh, __ATOMIC_RELAXED); id++) {
 		struct dry_guard_block *block = &g->block[id];
 		uint8_t live = DRY_GUARD_LIVE;
 		/* A thread that still runs and frees it now leaves it as it is. */

@@ -42,19 +42,25 @@ struct dry_guard_block {
  * held_end - held_first = blocks in state HELD that are in the ring; both only grow.
  */
 struct dry_guard_region {
-	uintptr_t base; /* 0: there is none. All here to block: immutable after init */
+	uintptr_t base; /* atomic; 0: there is none. From size to block: immutable once it is set */
+	bool stacks;    /* atomic; note who allocates and frees: set once */
 	size_t size;
-	bool stacks; /* note who allocates and frees: written once, at start */
 	uint32_t pages, blocks_max, held_max;
 	uint8_t page_shift;
 	uint32_t *owner;
 	struct dry_guard_block *block; /* [0] is nobody's */
 	struct dry_lock lock;          /* guards what follows, owner[] and the list of spare numbers */
-	uint32_t cursor, fresh, spare;
+	uint32_t cursor, fresh, spare; /* fresh is read without the lock when the process ends */
 	uint32_t *held, held_first, held_end;
 };
 
 extern struct dry_guard_region dry_guarded DRY_HIDDEN;
+
+/* acquire: pairs with the release of who made the region, in the midst of other threads' work perhaps */
+static inline uintptr_t dry_guard_base(void)
+{
+	return __atomic_load_n(&dry_guarded.base, __ATOMIC_ACQUIRE);
+}
 
 /* guard_report.c */
 

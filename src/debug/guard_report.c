@@ -5,13 +5,14 @@
  */
 
 #include "base/fmt.h"
+#include "debug/guard.h"
 #include "debug/guard_internal.h"
 #include "debug/say.h"
 #include "port/stack.h"
 
 void dry_guard_note_stack(struct dry_guard_stack *stack)
 {
-	if (!dry_guarded.stacks)
+	if (!__atomic_load_n(&dry_guarded.stacks, __ATOMIC_RELAXED))
 		return;
 	stack->thread = dry_port_thread();
 	stack->count = dry_port_stack(stack->frame, DRY_GUARD_FRAMES);
@@ -74,7 +75,7 @@ void dry_guard_report(enum dry_fatal_code code, const struct dry_guard_block *bl
 
 	describe(detail, sizeof(detail), block, address);
 	reported = block;
-	if (dry_guarded.stacks)
+	if (__atomic_load_n(&dry_guarded.stacks, __ATOMIC_RELAXED))
 		dry_fatal_explain = explain;
 	dry_fatal(code, (const void *)address, NULL, detail);
 	dry_fatal_explain = before;
@@ -101,7 +102,7 @@ void dry_guard_report_fault(uintptr_t address, bool write, uintptr_t pc)
 	char detail[128];
 	unsigned count;
 
-	if (address - dry_guarded.base >= dry_guarded.size)
+	if (!dry_guard_contains((const void *)address))
 		return;
 	block = nearest(address);
 	if (block == NULL)

@@ -17,6 +17,7 @@ enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 1
 #define RING_SMALL   4096u
 #define RING_BIG     256u
 #define LITTLE       64u       /* part of a ring in use where few are kept */
+#define MAX_WAITS    1000u     /* for objects in the hands of threads that put them into their slabs */
 #define MAX_CHECKED  (1u << 20) /* objects looked at when the process ends */
 
 /* A ring of freed objects: the newest takes the place of the oldest. */
@@ -31,7 +32,7 @@ static struct ring rings[2] = { { 0, RING_SMALL / LITTLE, small_places }, { 0, R
 static struct dry_heap *heap; /* the default one, once there are notes */
 static _Atomic uint16_t *side;
 static size_t covered; /* bytes of the arena with notes */
-static uint64_t secret;
+static uint64_t secret; /* atomic: 0 until dry_secure_seed(), then the same for good */
 bool dry_secure_zero = true;
 
 /* ---- canaries -------------------------------------------------------------- */
@@ -39,7 +40,9 @@ bool dry_secure_zero = true;
 /* No byte is zero or a letter: strings that run over write those. `at` is a multiple of 8. */
 static uint64_t canary_at(uintptr_t at)
 {
-	return ((secret ^ at * UINT64_C(0x9e3779b97f4a7c15)) >> 7) | UINT64_C(0x8080808080808080);
+	uint64_t mixed = __atomic_load_n(&secret, __ATOMIC_RELAXED) ^ at * UINT64_C(0x9e3779b97f4a7c15);
+
+	return mixed >> 7 | UINT64_C(0x8080808080808080);
 }
 
 static unsigned char canary_byte(uintptr_t at)
@@ -123,16 +126,21 @@ static bool verify_wiped(const struct dry_cache *cache, const char *object, size
 	return bad == NULL;
 }
 
-/* A live object's canaries, and those of the slot to its left. */
-static void verify_canaries(const struct dry_cache *cache, const char *object, size_t slack, uint32_t index)
+/*
+ * A live object's canaries, and those of the slot to its left. false, after a report: its own are broken. Canaries that
+ * hold are never written again, for the owner of the slot to the right reads them whenever it likes.
+ */
+static bool verify_canaries(const struct dry_cache *cache, const char *object, size_t slack, uint32_t index)
 {
 	const char *bad = find_broken(object + cache->size - slack, object + cache->size);
+	bool whole = bad == NULL;
 
-	if (bad != NULL)
+	if (!whole)
 		report_at(DRY_FATAL_OVERFLOW, cache, object, bad, cache->size - slack);
 	bad = index > 0 || cache->lead != 0 ? find_broken(object - DRY_SECURE_TAIL, object) : NULL;
 	if (bad != NULL)
 		report_at(DRY_FATAL_UNDERFLOW, cache, object, bad, cache->size - slack);
+	return whole;
 }
 
 /* ---- notes ------------------------------------------------------------------ */
@@ -202,7 +210,8 @@ uint64_t dry_secure_random(void)
 {
 	static _Atomic uint64_t counter;
 	/* relaxed: any order will do */
-	uint64_t x = secret + atomic_fetch_add_explicit(&counter, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
+	uint64_t x = __atomic_load_n(&secret, __ATOMIC_RELAXED) +
+		     atomic_fetch_add_explicit(&counter, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
 
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -261,7 +270,7 @@ static void last_look(struct dry_cache *cache, void *object)
 		verify_wiped(cache, object, note_get(note) & ~STATE);
 }
 
-/* An object leaves the quarantine. */
+/* An object leaves the quarantine; nobody else has it. */
 static void let_go(void *object)
 {
 	struct dry_page *slab = dry_arena_run_of(&heap->arena, object);
@@ -275,15 +284,19 @@ static void let_go(void *object)
 	}
 	note_set(note, FREE, slack);
 	dry_node_put_slabs(cache, &object, 1);
+	/* release: pairs with drain(); the cache may go after this */
+	__atomic_fetch_sub(&cache->kept_objects, 1, __ATOMIC_RELEASE);
 }
 
-static void keep(const struct dry_cache *cache, void *object)
+static void keep(struct dry_cache *cache, void *object)
 {
 	struct ring *ring = &rings[cache->size > SMALL];
 	uint32_t at = atomic_fetch_add_explicit(&ring->next, 1, memory_order_relaxed) % ring->used;
-	/* acq_rel: who takes an object out sees its content as who put it in left it */
-	void *oldest = atomic_exchange_explicit(&ring->place[at], object, memory_order_acq_rel);
+	void *oldest;
 
+	__atomic_fetch_add(&cache->kept_objects, 1, __ATOMIC_RELAXED);
+	/* acq_rel: who takes an object out sees its content as who put it in left it */
+	oldest = atomic_exchange_explicit(&ring->place[at], object, memory_order_acq_rel);
 	if (oldest != NULL)
 		let_go(oldest);
 }
@@ -310,25 +323,57 @@ static bool taken_back(struct dry_cache *cache, void *object)
 		return false;
 	}
 	slab = dry_slab_of(cache, object);
-	verify_canaries(cache, object, slack, dry_slab_index(cache, slab, object));
+	if (!verify_canaries(cache, object, slack, dry_slab_index(cache, slab, object)))
+		fill_canary((char *)object + cache->size - slack, (char *)object + cache->size);
 	if (is_wiped(cache))
 		memset(object, 0, cache->size - slack);
-	fill_canary((char *)object + cache->size - slack, (char *)object + cache->size);
 	keep(cache, object);
 	return false;
 }
 
+/* The object goes back to where it was taken from; false: another is there meanwhile. */
+static bool put_back(struct ring *ring, uint32_t at, void *object)
+{
+	void *none = NULL;
+
+	return atomic_compare_exchange_strong_explicit(&ring->place[at], &none, object, memory_order_acq_rel,
+						       memory_order_relaxed);
+}
+
+/*
+ * What the ring has of the cache's objects goes into their slabs; how many. An object has to be taken out before its
+ * cache can be asked for: else another thread may take it, and its slab be gone.
+ */
+static size_t sweep(struct dry_cache *cache, struct ring *ring)
+{
+	size_t found = 0;
+
+	for (uint32_t i = 0; i < ring->used && __atomic_load_n(&cache->kept_objects, __ATOMIC_RELAXED) != 0; i++) {
+		void *object = atomic_exchange_explicit(&ring->place[i], NULL, memory_order_acq_rel);
+		if (object == NULL)
+			continue;
+		if (dry_arena_run_of(&heap->arena, object)->slab.cache == cache)
+			found++;
+		else if (put_back(ring, i, object))
+			continue;
+		let_go(object);
+	}
+	return found;
+}
+
+/*
+ * A cache that is about to be destroyed waits for those of its objects that other threads take out of the ring right
+ * now, to make room for their own. One that lives on, and gets new ones all the time, does not.
+ */
 static void drain(struct dry_cache *cache)
 {
-	for (unsigned r = 0; r < 2; r++) {
-		for (uint32_t i = 0; i < rings[r].used; i++) {
-			void *object = atomic_load_explicit(&rings[r].place[i], memory_order_acquire);
-			if (object == NULL || dry_arena_run_of(&heap->arena, object)->slab.cache != cache)
-				continue;
-			if (atomic_compare_exchange_strong_explicit(&rings[r].place[i], &object, NULL, memory_order_acq_rel,
-								    memory_order_relaxed))
-				let_go(object);
-		}
+	struct ring *ring = &rings[cache->size > SMALL];
+
+	sweep(cache, ring);
+	for (unsigned tries = 0; tries < MAX_WAITS && __atomic_load_n(&cache->kept_objects, __ATOMIC_ACQUIRE) != 0; tries++) {
+		if (tries == 0 && sweep(cache, ring) != 0)
+			return;
+		dry_port_yield();
 	}
 }
 
@@ -416,8 +461,12 @@ void dry_secure_check_all(struct dry_heap *of)
 		for (uint32_t i = 0; i < rings[r].used; i++) {
 			/* Taken out, it is nobody else's. */
 			void *object = atomic_exchange_explicit(&rings[r].place[i], NULL, memory_order_acq_rel);
-			if (object != NULL)
-				check_kept(dry_arena_run_of(arena, object)->slab.cache, object);
+			struct dry_cache *cache = object != NULL ? dry_arena_run_of(arena, object)->slab.cache : NULL;
+			if (object == NULL)
+				continue;
+			check_kept(cache, object);
+			if (!put_back(&rings[r], i, object)) /* its place in the slab is lost: no lock is taken now */
+				__atomic_fetch_sub(&cache->kept_objects, 1, __ATOMIC_RELEASE);
 		}
 	}
 	if (pages > covered >> arena->page_shift)
