@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * dry_guard(): sampling begins and ends while the program runs; guarded blocks are blocks like others, and their
- * size is exact. DRY_TEST_NO_SANITIZER: under one, it watches itself. DRY_TEST_NOT_TINY: nothing is sampled there.
+ * size is exact.
  */
 /* DRY_TEST_NOT_TINY: it has no guarded blocks. */
 #include <drystone/drystone.h>

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 		size_t forks = test_scaled(60);
 
 		mix_start(&mix, &attr, threads, seed + threads);
-		for (size_t i = 0; i < forks; i++)
+		for (size_t i = 0; mix_goes_on(&mix, i, forks); i++)
 			fork_once(&mix, held, &rng);
 		mix_drop(&mix, held);
 		mix_finish(&mix);

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 		size_t moves = test_scaled(1500);
 
 		mix_start(&mix, &attr, threads, seed + threads);
-		for (size_t i = 0; i < moves; i++) {
+		for (size_t i = 0; mix_goes_on(&mix, i, moves); i++) {
 			move_all(&rng);
 			usleep(100);
 		}

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 
 		mix_start(&mix, &attr, threads, seed + threads);
 		CHECK(!pthread_create(&second, NULL, disturber, &mix));
-		for (size_t i = 0; i < rounds; i++) {
+		for (size_t i = 0; mix_goes_on(&mix, i, rounds); i++) {
 			disturb(&mix, &rng);
 			usleep(500);
 		}

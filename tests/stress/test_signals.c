@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 
 		mix_start(&mix, &attr, threads, seed + threads);
 		set_timer(1000);
-		for (size_t i = 0; i < storms; i++) {
+		for (size_t i = 0; mix_goes_on(&mix, i, storms); i++) {
 			CHECK(!kill(getpid(), SIGUSR1)); /* any thread */
 			CHECK(!pthread_kill(mix.keeper, SIGUSR1));
 			if (i % 16 == 0)

@@ -6,7 +6,8 @@
  * share, so that they are freed by another thread than the one that allocated them.
  * Threads end and new ones start all the time. At rest every cache's count is exactly 0.
  *
- *   mix_start()  threads run; the test disturbs them meanwhile
+ *   mix_start()  threads run, over a heap of their own or (attr is NULL) the default one; the test
+ *                disturbs them meanwhile
  *   mix_finish() stops and joins, frees what is left, verifies, destroys
  */
 #ifndef DRY_TESTS_MIX_H
@@ -20,6 +21,8 @@
 #define MIX_THREADS 8
 #define MIX_HELD    400
 #define MIX_RING    1024
+#define MIX_SECONDS 20
+#define MIX_LEAST   10		       /* disturbances in any case */
 #define MIX_GENERAL MIX_CACHES /* kind of a block that is not of a cache */
 
 struct mix_block {
@@ -37,6 +40,7 @@ struct mix {
 	pthread_t threads[MIX_THREADS], keeper;
 	unsigned count;
 	uint64_t seed;
+	time_t end; /* no more disturbances: a slow or busy machine has had enough of them */
 	_Atomic int stop;
 	unsigned long steps; /* atomic */
 };
@@ -72,11 +76,25 @@ static inline struct mix_block mix_get(struct mix *mix, struct rng *rng)
 	return block;
 }
 
+/* A general block of another size, which keeps what both have room for. */
+static inline void mix_resize(struct mix *mix, struct mix_block *block, size_t size)
+{
+	uint64_t key = pattern_key(block->at, block->size);
+	void *at = dry_realloc(mix->heap, block->at, size);
+
+	CHECK(at && dry_usable_size(mix->heap, at) >= size);
+	CHECK(pattern_holds_key(at, (size < block->size ? size : block->size) & ~(size_t)7, key));
+	*block = (struct mix_block){ at, size, block->kind };
+	pattern_fill(at, size);
+}
+
 static inline void mix_put(struct mix *mix, struct mix_block *block)
 {
 	if (!block->at)
 		return;
 	CHECK(pattern_holds(block->at, block->size));
+	if (block->kind == MIX_GENERAL && block->size % 8 == 3)
+		mix_resize(mix, block, (block->size * 5 ^ 64) % 8192 + 1);
 	if (block->kind == MIX_GENERAL)
 		dry_free(mix->heap, block->at);
 	else
@@ -183,8 +201,9 @@ static inline void mix_start(struct mix *mix, const struct dry_heap_attr *attr, 
 	pthread_mutex_init(&mix->lock, NULL);
 	mix->count = threads;
 	mix->seed = seed;
-	mix->heap = dry_heap_create(attr);
-	CHECK(mix->heap);
+	mix->end = time(NULL) + MIX_SECONDS;
+	mix->heap = attr ? dry_heap_create(attr) : NULL;
+	CHECK(mix->heap || !attr);
 	for (int i = 0; i < MIX_CACHES; i++) {
 		char name[16];
 
@@ -193,6 +212,12 @@ static inline void mix_start(struct mix *mix, const struct dry_heap_attr *attr, 
 		CHECK(mix->caches[i]);
 	}
 	CHECK(!pthread_create(&mix->keeper, NULL, mix_keeper, mix));
+}
+
+/* Whether disturbance i of n is still to come. */
+static inline bool mix_goes_on(const struct mix *mix, size_t i, size_t n)
+{
+	return i < n && (i < MIX_LEAST || time(NULL) < mix->end);
 }
 
 static inline void mix_finish(struct mix *mix)
@@ -216,7 +241,8 @@ static inline void mix_finish(struct mix *mix)
 		CHECK_EQ(dry_cache_destroy(mix->caches[i]), 0);
 	}
 	CHECK_EQ(dry_heap_check(mix->heap), 0);
-	CHECK_EQ(dry_heap_destroy(mix->heap), 0);
+	if (mix->heap)
+		CHECK_EQ(dry_heap_destroy(mix->heap), 0);
 	CHECK(mix->steps > 0);
 	printf("%u threads: %lu steps\n", mix->count, mix->steps);
 	fflush(stdout);

@@ -68,14 +68,28 @@ static inline uint64_t test_seed(int argc, char **argv)
 	return seed;
 }
 
+/* DRY_TEST_SCALE: how much of its usual work a test does. */
+static inline double test_scale(void)
+{
+	const char *text = getenv("DRY_TEST_SCALE");
+
+	return text && *text ? strtod(text, NULL) : 1.0;
+}
+
 /* n times DRY_TEST_SCALE (a factor, default 1), at least 1. */
 static inline size_t test_scaled(size_t n)
 {
-	const char *text = getenv("DRY_TEST_SCALE");
-	double scale = text && *text ? strtod(text, NULL) : 1.0;
-	double scaled = (double)n * scale;
+	double scaled = (double)n * test_scale();
 
 	return scaled < 1.0 ? 1 : (size_t)scaled;
+}
+
+/* Where every case of a list is run: with a DRY_TEST_SCALE below 1, every how-many-th. */
+static inline size_t test_stride(void)
+{
+	double scale = test_scale();
+
+	return scale > 0.001 && scale < 1.0 ? (size_t)(1.0 / scale) : 1;
 }
 
 #endif

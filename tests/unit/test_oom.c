@@ -286,6 +286,7 @@ static size_t address_space(void)
 int main(int argc, char **argv)
 {
 	size_t before = 0;
+	long stride = (long)test_stride();
 
 	test_seed(argc, argv);
 	for (size_t w = 0; w < sizeof(workloads) / sizeof(workloads[0]); w++) {
@@ -294,7 +295,7 @@ int main(int argc, char **argv)
 			long k = 1;
 
 			part = kind == OF_PORT ? 1 : 6;
-			for (; attempt(workloads[w], (enum kind)kind, k, false, &refused); k++)
+			for (; attempt(workloads[w], (enum kind)kind, k, false, &refused); k += stride)
 				if (w == 0 && kind == OF_PORT && k == 1)
 					before = address_space();
 			CHECK(k > 1 && refused > 0);
