@@ -35,6 +35,10 @@ if(DRY_SECURE)
 endif()
 if(DRY_DEBUG)
 	add_compile_definitions(DRY_DEBUG)
+	# Undefined behaviour of the library traps: that needs nothing at run time, so it goes with the malloc override, too.
+	if(NOT DRY_SANITIZE)
+		list(APPEND dry_code -fsanitize=undefined -fsanitize-undefined-trap-on-error)
+	endif()
 endif()
 
 set(dry_sanitize_flags "")
