@@ -2,7 +2,8 @@
 # cmake --install: headers, both libraries, command, pkg-config files, CMake package, man pages.
 
 install(TARGETS drystone_tiny_malloc drystone_sequential_malloc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS drystone_shared drystone_static drystone_tiny drystone_sequential EXPORT drystone
+install(TARGETS drystone_shared drystone_static drystone_tiny drystone_tiny_check
+	drystone_sequential drystone_sequential_check EXPORT drystone
 	LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
 	ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
 	INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -4,19 +4,24 @@
 #
 #   dry_tiny, dry_sequential          object libraries over the hooks in src/tiny/hosted: tests, the malloc front
 #   OUTPUT/libdrystone-tiny.a         as a small machine gets it: src/tiny/bare, -Os, nothing but the C calls mem*
-#   OUTPUT/libdrystone-sequential.a   the same for the predecessor
+#   OUTPUT/libdrystone-tiny-check.a   besides: verification, listing, and what makes reports text; before the other when linked
+#   OUTPUT/libdrystone-sequential*.a  the same for the predecessor
 #   OUTPUT/libdrystone-X-malloc.so    the malloc family over either, to be preloaded: drystone run --allocator=X
 #   dry_tiny_test(name source)        a conformance test as name.tiny and name.sequential
 
 set(dry_tiny_src ${CMAKE_SOURCE_DIR}/src/tiny)
 file(GLOB dry_override_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/malloc/override*.c)
 set(dry_tiny_allocators tiny sequential)
-foreach(file pages heap cache general inspect check)
-	list(APPEND dry_tiny_common ${dry_tiny_src}/${file}.c)
+# What allocates; besides, what verifies, lists and reports, by the kind of allocator. scripts/targets.py reads these.
+set(dry_tiny_common pages heap cache general stats)
+set(dry_tiny_slabs slab blocks)
+set(dry_sequential_slabs sequential)
+set(dry_check_common inspect check name)
+set(dry_tiny_check report check_slab min_pool)
+set(dry_sequential_check sequential_check sequential_report)
+foreach(list tiny_common tiny_slabs sequential_slabs check_common tiny_check sequential_check)
+	list(TRANSFORM dry_${list} REPLACE "(.+)" "${dry_tiny_src}/\\1.c")
 endforeach()
-set(dry_tiny_slabs ${dry_tiny_src}/slab.c ${dry_tiny_src}/blocks.c ${dry_tiny_src}/report.c ${dry_tiny_src}/check_slab.c
-	${dry_tiny_src}/min_pool.c)
-set(dry_sequential_slabs ${dry_tiny_src}/sequential.c ${dry_tiny_src}/sequential_check.c)
 if(DRY_PORT STREQUAL "posix")
 	set(dry_tiny_port "")
 else()
@@ -26,19 +31,25 @@ add_library(dry_tiny_port STATIC $<TARGET_OBJECTS:dry_base${dry_tiny_port}> $<TA
 set_target_properties(dry_tiny_port PROPERTIES LINKER_LANGUAGE C)
 
 foreach(allocator ${dry_tiny_allocators})
-	add_library(dry_${allocator} OBJECT ${dry_tiny_common} ${dry_${allocator}_slabs} ${dry_tiny_src}/hosted/hooks.c)
+	add_library(dry_${allocator} OBJECT ${dry_tiny_common} ${dry_${allocator}_slabs} ${dry_check_common}
+		${dry_${allocator}_check} ${dry_tiny_src}/hosted/hooks.c)
 	target_include_directories(dry_${allocator} PRIVATE ${dry_tiny_src}/hosted)
 	target_link_libraries(dry_${allocator} PRIVATE drystone_private${dry_tiny_port})
 	target_compile_options(dry_${allocator} PRIVATE ${dry_warnings} ${dry_code} -ffreestanding)
 
-	add_library(drystone_${allocator} STATIC ${dry_tiny_common} ${dry_${allocator}_slabs} ${dry_tiny_src}/bare/hooks.c
+	add_library(drystone_${allocator} STATIC ${dry_tiny_common} ${dry_${allocator}_slabs} ${dry_tiny_src}/bare/hooks.c)
+	add_library(drystone_${allocator}_check STATIC ${dry_check_common} ${dry_${allocator}_check} ${dry_tiny_src}/bare/text.c
 		${CMAKE_SOURCE_DIR}/src/base/fmt.c)
-	target_include_directories(drystone_${allocator} PRIVATE ${CMAKE_SOURCE_DIR}/src ${dry_tiny_src}/bare
-		PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-	target_compile_options(drystone_${allocator} PRIVATE ${dry_warnings} -Os -ffreestanding -fno-strict-aliasing
-		-ffunction-sections)
-	set_target_properties(drystone_${allocator} PROPERTIES OUTPUT_NAME drystone-${allocator} EXPORT_NAME ${allocator}
-		ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+	foreach(part "" -check)
+		string(REPLACE - _ target drystone_${allocator}${part})
+		target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${dry_tiny_src}/bare
+			PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+		target_compile_options(${target} PRIVATE ${dry_warnings} -Os -ffreestanding -fno-strict-aliasing
+			-ffunction-sections -fdata-sections)
+		set_target_properties(${target} PROPERTIES OUTPUT_NAME drystone-${allocator}${part} EXPORT_NAME ${allocator}${part}
+			ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+	endforeach()
+	target_link_libraries(drystone_${allocator}_check INTERFACE drystone_${allocator})
 	# To preload: the malloc family of src/malloc over this allocator.
 	if(NOT DRY_SANITIZE)
 		add_library(drystone_${allocator}_malloc SHARED $<TARGET_OBJECTS:dry_${allocator}> ${dry_tiny_src}/malloc/process.c
@@ -56,7 +67,8 @@ foreach(allocator ${dry_tiny_allocators})
 endforeach()
 
 # With DRY_TINY_CHECK_LINKS, for tests/tiny/test_links.c.
-add_library(dry_checked OBJECT EXCLUDE_FROM_ALL ${dry_tiny_common} ${dry_tiny_slabs} ${dry_tiny_src}/hosted/hooks.c)
+add_library(dry_checked OBJECT EXCLUDE_FROM_ALL ${dry_tiny_common} ${dry_tiny_slabs} ${dry_check_common} ${dry_tiny_check}
+	${dry_tiny_src}/hosted/hooks.c)
 target_include_directories(dry_checked PRIVATE ${dry_tiny_src}/hosted)
 target_compile_definitions(dry_checked PRIVATE DRY_TINY_CHECK_LINKS=1)
 target_link_libraries(dry_checked PRIVATE drystone_private${dry_tiny_port})

@@ -34,20 +34,25 @@ class Target:
         return [self.prefix + "gcc", "-specs=picolibc.specs", *self.machine, "-std=gnu11", "-Os", "-Wall", "-Wextra",
                 "-Werror", "-D_GNU_SOURCE", "-D_POSIX_TIMERS=1", "-I", ROOT / "include", *flags]
 
-    def library(self, allocator, folder, config=ROOT / "src/tiny/bare"):
-        """The allocator as an archive; `tiny` or `sequential`. config: the folder of tiny_config.h."""
-        folder = Path(folder) / self.name / allocator
+    def library(self, allocator, folder, config=ROOT / "src/tiny/bare", part=""):
+        """An archive: what allocates of `tiny` or `sequential`, or part "-check": what verifies, lists and reports. config: the
+        folder of tiny_config.h."""
+        folder = Path(folder) / self.name / (allocator + part)
         folder.mkdir(parents=True, exist_ok=True)
         objects = []
-        for source in sources(allocator):
+        for source in sources(allocator, part):
             objects.append(folder / (source.stem + ".o"))
             command(self.compiler("-ffreestanding", "-ffunction-sections", "-fdata-sections", "-fno-strict-aliasing",
                                   "-Wshadow", "-I", ROOT / "src", "-I", config,
                                   "-c", source, "-o", objects[-1]))
-        archive = folder / ("libdrystone-%s.a" % allocator)
+        archive = folder / ("libdrystone-%s%s.a" % (allocator, part))
         archive.unlink(missing_ok=True)
         command([self.prefix + "ar", "rcs", archive, *objects])
         return archive
+
+    def libraries(self, allocator, folder, config=ROOT / "src/tiny/bare"):
+        """Both archives, in the order in which they are linked."""
+        return [self.library(allocator, folder, config, part) for part in ("-check", "")]
 
     def program(self, out, parts, *flags):
         """Compiles and links; parts are sources, objects, archives."""
@@ -73,12 +78,13 @@ def run_emulator(arguments, timeout):
         return None, (late.stdout or b"").decode(errors="replace") + "\n(no end after %d s)" % timeout
 
 
-def sources(allocator):
-    """What `tiny` or `sequential` is compiled from for a machine without an OS: the lists of cmake/tiny.cmake."""
+def sources(allocator, part=""):
+    """What libdrystone-`allocator``part`.a is compiled from for a machine without an OS: the lists of cmake/tiny.cmake."""
     tiny, text = ROOT / "src/tiny", (ROOT / "cmake/tiny.cmake").read_text(encoding="utf-8")
-    common = re.search(r"foreach\(file ([^)]*)\)", text).group(1).split()
-    own = re.findall(r"(\w+)\.c", re.search(r"set\(dry_%s_slabs ([^)]*)\)" % allocator, text).group(1))
-    return [tiny / (name + ".c") for name in common + own] + [tiny / "bare/hooks.c", ROOT / "src/base/fmt.c"]
+    lists = ("check_common", allocator + "_check") if part else ("tiny_common", allocator + "_slabs")
+    names = [name for which in lists for name in re.search(r"^set\(dry_%s ([^)]*)\)" % which, text, re.M).group(1).split()]
+    more = ["src/tiny/bare/text.c", "src/base/fmt.c"] if part else ["src/tiny/bare/hooks.c"]
+    return [tiny / (name + ".c") for name in names] + [ROOT / path for path in more]
 
 
 def allocators():

@@ -14,6 +14,13 @@
 /* The slow twin: kept out of line and out of the hot text. */
 #define DRY_SLOW __attribute__((noinline, cold))
 
+/* Neither, but one copy of it is enough. */
+#define DRY_NOINLINE __attribute__((noinline))
+/* Before a return: calls above it are calls, no jumps, so that the hit returns by restoring its registers. */
+#define DRY_NO_TAIL_CALL() __asm__ volatile("")
+/* A pointer's value as if it came from elsewhere: what is stored behind it is addressed through it. */
+#define DRY_OPAQUE_POINTER(pointer) __asm__("" : "+r"(pointer))
+
 #define DRY_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 /* On a declaration: known to be in this library, so no detour through its offset table. */
 #define DRY_HIDDEN            __attribute__((visibility("hidden")))

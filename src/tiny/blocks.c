@@ -34,24 +34,24 @@ unsigned dry_tiny_kept(unsigned shift)
 	return index_of((size_t)4 << shift);
 }
 
-static struct dry_class *general_class(struct dry_heap *heap, unsigned index)
+static void *block_alloc(struct dry_heap *heap, unsigned index, size_t size)
 {
 	struct dry_class *class = heap->kept[index];
-	size_t size = size_of(index);
 
-	if (DRY_LIKELY(class != NULL))
-		return class;
-	class = dry_tiny_object_alloc(&heap->classes_of);
-	if (class == NULL)
-		return NULL;
-	dry_tiny_class_init(class, heap, size, dry_log2_size((size & (size - 1)) == 0 ? size : DRY_TINY_UNIT), NULL);
-	dry_tiny_class_add(class, class, DRY_CLASS_KEPT);
-	return heap->kept[index] = class;
+	if (class == NULL) {
+		class = dry_tiny_object_alloc(&heap->classes_of);
+		if (class == NULL)
+			return NULL;
+		heap->kept[index] = class;
+		dry_tiny_class_init(class, heap, size, (size & (size - 1)) == 0 ? size : DRY_TINY_UNIT, NULL);
+		class->flags = DRY_CLASS_KEPT;
+	}
+	return dry_tiny_object_alloc(class);
 }
 
 void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align)
 {
-	const size_t page = (size_t)1 << heap->shift;
+	const size_t page = (size_t)1 << heap->pool.shift;
 	void *block;
 
 	size += size == 0;
@@ -60,17 +60,17 @@ void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align)
 		size = (size_t)2 << dry_log2_size((size > align ? size : align) - 1);
 		align = 1;
 	}
-	if (align <= DRY_TINY_UNIT && size < page * 4) {
-		unsigned index = index_of(size);
+	if (align <= DRY_TINY_UNIT) {
+		if (size < page * 4) {
+			unsigned index = index_of(size);
+			size_t slot = size_of(index);
 
-		if ((size_of(index) & (page - 1)) != 0) {
-			struct dry_class *class = general_class(heap, index);
-
-			return class != NULL ? dry_tiny_object_alloc(class) : NULL;
+			if ((slot & (page - 1)) != 0)
+				return block_alloc(heap, index, slot);
 		}
+		if (size <= 4096 && (size & (size - 1)) == 0)
+			align = size;
 	}
-	if (align <= DRY_TINY_UNIT && size <= 4096 && (size & (size - 1)) == 0)
-		align = size;
 	size = dry_pages_for(heap, size);
 	block = dry_pages_alloc(heap, size, align);
 	if (block == NULL) {
@@ -81,30 +81,35 @@ void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align)
 }
 
 /* Pages of the big block that starts at an address; 0 if none does. */
-static size_t block_pages(struct dry_heap *heap, const void *block)
+static size_t block_pages(const struct dry_heap *heap, const void *block)
 {
-	struct dry_pool *pool = dry_pool_of(heap, block);
+	const uint16_t *entry = dry_map_of(heap, block);
 
-	if (pool == NULL || ((uintptr_t)block & (((size_t)1 << heap->shift) - 1)) != 0)
+	if (entry == NULL || ((uintptr_t)block & (((size_t)1 << heap->pool.shift) - 1)) != 0)
 		return 0;
-	return dry_map_block(*dry_map_entry(heap, pool, (uintptr_t)block));
+	return dry_map_block(*entry);
 }
 
 void dry_tiny_free(struct dry_heap *heap, void *block)
 {
-	size_t pages = block_pages(heap, block);
+	struct dry_slab *slab = dry_tiny_slab_of(heap, block);
+	struct dry_owner owner;
+	size_t pages;
 
-	if (pages == 0) {
-		dry_tiny_object_free(heap, NULL, block);
+	owner.heap = heap;
+	owner.class = NULL;
+	if (slab != NULL) {
+		owner.class = slab->class;
+	} else if ((pages = block_pages(heap, block)) != 0) {
+		dry_pages_free(heap, block, pages);
 		return;
 	}
-	*dry_map_of(heap, block) = DRY_MAP_NONE;
-	dry_pages_free(heap, block, pages);
+	dry_tiny_object_free(&owner, block);
 }
 
 size_t dry_tiny_usable(struct dry_heap *heap, const void *block)
 {
 	struct dry_slab *slab = dry_tiny_slab_of(heap, block);
 
-	return slab != NULL ? slab->class->slot : block_pages(heap, block) << heap->shift;
+	return slab != NULL ? slab->class->slot : block_pages(heap, block) << heap->pool.shift;
 }

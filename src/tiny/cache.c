@@ -2,9 +2,7 @@
 /* Caches: names of classes. Like ones share a class, also with general allocation. */
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/error.h"
-#include "base/fatal.h"
 #include "tiny/tiny.h"
 
 enum {
@@ -12,17 +10,9 @@ enum {
 	SIZE_MOST = 4194304,
 	ALIGN_MOST = 65536,
 	LIMIT_MOST = 512,
+	MERGE_LOOK = 64, /* classes looked at, the youngest ones */
 	LINE = 64, /* of DRY_CACHE_HWALIGN */
 };
-
-const char *dry_tiny_class_name(const struct dry_class *class)
-{
-	const struct dry_cache *cache = class->heap->names;
-
-	while (cache != NULL && cache->class != class)
-		cache = cache->next;
-	return cache != NULL ? cache->name : "kmalloc";
-}
 
 /* No management type can be chosen: there is one. */
 static bool valid(const struct dry_cache_attr *attr)
@@ -39,48 +29,63 @@ static size_t align_of(const struct dry_cache_attr *attr)
 	return (attr->flags & DRY_CACHE_HWALIGN) != 0 && align < LINE ? LINE : align;
 }
 
-/* A class for objects like these: one that there is, or a new one. */
-static struct dry_class *class_for(struct dry_heap *heap, const struct dry_cache_attr *attr)
+static void class_free(struct dry_class *class)
 {
-	bool own = (attr->flags & DRY_CACHE_NO_MERGE) != 0 || attr->ctor != NULL;
-	struct dry_class layout, *class;
+	struct dry_owner owner;
 
-	dry_tiny_class_init(&layout, heap, attr->size, dry_log2_size(align_of(attr)), attr->ctor);
-	for (class = heap->classes; class != NULL; class = class->older)
-		if (!own && class->slot == layout.slot && class->align_log2 >= layout.align_log2 &&
-		    (class->flags & DRY_CLASS_OWN) == 0)
-			return class;
-	class = dry_tiny_object_alloc(&heap->classes_of);
-	if (class != NULL)
-		dry_tiny_class_add(class, &layout, own);
+	owner.heap = class->heap;
+	owner.class = &owner.heap->classes_of;
+	dry_link_remove(&class->classes);
+	dry_tiny_object_free(&owner, class);
+}
+
+/* The class that a new one (the youngest) is like, if it is among the LOOK next ones: then the new one is not needed. */
+static struct dry_class *merged(struct dry_class *class)
+{
+	struct dry_link *link = class->classes.next;
+
+	for (unsigned look = MERGE_LOOK; link != NULL && look != 0; look--, link = link->next) {
+		struct dry_class *other = DRY_CONTAINER(link, struct dry_class, classes);
+
+		if (other->slot == class->slot && other->align >= class->align && (other->flags & DRY_CLASS_OWN) == 0) {
+			class_free(class);
+			return other;
+		}
+	}
 	return class;
 }
 
 static struct dry_cache *create(struct dry_heap *heap, const struct dry_cache_attr *attr)
 {
 	size_t length = 0;
-	struct dry_cache *cache, **end = &heap->names;
+	struct dry_class *class;
+	struct dry_cache *cache;
 
 	while (length < NAME_MOST && attr->name[length] != '\0')
 		length++;
-	cache = dry_tiny_alloc(heap, sizeof(*cache) + length + 1, 1);
-	if (cache == NULL)
+	class = dry_tiny_object_alloc(&heap->classes_of);
+	if (class == NULL)
 		return NULL;
-	cache->class = class_for(heap, attr);
-	if (cache->class == NULL) {
-		dry_tiny_free(heap, cache);
+	dry_tiny_class_init(class, heap, attr->size, align_of(attr), attr->ctor);
+	cache = dry_tiny_alloc(heap, sizeof(*cache) + length + 1, 1);
+	if (cache == NULL) {
+		class_free(class);
 		return NULL;
 	}
-	cache->class->names++;
-	cache->heap = heap;
-	cache->next = NULL;
+	class->flags = DRY_CLASS_OWN;
+	if ((attr->flags & DRY_CACHE_NO_MERGE) == 0 && attr->ctor == NULL) {
+		class->flags = 0;
+		class = merged(class);
+	}
+	class->names++;
+	cache->owner.class = class;
+	cache->owner.heap = heap;
+	dry_link_insert(&cache->owner.caches, heap->caches.prev);
 	cache->size = (uint32_t)attr->size;
 	cache->flags = (uint8_t)attr->flags;
-	memcpy(cache->name, attr->name, length);
 	cache->name[length] = '\0';
-	while (*end != NULL)
-		end = &(*end)->next;
-	return *end = cache;
+	memcpy(cache->name, attr->name, length);
+	return cache;
 }
 
 dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr)
@@ -101,44 +106,30 @@ dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr)
 	return cache;
 }
 
-/* The class's last name goes; false if it has objects out. Classes of general allocation stay. */
-static bool class_drop(struct dry_class *class, const char *name)
-{
-	struct dry_class **link = &class->heap->classes;
-	size_t used;
-
-	if ((class->flags & DRY_CLASS_KEPT) != 0)
-		return true;
-	dry_tiny_class_shrink(class);
-	used = dry_tiny_class_used(class);
-	if (used != 0) {
-		dry_tiny_leak(name, used);
-		return false;
-	}
-	while (*link != class)
-		link = &(*link)->older;
-	*link = class->older;
-	dry_tiny_object_free(class->heap, &class->heap->classes_of, class);
-	return true;
-}
-
 static int destroy(struct dry_cache *cache)
 {
-	struct dry_class *class = cache->class;
-	struct dry_cache **link = &cache->heap->names;
+	struct dry_class *class = cache->owner.class;
+	size_t used;
 
-	if (class == &dry_tiny_dead) {
-		dry_fatal(DRY_FATAL_DEAD_CACHE, cache, NULL, NULL);
+	if (class == DRY_TINY_DEAD) {
+		dry_tiny_bad_pointer(&cache->owner, cache);
 		return 0;
 	}
-	if (class->names == 1 && !class_drop(class, cache->name))
-		return -DRY_EBUSY;
-	class->names--;
-	while (*link != cache)
-		link = &(*link)->next;
-	*link = cache->next;
-	cache->class = (struct dry_class *)(uintptr_t)&dry_tiny_dead;
-	dry_tiny_free(cache->heap, cache);
+	/* classes of general allocation stay */
+	if (class->names == 1 && (class->flags & DRY_CLASS_KEPT) == 0) {
+		dry_tiny_class_shrink(class);
+		used = dry_tiny_class_used(class);
+		if (used != 0) {
+			dry_tiny_leak(cache->name, used);
+			return -DRY_EBUSY;
+		}
+		class_free(class);
+	} else {
+		class->names--;
+	}
+	dry_link_remove(&cache->owner.caches);
+	cache->owner.class = DRY_TINY_DEAD;
+	dry_tiny_free(cache->owner.heap, cache);
 	return 0;
 }
 
@@ -156,14 +147,15 @@ int dry_cache_destroy(dry_cache *cache)
 
 void *dry_cache_zalloc(dry_cache *cache)
 {
-	void *object;
+	void *object = dry_cache_alloc(cache);
 
-	if (cache->class->ctor != NULL) {
-		dry_tiny_set_errno(DRY_EINVAL);
+	if (object == NULL)
 		return NULL;
-	}
-	object = dry_cache_alloc(cache);
-	return object != NULL ? memset(object, 0, cache->size) : NULL;
+	if (cache->owner.class->ctor == NULL)
+		return memset(object, 0, cache->size);
+	dry_cache_free(cache, object);
+	dry_tiny_set_errno(DRY_EINVAL);
+	return NULL;
 }
 
 void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects)
@@ -189,7 +181,7 @@ int dry_cache_prefill(dry_cache *cache, size_t n)
 	bool done;
 
 	dry_tiny_lock();
-	done = dry_tiny_class_reserve(cache->class, n);
+	done = dry_tiny_class_reserve(cache->owner.class, n);
 	dry_tiny_unlock();
 	return done ? 0 : -DRY_ENOMEM;
 }
@@ -199,7 +191,7 @@ size_t dry_cache_shrink(dry_cache *cache)
 	size_t slabs;
 
 	dry_tiny_lock();
-	slabs = dry_tiny_class_shrink(cache->class);
+	slabs = dry_tiny_class_shrink(cache->owner.class);
 	dry_tiny_unlock();
 	return slabs;
 }

@@ -19,26 +19,28 @@ bool dry_check_expect(struct dry_check *check, bool holds, const char *what, con
 /* A pointer to something of this size and alignment inside of the heap's memory. */
 bool dry_check_inside(struct dry_heap *heap, const void *address, size_t bytes)
 {
-	const struct dry_pool *pool = dry_pool_of(heap, address);
+	const struct dry_pool *pool = &heap->pool;
 
+	while (pool != NULL && (uintptr_t)address - pool->base >= pool->bytes)
+		pool = pool->next;
 	return pool != NULL && (uintptr_t)address % sizeof(void *) == 0 &&
 	       pool->base + pool->bytes - (uintptr_t)address >= bytes;
 }
 
 bool dry_check_known(struct dry_heap *heap, const struct dry_class *class)
 {
-	const struct dry_class *at = heap->classes;
+	const struct dry_link *link = heap->classes;
 
-	while (at != NULL && at != class)
-		at = at->older;
-	return at != NULL;
+	while (link != NULL && link != &class->classes)
+		link = link->next;
+	return link != NULL;
 }
 
 /* A block or free run: its pages; 0 if it is not. */
 static size_t check_run(struct dry_check *check, const struct dry_pool *pool, size_t page)
 {
-	const uint16_t *map = dry_map_entry(check->heap, pool, pool->base);
-	size_t count = pool->bytes >> check->heap->shift, pages = dry_map_block(map[page]);
+	const uint16_t *map = dry_map_entry(pool, (void *)pool->base);
+	size_t count = pool->bytes >> check->heap->pool.shift, pages = dry_map_block(map[page]);
 	bool block = pages != 0;
 
 	if (!block)
@@ -60,10 +62,10 @@ static size_t check_run(struct dry_check *check, const struct dry_pool *pool, si
 
 static void check_pool(struct dry_check *check, const struct dry_pool *pool)
 {
-	const uint16_t *map = dry_map_entry(check->heap, pool, pool->base);
+	const uint16_t *map = dry_map_entry(pool, (void *)pool->base);
 	size_t pages;
 
-	for (size_t page = 0; page < pool->bytes >> check->heap->shift; page += pages) {
+	for (size_t page = 0; page < pool->bytes >> check->heap->pool.shift; page += pages) {
 		bool slab = map[page] == 0, free = dry_map_free(map[page]) != 0;
 
 		pages = slab ? dry_check_slab(check, pool, page) : check_run(check, pool, page);
@@ -74,34 +76,44 @@ static void check_pool(struct dry_check *check, const struct dry_pool *pool)
 	}
 }
 
+/* A link, or its list's head, leads to the end or to something of this size, and from there back. */
+static bool check_link(struct dry_check *check, const struct dry_link *link, const struct dry_link *end, size_t offset,
+		       size_t size, const char *what)
+{
+	const struct dry_link *next = link->next;
+	const char *whole = (const char *)next - offset;
+	bool inside = next == end || whole == (const char *)&check->heap->classes_of || dry_check_inside(check->heap, whole, size);
+
+	return dry_check_expect(check, inside && (next == NULL || next->prev == link), what, link);
+}
+
 /* Every free run is on its list, and nothing else is. */
 static void check_bins(struct dry_check *check)
 {
 	struct dry_heap *heap = check->heap;
-	size_t all = 0;
+	size_t all = 0, free = 0;
 
 	for (const struct dry_pool *pool = &heap->pool; pool != NULL; pool = pool->next)
-		all += pool->bytes >> heap->shift;
+		all += pool->bytes >> heap->pool.shift;
 	for (unsigned bin = 0; bin < DRY_TINY_BINS; bin++) {
-		const struct dry_run *back = NULL;
+		const struct dry_link *run = (const struct dry_link *)(const void *)&heap->bins[bin];
 
-		for (const struct dry_run *run = heap->bins[bin]; run != NULL; back = run, run = run->next) {
-			struct dry_pool *pool;
+		for (;; run = run->next) {
 			size_t pages;
 
-			if (!dry_check_expect(check, dry_check_inside(heap, run, sizeof(*run)),
-					      "a free run's link leads out of the heap", back) ||
-			    !dry_check_expect(check, run->prev == back, "a free run's link back", run))
+			if (!check_link(check, run, NULL, 0, sizeof(*run), "a free run's link"))
 				return;
-			pool = dry_pool_of(heap, run);
-			pages = dry_map_free(*dry_map_entry(heap, pool, (uintptr_t)run));
-			if (!dry_check_expect(check, pages != 0 && dry_log2_size(pages) == bin && pages <= all,
-					      "a free run's list", run))
+			if (run->next == NULL)
+				break;
+			pages = dry_map_free(*dry_map_of(heap, run->next));
+			if (!dry_check_expect(check, pages != 0 && dry_log2_size(pages) == bin && pages <= all - free,
+					      "a free run's list", run->next))
 				return;
-			all -= pages;
+			free += pages;
 		}
 	}
-	dry_check_expect(check, all == check->used && all == heap->pages_used, "free runs and used pages are not all", heap);
+	dry_check_expect(check, free + check->used == all && free == heap->pages_free, "free runs and used pages are not all",
+			 heap);
 }
 
 static int verdict(const struct dry_check *check)
@@ -116,28 +128,43 @@ static int verdict(const struct dry_check *check)
 static bool check_lists(struct dry_check *check)
 {
 	struct dry_heap *heap = check->heap;
-	size_t left = UINT16_MAX;
+	const struct dry_link *link;
+	size_t names = 0;
 
-	for (const struct dry_class *class = heap->classes; class != NULL; class = class->older)
-		if (!dry_check_expect(check, left-- != 0 && (class == &heap->classes_of ||
-							     dry_check_inside(heap, class, sizeof(*class))),
-				      "the list of classes", class) ||
-		    !dry_check_expect(check, class->heap == heap && class->slot != 0 && class->align_log2 < 32, "a class", class))
-			return false;
-	for (const struct dry_cache *cache = heap->names; cache != NULL; cache = cache->next)
-		if (!dry_check_expect(check, left-- != 0 && dry_check_inside(heap, cache, sizeof(*cache)),
-				      "the list of caches", cache) ||
-		    !dry_check_expect(check, cache->heap == heap && dry_check_known(heap, cache->class), "a cache", cache))
-			return false;
-	for (const struct dry_class *class = heap->classes; class != NULL; class = class->older) {
-		size_t names = 0;
+	for (link = (const struct dry_link *)(const void *)&heap->classes;; link = link->next) {
+		const struct dry_class *class = DRY_CONTAINER(link->next, const struct dry_class, classes);
 
-		for (const struct dry_cache *cache = heap->names; cache != NULL; cache = cache->next)
-			names += cache->class == class;
-		if (!dry_check_expect(check, names == class->names, "a class's number of caches", class))
+		if (!check_link(check, link, NULL, offsetof(struct dry_class, classes), sizeof(*class),
+				"the list of classes"))
+			return false;
+		if (link->next == NULL)
+			break;
+		if (!dry_check_expect(check, class->heap == heap && class->slot != 0 && dry_is_pow2(class->align), "a class", class))
 			return false;
 	}
-	return true;
+	for (link = &heap->caches;; link = link->next) {
+		const struct dry_cache *cache = DRY_CONTAINER(link->next, const struct dry_cache, owner.caches);
+
+		if (!check_link(check, link, &heap->caches, offsetof(struct dry_cache, owner.caches), sizeof(*cache),
+				"the list of caches"))
+			return false;
+		if (link->next == &heap->caches)
+			break;
+		names++;
+		if (!dry_check_expect(check, cache->owner.heap == heap && dry_check_known(heap, cache->owner.class), "a cache", cache))
+			return false;
+	}
+	for (link = heap->classes; link != NULL; link = link->next) {
+		const struct dry_class *class = DRY_CONTAINER(link, const struct dry_class, classes);
+		size_t own = 0;
+
+		for (const struct dry_link *at = heap->caches.next; at != &heap->caches; at = at->next)
+			own += DRY_CONTAINER(at, const struct dry_cache, owner.caches)->owner.class == class;
+		if (!dry_check_expect(check, own == class->names, "a class's number of caches", class))
+			return false;
+		names -= own;
+	}
+	return dry_check_expect(check, names == 0, "the list of caches", heap);
 }
 
 static int check_all(struct dry_heap *heap, const struct dry_class *only)
@@ -150,9 +177,12 @@ static int check_all(struct dry_heap *heap, const struct dry_class *only)
 		check_pool(&check, pool);
 	if (check.wrong == NULL)
 		check_bins(&check);
-	for (const struct dry_class *class = heap->classes; class != NULL && check.wrong == NULL; class = class->older)
+	for (const struct dry_link *link = heap->classes; link != NULL && check.wrong == NULL; link = link->next) {
+		const struct dry_class *class = DRY_CONTAINER(link, const struct dry_class, classes);
+
 		if (only == NULL || only == class)
 			dry_check_class(&check, class);
+	}
 	return verdict(&check);
 }
 
@@ -173,7 +203,7 @@ int dry_cache_check(dry_cache *cache)
 	int status;
 
 	dry_tiny_lock();
-	status = check_all(cache->class->heap, cache->class);
+	status = check_all(cache->owner.heap, cache->owner.class);
 	dry_tiny_unlock();
 	return status;
 }

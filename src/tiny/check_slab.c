@@ -13,7 +13,7 @@ static bool is_link(const struct dry_slab *slab, const struct dry_object *object
 
 static bool check_free_objects(struct dry_check *check, const struct dry_slab *slab)
 {
-	const struct dry_object *object = slab->class->ctor != NULL ? slab->built[0] : slab->list.free;
+	const struct dry_object *object = slab->free;
 	bool none = object == DRY_TINY_NIL;
 	size_t left = none ? 0 : is_link(slab, object) ? object->key - DRY_TINY_KEY : 1;
 
@@ -31,7 +31,7 @@ static bool is_spare(const struct dry_heap *heap, const struct dry_slab *slab)
 {
 	for (unsigned i = 0; i < DRY_TINY_SPARES; i++)
 		if (heap->spares[i] == slab)
-			return slab->emptied == UINTPTR_MAX;
+			return slab->emptied == DRY_TINY_SPARE;
 	return false;
 }
 
@@ -39,24 +39,23 @@ static bool is_spare(const struct dry_heap *heap, const struct dry_slab *slab)
 size_t dry_check_slab(struct dry_check *check, const struct dry_pool *pool, size_t page)
 {
 	struct dry_heap *heap = check->heap;
-	const struct dry_slab *slab = (const struct dry_slab *)(pool->base + (page << heap->shift));
+	const struct dry_slab *slab = (const struct dry_slab *)(pool->base + (page << heap->pool.shift));
 	const struct dry_class *class = slab->class;
-	const uint16_t *map = dry_map_entry(heap, pool, pool->base);
+	const uint16_t *map = dry_map_entry(pool, (void *)pool->base);
 	const struct dry_link *back;
-	size_t pages, marks;
+	size_t pages;
 
 	if (!dry_check_expect(check, dry_check_known(heap, class), "a slab's class is none of the heap's", slab))
 		return 0;
 	pages = dry_pages_for(heap, class->first + slab->objects * (size_t)class->slot);
-	if (!dry_check_expect(check, slab->objects != 0 && pages <= (pool->bytes >> heap->shift) - page,
+	if (!dry_check_expect(check, slab->objects != 0 && pages <= (pool->bytes >> heap->pool.shift) - page,
 			      "a slab's size", slab) ||
 	    !dry_check_expect(check, slab->objects == dry_tiny_slab_room(class, pages), "a slab's number of objects", slab) ||
 	    !dry_check_expect(check, slab->carved != 0 && slab->carved <= slab->objects, "a slab's counts", slab) ||
 	    !dry_check_expect(check, slab->emptied == DRY_TINY_KEY + slab->carved || is_spare(heap, slab), "a slab's counts", slab))
 		return 0;
-	marks = dry_tiny_slab_marks(class, slab->objects);
 	for (size_t i = 1; i < pages; i++)
-		if (!dry_check_expect(check, map[page + i] == (i < marks ? i : DRY_MAP_NONE), "a map entry inside of a slab",
+		if (!dry_check_expect(check, map[page + i] == (i < DRY_MAP_BLOCK ? i : DRY_MAP_NONE), "a map entry inside of a slab",
 			    map + page + i))
 			return 0;
 	if (!check_free_objects(check, slab))
@@ -76,10 +75,8 @@ size_t dry_check_slab(struct dry_check *check, const struct dry_pool *pool, size
 
 static bool layout_holds(const struct dry_class *class)
 {
-	size_t align = (size_t)1 << class->align_log2, head = sizeof(struct dry_slab);
-
-	head += class->ctor != NULL ? sizeof(struct dry_object *) : 0;
-	return class->first == dry_round_up(head, align) && class->slot % align == 0 && (class->ctor != NULL || class->link == 0);
+	return class->first == dry_round_up(sizeof(struct dry_slab), class->align) && class->slot % class->align == 0 &&
+	       (class->ctor != NULL || class->link == 0);
 }
 
 /* A slab of the class that has free objects begins here. */
@@ -97,7 +94,7 @@ void dry_check_class(struct dry_check *check, const struct dry_class *class)
 	const struct dry_slab *slab;
 	size_t objects = 0, slabs = 0, listed = 0;
 
-	dry_check_expect(check, class->list.free == DRY_TINY_NIL && layout_holds(class), "a class", class);
+	dry_check_expect(check, class->free == DRY_TINY_NIL && layout_holds(class), "a class", class);
 	for (; link != &class->list; link = link->next, listed++)
 		if (!dry_check_expect(check, is_slab(check->heap, link, class) && listed < class->slabs,
 				      "a class's list leads to what is no slab of it", class))
@@ -111,9 +108,9 @@ void dry_check_class(struct dry_check *check, const struct dry_class *class)
 	dry_check_expect(check, slab == NULL || (dry_tiny_slab_of(check->heap, slab) == slab && slab->class == class),
 			 "a class's last slab", class);
 	for (const struct dry_pool *pool = &check->heap->pool; pool != NULL; pool = pool->next) {
-		for (size_t page = 0; page < pool->bytes >> check->heap->shift; page++) {
-			slab = (const struct dry_slab *)(pool->base + (page << check->heap->shift));
-			if (*dry_map_entry(check->heap, pool, (uintptr_t)slab) != 0 || slab->class != class)
+		for (size_t page = 0; page < pool->bytes >> check->heap->pool.shift; page++) {
+			slab = (const struct dry_slab *)(pool->base + (page << check->heap->pool.shift));
+			if (*dry_map_entry(pool, slab) != 0 || slab->class != class)
 				continue;
 			slabs++;
 			objects += slab->objects;

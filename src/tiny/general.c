@@ -60,15 +60,18 @@ void *dry_realloc(dry_heap *handle, void *block, size_t size)
 		return dry_alloc(handle, size);
 	dry_tiny_lock();
 	heap = dry_tiny_heap(handle);
-	usable = heap != NULL ? dry_tiny_usable(heap, block) : 0;
-	if (usable == 0) {
-		dry_tiny_bad_pointer(heap, NULL, block);
-	} else if (size <= usable && size > usable / 2) {
-		moved = block;
-	} else if ((moved = dry_tiny_alloc(heap, size, 1)) != NULL) {
+	if (heap == NULL)
+		return result(NULL);
+	usable = dry_tiny_usable(heap, block);
+	if (size <= usable && size > usable / 2)
+		return result(block);
+	if (usable != 0) {
+		moved = dry_tiny_alloc(heap, size, 1);
+		if (moved == NULL)
+			return result(NULL);
 		memcpy(moved, block, size < usable ? size : usable);
-		dry_tiny_free(heap, block);
 	}
+	dry_tiny_free(heap, block); /* reports what is none */
 	return result(moved);
 }
 

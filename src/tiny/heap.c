@@ -10,61 +10,36 @@
 enum { POOL_MIN = 2048 };
 
 static struct dry_heap *main_heap;
-static const struct dry_heap_attr defaults;
+static struct dry_heap_attr defaults; /* never written: zeros cost no text in .bss */
 
-/* The smallest page of which memory of a size has no more than a map can number; no less than asked for. */
-static uint8_t shift_for(size_t size, size_t page_size)
+/* As many pools as it takes: one has no more than DRY_TINY_MAX_PAGES. */
+static int add_pools(struct dry_heap *heap, char *memory, char *end)
 {
-	uint8_t shift = DRY_TINY_PAGE_SHIFT;
-
-	while ((size_t)1 << shift < page_size || (page_size == 0 && shift < 16 && size >> shift > DRY_TINY_MAX_PAGES))
-		shift++;
-	return shift;
-}
-
-/* Lays further pools into memory, as many as it takes: one has no more than DRY_TINY_MAX_PAGES. */
-static int add_pools(struct dry_heap *heap, char *memory, size_t size)
-{
-	struct dry_pool **end = &heap->pool.next;
-	unsigned pools = 1;
 	int status = -DRY_ENOMEM;
 
-	for (; *end != NULL; end = &(*end)->next)
-		pools++;
-	for (; pools < DRY_TINY_POOLS; pools++) {
-		size_t skip = -(uintptr_t)memory & (DRY_TINY_UNIT - 1);
-		struct dry_pool *pool = (struct dry_pool *)(void *)(memory + skip);
-
-		if (size < POOL_MIN || !dry_pool_init(heap, pool, (char *)(pool + 1), memory + size))
-			return status == 0 ? 0 : -DRY_EINVAL;
-		status = 0;
-		*end = pool;
-		end = &pool->next;
-		dry_pool_open(heap, pool);
-		size -= pool->base + pool->bytes - (uintptr_t)memory;
-		memory = (char *)(pool->base + pool->bytes);
-	}
+	for (; heap->pool.pools < DRY_TINY_POOLS && (memory = dry_pool_add(heap, memory, end)) != NULL; status = 0)
+		;
 	return status;
 }
 
 static struct dry_heap *lay_out(char *memory, size_t size, size_t page_size)
 {
-	uint8_t shift = shift_for(size, page_size);
 	struct dry_heap *heap = (struct dry_heap *)(void *)(memory + (-(uintptr_t)memory & (DRY_TINY_UNIT - 1)));
-	char *behind = (char *)(heap->kept + dry_tiny_kept(shift)), *end = memory + size;
+	unsigned shift = DRY_TINY_PAGE_SHIFT;
+	char *behind;
 
-	if (behind >= end)
+	/* the smallest page of which the memory has no more than a map can number; no less than asked for */
+	while (page_size >> shift > 1 || (page_size == 0 && shift < 16 && size >> shift > DRY_TINY_MAX_PAGES))
+		shift++;
+	behind = (char *)(heap->kept + dry_tiny_kept(shift));
+	if (behind >= memory + size)
 		return NULL;
 	memset(heap, 0, (size_t)(behind - (char *)heap));
-	heap->shift = shift;
-	if (!dry_pool_init(heap, &heap->pool, behind, end))
-		return NULL;
-	dry_pool_open(heap, &heap->pool);
-	behind = (char *)(heap->pool.base + heap->pool.bytes);
-	add_pools(heap, behind, (size_t)(end - behind));
-	dry_tiny_class_init(&heap->classes_of, heap, sizeof(struct dry_class), dry_log2_size(sizeof(void *)), NULL);
-	dry_tiny_class_add(&heap->classes_of, &heap->classes_of, DRY_CLASS_OWN | DRY_CLASS_KEPT);
-	return heap;
+	heap->pool.shift = (uint8_t)shift;
+	dry_link_init(&heap->caches);
+	dry_tiny_class_init(&heap->classes_of, heap, sizeof(struct dry_class), sizeof(void *), NULL);
+	heap->classes_of.flags = DRY_CLASS_OWN | DRY_CLASS_KEPT;
+	return add_pools(heap, behind, memory + size) == 0 ? heap : NULL;
 }
 
 static struct dry_heap *create(const struct dry_heap_attr *attr)
@@ -73,7 +48,7 @@ static struct dry_heap *create(const struct dry_heap_attr *attr)
 	size_t size = attr->memory_size, page_size = attr->page_size;
 	struct dry_heap *heap;
 
-	if (attr->limit != 0 && (memory == NULL || attr->limit < size))
+	if (attr->limit - 1 < size - 1) /* 0: none */
 		size = attr->limit;
 	if (memory != NULL)
 		return lay_out(memory, size, page_size);
@@ -82,7 +57,7 @@ static struct dry_heap *create(const struct dry_heap_attr *attr)
 		return NULL;
 	heap = lay_out(memory, size, page_size != 0 ? page_size : dry_tiny_system_page());
 	if (heap != NULL)
-		heap->system = true;
+		heap->pool.system = true;
 	else
 		dry_tiny_unmap(memory);
 	return heap;
@@ -116,7 +91,7 @@ int dry_heap_add(dry_heap *heap, void *memory, size_t size)
 	dry_tiny_lock();
 	heap = dry_tiny_heap(heap);
 	if (heap != NULL)
-		status = add_pools(heap, memory, size);
+		status = size < POOL_MIN ? -DRY_EINVAL : add_pools(heap, memory, (char *)memory + size);
 	dry_tiny_unlock();
 	return status;
 }
@@ -126,7 +101,7 @@ int dry_heap_destroy(dry_heap *heap)
 	if (heap == NULL || heap == main_heap)
 		return -DRY_EINVAL;
 	dry_tiny_lock();
-	if (heap->system)
+	if (heap->pool.system)
 		dry_tiny_unmap(heap);
 	dry_tiny_unlock();
 	return 0;

@@ -13,24 +13,25 @@ struct need {
 
 static void need_request(struct need *need, size_t pages, size_t align)
 {
-	uint64_t least = pages + (align >> need->heap->shift), request = 1;
+	uint64_t least = pages + (align >> need->heap->pool.shift), request = 1;
 
-	least -= align >> need->heap->shift != 0;
+	least -= align >> need->heap->pool.shift != 0;
 	while (request < least)
 		request *= 2;
 	if (request > need->request)
 		need->request = request;
 }
 
-static void need_class(struct need *need, size_t size, unsigned align_log2, void (*ctor)(void *), size_t count)
+static void need_class(struct need *need, size_t size, size_t align, void (*ctor)(void *), size_t count)
 {
 	struct dry_class class;
 	size_t least, room, grown;
-	uint64_t slabs, page = (uint64_t)1 << need->heap->shift;
+	uint64_t slabs, page = (uint64_t)1 << need->heap->pool.shift;
 
 	if (count == 0)
 		return;
-	dry_tiny_class_init(&class, need->heap, size, align_log2, ctor);
+	need->heap->classes = NULL;
+	dry_tiny_class_init(&class, need->heap, size, align, ctor);
 	least = dry_tiny_slab_pages(&class, 1);
 	room = dry_tiny_slab_room(&class, least);
 	slabs = (count - 1) / room;
@@ -39,12 +40,12 @@ static void need_class(struct need *need, size_t size, unsigned align_log2, void
 		grown = dry_tiny_slab_most(&class);
 	need->used += ((count - 1) * (uint64_t)class.slot + slabs * (class.first + page)) / page + 1 + grown;
 	need->runs += slabs + 1;
-	need_request(need, least, (size_t)1 << class.align_log2);
+	need_request(need, least, class.align);
 }
 
 static void need_blocks(struct need *need, size_t size, size_t align, size_t count)
 {
-	size_t page = (size_t)1 << need->heap->shift, pages;
+	size_t page = (size_t)1 << need->heap->pool.shift, pages;
 
 	size += size == 0;
 	if (align > DRY_TINY_UNIT && align <= page && size <= page) {
@@ -57,7 +58,7 @@ static void need_blocks(struct need *need, size_t size, size_t align, size_t cou
 		size_t slot = dry_tiny_class_size(size);
 
 		if ((slot & (page - 1)) != 0) {
-			need_class(need, slot, dry_log2_size(dry_is_pow2(slot) ? slot : DRY_TINY_UNIT), NULL, count);
+			need_class(need, slot, dry_is_pow2(slot) ? slot : DRY_TINY_UNIT, NULL, count);
 			return;
 		}
 	}
@@ -90,13 +91,13 @@ static uint64_t pages_needed(struct dry_heap *heap, const struct dry_workload *k
 			align = kinds[i].size % 16 == 0 ? 16 : 8;
 		if ((kinds[i].flags & DRY_CACHE_HWALIGN) != 0 && align < 64)
 			align = 64;
-		need_class(&need, kinds[i].size, dry_log2_size(align), kinds[i].constructed ? constructor : NULL, kinds[i].count);
+		need_class(&need, kinds[i].size, align, kinds[i].constructed ? constructor : NULL, kinds[i].count);
 		/* its name: of any length, so in any class */
 		need_blocks(&need, sizeof(struct dry_cache) + 64, 0, 1);
 		caches++;
 	}
 	/* a class for each kind, and one for each size of names */
-	need_class(&need, sizeof(struct dry_class), dry_log2_size(sizeof(void *)), NULL, n + (caches < 8 ? caches : 8));
+	need_class(&need, sizeof(struct dry_class), sizeof(void *), NULL, n + (caches < 8 ? caches : 8));
 	return need.used + (need.runs + 1) * (need.request - 1);
 }
 
@@ -105,12 +106,12 @@ size_t dry_heap_min_pool(const struct dry_workload *kinds, size_t n)
 	struct dry_heap heap;
 
 	memset(&heap, 0, sizeof(heap));
-	for (heap.shift = DRY_TINY_PAGE_SHIFT; heap.shift <= 16; heap.shift++) {
-		uint64_t pages = pages_needed(&heap, kinds, n), bytes = (pages + 1) << heap.shift;
+	for (heap.pool.shift = DRY_TINY_PAGE_SHIFT; heap.pool.shift <= 16; heap.pool.shift++) {
+		uint64_t pages = pages_needed(&heap, kinds, n), bytes = (pages + 1) << heap.pool.shift;
 
 		/* with the map, the heap itself, and what it may be misaligned by */
-		bytes += pages * sizeof(uint16_t) + sizeof(heap) + dry_tiny_kept(heap.shift) * sizeof(void *) + 64;
-		if (bytes >> heap.shift <= DRY_TINY_MAX_PAGES && bytes <= SIZE_MAX)
+		bytes += (pages + 2) * sizeof(uint16_t) + sizeof(heap) + dry_tiny_kept(heap.pool.shift) * sizeof(void *) + 64;
+		if (bytes >> heap.pool.shift <= DRY_TINY_MAX_PAGES && bytes <= SIZE_MAX)
 			return bytes < 2048 ? 2048 : (size_t)bytes;
 	}
 	return 0;

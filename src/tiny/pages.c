@@ -4,112 +4,97 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/fatal.h"
 
-bool dry_pool_init(const struct dry_heap *heap, struct dry_pool *pool, char *memory, char *end)
+void dry_link_insert(struct dry_link *link, void *behind)
 {
-	const size_t page = (size_t)1 << heap->shift;
-	size_t pages = (size_t)(end - memory) / (page + sizeof(uint16_t)), room;
+	struct dry_link *prev = behind, *next = prev->next;
 
-	if (pages > DRY_TINY_MAX_PAGES)
-		pages = DRY_TINY_MAX_PAGES;
-	memory += (uintptr_t)memory & 1;
-	pool->base = ((uintptr_t)memory + pages * sizeof(uint16_t) + page - 1) & -(uintptr_t)page;
-	room = (uintptr_t)end - pool->base;
-	if (pool->base > (uintptr_t)end || room < page)
-		return false;
-	if (pages > room >> heap->shift)
-		pages = room >> heap->shift;
-	pool->next = NULL;
-	pool->bytes = pages << heap->shift;
-	pool->map = (uintptr_t)memory - (pool->base >> heap->shift) * sizeof(uint16_t);
-	return true;
+	link->prev = prev;
+	link->next = next;
+	if (next != NULL)
+		next->prev = link;
+	prev->next = link;
 }
 
-void dry_pool_open(struct dry_heap *heap, struct dry_pool *pool)
+void dry_link_remove(struct dry_link *link)
 {
-	size_t pages = pool->bytes >> heap->shift;
+	struct dry_link *next = link->next, *prev = link->prev;
 
-	memset(dry_map_entry(heap, pool, pool->base), DRY_MAP_NONE & 0xff, pages * sizeof(uint16_t));
-	heap->pages_used += (uint32_t)pages;
-	dry_pages_free(heap, (void *)pool->base, pages);
+	if (next != NULL)
+		next->prev = prev;
+	prev->next = next;
 }
 
-struct dry_pool *dry_pool_of(struct dry_heap *heap, const void *address)
+uint16_t *dry_map_of(const struct dry_heap *heap, const void *address)
 {
-	struct dry_pool *pool = &heap->pool;
+	const struct dry_pool *pool = &heap->pool;
 
-	while (pool != NULL && (uintptr_t)address - pool->base >= pool->bytes)
-		pool = pool->next;
-	return pool;
+	do
+		if ((uintptr_t)address - pool->base < pool->bytes)
+			return dry_map_entry(pool, address);
+	while ((pool = pool->next) != NULL);
+	return NULL;
 }
 
-uint16_t *dry_map_of(struct dry_heap *heap, const void *address)
+static void run_insert(struct dry_heap *heap, char *run, size_t pages)
 {
-	return dry_map_entry(heap, dry_pool_of(heap, address), (uintptr_t)address);
-}
-
-static void run_insert(struct dry_heap *heap, struct dry_run *run, size_t pages)
-{
-	struct dry_run **bin = &heap->bins[dry_log2_size(pages)];
 	uint16_t *entry = dry_map_of(heap, run);
 
+	heap->pages_free += (uint32_t)pages;
 	entry[0] = entry[pages - 1] = (uint16_t)(DRY_MAP_FREE + pages);
-	run->prev = NULL;
-	run->next = *bin;
-	if (run->next != NULL)
-		run->next->prev = run;
-	*bin = run;
+	dry_link_insert((struct dry_link *)(void *)run, &heap->bins[dry_log2_size(pages)]);
+}
+
+/* A link of a free run leads to another one, to the head of a list, or nowhere. */
+static bool leads(const struct dry_heap *heap, const struct dry_link *to)
+{
+	return to == NULL || (uintptr_t)to - (uintptr_t)heap->bins < sizeof(heap->bins) || dry_map_of(heap, to) != NULL;
 }
 
 /* Takes a run off its list, and its entries out of the map; its length. */
-static size_t run_remove(struct dry_heap *heap, struct dry_run *run)
+static DRY_NOINLINE size_t run_remove(struct dry_heap *heap, char *run, uint16_t *entry)
 {
-	uint16_t *entry = dry_map_of(heap, run);
+	struct dry_link *link = (struct dry_link *)(void *)run;
 	size_t pages = entry[0] - (size_t)DRY_MAP_FREE;
 
-	if (DRY_TINY_CHECK_LINKS &&
-	    ((run->next != NULL && (dry_pool_of(heap, run->next) == NULL || run->next->prev != run)) ||
-	     (run->prev != NULL && (dry_pool_of(heap, run->prev) == NULL || run->prev->next != run))))
-		dry_fatal(DRY_FATAL_INTERNAL, run, NULL, "links of a free run");
-	if (run->next != NULL)
-		run->next->prev = run->prev;
-	if (run->prev != NULL)
-		run->prev->next = run->next;
-	else
-		heap->bins[dry_log2_size(pages)] = run->next;
+	if (DRY_TINY_CHECK_LINKS && (!leads(heap, link->next) || !leads(heap, link->prev) || link->prev->next != link ||
+				     (link->next != NULL && link->next->prev != link)))
+		dry_tiny_bad_link(NULL, run);
+	dry_link_remove(link);
+	heap->pages_free -= (uint32_t)pages;
 	entry[0] = entry[pages - 1] = DRY_MAP_NONE;
 	return pages;
 }
 
 /* The run [front of some pages | pages | rest]: the middle is taken. */
-static void run_take(struct dry_heap *heap, struct dry_run *run, size_t front, size_t pages)
+static char *run_take(struct dry_heap *heap, char *run, size_t front, size_t pages)
 {
-	size_t rest = run_remove(heap, run) - front - pages;
+	size_t rest = run_remove(heap, run, dry_map_of(heap, run)) - front - pages;
+	char *start = run + (front << heap->pool.shift);
 
-	heap->pages_used += (uint32_t)pages;
 	if (front != 0)
 		run_insert(heap, run, front);
 	if (rest != 0)
-		run_insert(heap, (struct dry_run *)(void *)((char *)run + ((front + pages) << heap->shift)), rest);
+		run_insert(heap, start + (pages << heap->pool.shift), rest);
+	return start;
 }
 
 void *dry_pages_alloc(struct dry_heap *heap, size_t pages, size_t align)
 {
 	if (pages > DRY_TINY_MAX_PAGES)
 		return NULL;
-	for (unsigned bin = dry_log2_size(pages); bin < DRY_TINY_BINS; bin++) {
-		struct dry_run *run = heap->bins[bin];
+	for (struct dry_link **bin = &heap->bins[dry_log2_size(pages)]; bin < heap->bins + DRY_TINY_BINS; bin++) {
+		struct dry_link *run = *bin;
 
 		for (unsigned look = DRY_TINY_LOOK; run != NULL && look != 0; look--, run = run->next) {
-			size_t skip = -(uintptr_t)run & (align - 1), front = skip >> heap->shift;
+			size_t front = (-(uintptr_t)run & (align - 1)) >> heap->pool.shift;
+			char *start;
 
-			if (front + pages > dry_map_free(*dry_map_of(heap, run)))
+			if (front + pages > *dry_map_of(heap, run) - (size_t)DRY_MAP_FREE)
 				continue;
-			run_take(heap, run, front, pages);
-			run = (struct dry_run *)(void *)((char *)run + skip);
-			*dry_map_of(heap, run) = (uint16_t)(DRY_MAP_BLOCK + pages);
-			return run;
+			start = run_take(heap, (char *)run, front, pages);
+			*dry_map_of(heap, start) = (uint16_t)(DRY_MAP_BLOCK + pages);
+			return start;
 		}
 	}
 	return NULL;
@@ -117,26 +102,61 @@ void *dry_pages_alloc(struct dry_heap *heap, size_t pages, size_t align)
 
 bool dry_pages_extend(struct dry_heap *heap, void *run, size_t pages, size_t more)
 {
-	char *behind = (char *)run + (pages << heap->shift);
-
-	if (dry_pool_of(heap, behind) != dry_pool_of(heap, run) || dry_map_free(*dry_map_of(heap, behind)) < more)
+	if (dry_map_free(dry_map_of(heap, run)[pages]) < more)
 		return false;
-	run_take(heap, (struct dry_run *)(void *)behind, 0, more);
+	run_take(heap, (char *)run + (pages << heap->pool.shift), 0, more);
 	return true;
 }
 
 void dry_pages_free(struct dry_heap *heap, void *start, size_t pages)
 {
-	struct dry_pool *pool = dry_pool_of(heap, start);
-	uintptr_t run = (uintptr_t)start, end = run + (pages << heap->shift);
-	size_t more;
+	uint16_t *entry = dry_map_of(heap, start);
+	size_t before = dry_map_free(entry[-1]);
+	char *run = start;
 
-	heap->pages_used -= (uint32_t)pages;
-	if (end - pool->base < pool->bytes && dry_map_free(*dry_map_entry(heap, pool, end)) != 0)
-		pages += run_remove(heap, (struct dry_run *)end);
-	if (run != pool->base && (more = dry_map_free(dry_map_entry(heap, pool, run)[-1])) != 0) {
-		run -= more << heap->shift;
-		pages += run_remove(heap, (struct dry_run *)run);
+	*entry = DRY_MAP_NONE;
+	if (dry_map_free(entry[pages]) != 0)
+		pages += run_remove(heap, run + (pages << heap->pool.shift), entry + pages);
+	if (before != 0) {
+		run -= before << heap->pool.shift;
+		pages += run_remove(heap, run, entry - before);
 	}
-	run_insert(heap, (struct dry_run *)run, pages);
+	run_insert(heap, run, pages);
+}
+
+char *dry_pool_add(struct dry_heap *heap, char *memory, char *end)
+{
+	const size_t page = (size_t)1 << heap->pool.shift;
+	struct dry_pool *pool = &heap->pool;
+	size_t pages;
+	uint16_t *map;
+	char *base;
+
+	memory += -(uintptr_t)memory & (DRY_TINY_UNIT - 1);
+	if (heap->pool.pools != 0) {
+		pool = (struct dry_pool *)(void *)memory;
+		memory += sizeof(*pool);
+	}
+	if (end - memory < (ptrdiff_t)page)
+		return NULL;
+	pages = (size_t)(end - memory) / (page + sizeof(*map));
+	if (pages > DRY_TINY_MAX_PAGES)
+		pages = DRY_TINY_MAX_PAGES;
+	map = (uint16_t *)(void *)memory + 1;
+	base = (char *)(((uintptr_t)(map + pages + 1) + page - 1) & -(uintptr_t)page);
+	if (end - base < (ptrdiff_t)page)
+		return NULL;
+	if (pages > (size_t)(end - base) >> heap->pool.shift)
+		pages = (size_t)(end - base) >> heap->pool.shift;
+	memset(memory, DRY_MAP_NONE & 0xff, (pages + 2) * sizeof(*map));
+	if (heap->pool.pools++ != 0) {
+		pool->next = heap->pool.next;
+		heap->pool.next = pool;
+	}
+	pool->shift = heap->pool.shift;
+	pool->base = (uintptr_t)base;
+	pool->bytes = pages << heap->pool.shift;
+	pool->map = (uintptr_t)map - (pool->base >> heap->pool.shift) * sizeof(*map);
+	run_insert(heap, base, pages);
+	return base + pool->bytes;
 }

@@ -2,14 +2,14 @@
 /*
  * Runs of pages.
  *
- * The map has 16 bits for each page of a pool:
+ * The map has 16 bits for each page of a pool, and one entry more at either end, DRY_MAP_NONE:
  *
  *	n < DRY_MAP_BLOCK   a page of a slab, n pages behind its first
  *	DRY_MAP_BLOCK + n   the first page of a big block of n pages
  *	DRY_MAP_FREE + n    the first and the last page of a free run of n pages
- *	DRY_MAP_NONE        inside of a block, a free run, or an object that is its slab's only one
+ *	DRY_MAP_NONE        inside of a block or a free run, or DRY_MAP_BLOCK pages behind a slab's first and further
  *
- * No two free runs are neighbours. A free run's first page holds its links; it is on the list of floor(log2(pages)).
+ * No two free runs are neighbours. A free run's first page holds its link; it is on the list of floor(log2(pages)).
  */
 #ifndef DRY_TINY_PAGES_H
 #define DRY_TINY_PAGES_H
@@ -28,23 +28,16 @@ static inline size_t dry_map_block(unsigned entry)
 	return entry >= DRY_MAP_BLOCK && entry < DRY_MAP_FREE ? entry - DRY_MAP_BLOCK : 0;
 }
 
-struct dry_run {
-	struct dry_run *next, *prev; /* prev NULL: first of its list */
-};
+/* Lays a pool's map and pages into memory, its descriptor being there or the heap's first. Its end; NULL: it is too small. */
+char *dry_pool_add(struct dry_heap *heap, char *memory, char *end);
 
-/* Lays map and pages of a pool into memory; false if it is too small. Then, on the heap's list, it is opened. */
-bool dry_pool_init(const struct dry_heap *heap, struct dry_pool *pool, char *memory, char *end);
-void dry_pool_open(struct dry_heap *heap, struct dry_pool *pool);
-
-static inline uint16_t *dry_map_entry(const struct dry_heap *heap, const struct dry_pool *pool, uintptr_t address)
+static inline uint16_t *dry_map_entry(const struct dry_pool *pool, const void *address)
 {
-	return (uint16_t *)(pool->map + (address >> heap->shift) * sizeof(uint16_t));
+	return (uint16_t *)(pool->map + ((uintptr_t)address >> pool->shift) * sizeof(uint16_t));
 }
-/* Of an address inside of the heap. */
-uint16_t *dry_map_of(struct dry_heap *heap, const void *address);
 
 /* NULL: not in the heap. */
-struct dry_pool *dry_pool_of(struct dry_heap *heap, const void *address);
+uint16_t *dry_map_of(const struct dry_heap *heap, const void *address);
 
 /* A run whose address is a multiple of align (a power of two); marked as a big block. NULL: there is none. */
 void *dry_pages_alloc(struct dry_heap *heap, size_t pages, size_t align);
@@ -55,9 +48,10 @@ void dry_pages_free(struct dry_heap *heap, void *run, size_t pages);
 /* `more` pages behind the run, if they are free; not marked yet. */
 bool dry_pages_extend(struct dry_heap *heap, void *run, size_t pages, size_t more);
 
+/* bytes > 0 */
 static inline size_t dry_pages_for(const struct dry_heap *heap, size_t bytes)
 {
-	return (bytes >> heap->shift) + ((bytes & (((size_t)1 << heap->shift) - 1)) != 0);
+	return ((bytes - 1) >> heap->pool.shift) + 1;
 }
 
 #endif

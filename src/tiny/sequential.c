@@ -21,11 +21,9 @@
 
 #include "base/bits.h"
 #include "base/error.h"
-#include "base/fatal.h"
 #include "tiny/sequential.h"
 
-const struct dry_class dry_tiny_dead;
-const struct dry_object dry_tiny_nil;
+const struct dry_tiny_ends dry_tiny_ends;
 
 #define SHEET_BYTES ((size_t)4096)
 enum { LISTS = 3, HEADER = 4 };
@@ -48,14 +46,13 @@ static struct dry_unit *unit(struct dry_sheet *sheet, size_t index)
 	return (struct dry_unit *)(void *)sheet + index;
 }
 
-struct dry_sheet *dry_sheet_of(struct dry_heap *heap, const void *address)
+struct dry_sheet *dry_sheet_of(const struct dry_heap *heap, const void *address)
 {
-	struct dry_pool *pool = dry_pool_of(heap, address);
-	size_t entry = pool != NULL ? *dry_map_entry(heap, pool, (uintptr_t)address) : DRY_MAP_NONE;
+	const uint16_t *entry = dry_map_of(heap, address);
 
-	if (entry >= DRY_MAP_BLOCK)
+	if (entry == NULL || *entry >= DRY_MAP_BLOCK)
 		return NULL;
-	return (struct dry_sheet *)((((uintptr_t)address >> heap->shift) - entry) << heap->shift);
+	return (struct dry_sheet *)((((uintptr_t)address >> heap->pool.shift) - *entry) << heap->pool.shift);
 }
 
 static void list_remove(struct dry_sheet *sheet)
@@ -95,15 +92,15 @@ static struct dry_sheet *sheet_create(struct dry_heap *heap, size_t bytes, size_
 	size_t least = dry_pages_for(heap, dry_round_up(sizeof(struct dry_sheet) + HEADER, align) + bytes), pages = least;
 	struct dry_sheet *sheet;
 
-	if (pages << heap->shift < SHEET_BYTES)
-		pages = SHEET_BYTES >> heap->shift;
+	if (pages << heap->pool.shift < SHEET_BYTES)
+		pages = SHEET_BYTES >> heap->pool.shift;
 	sheet = dry_pages_alloc(heap, pages, 1);
 	if (sheet == NULL)
 		sheet = dry_pages_alloc(heap, pages = least, 1);
 	if (sheet == NULL)
 		return NULL;
 	sheet->list = list;
-	sheet->units = (uint32_t)((pages << heap->shift) / sizeof(struct dry_unit));
+	sheet->units = (uint32_t)((pages << heap->pool.shift) / sizeof(struct dry_unit));
 	sheet->first = sizeof(*sheet) / sizeof(struct dry_unit);
 	sheet->free = sheet->units - sheet->first;
 	*unit(sheet, sheet->first) = (struct dry_unit){ (uint16_t)sheet->free, 0 };
@@ -208,51 +205,26 @@ static bool give(struct dry_heap *heap, struct dry_sheet *sheet, void *start, si
 	return true;
 }
 
-/* What is no block of a sheet. */
-static DRY_SLOW void bad_pointer(struct dry_heap *heap, const struct dry_class *class, const void *pointer)
-{
-	const char *name = class != NULL ? dry_tiny_class_name(class) : NULL;
-	struct dry_pool *pool = dry_pool_of(heap, pointer);
-
-	if (pool == NULL || (uintptr_t)pointer % sizeof(struct dry_unit) != 0)
-		dry_fatal(DRY_FATAL_INVALID_POINTER, pointer, name, "never given out");
-	else if (dry_sheet_of(heap, pointer) == NULL)
-		dry_fatal(DRY_FATAL_INVALID_POINTER, pointer, name, "in no block: never given out, or freed twice");
-	else
-		dry_fatal(DRY_FATAL_DOUBLE_FREE, pointer, name, NULL);
-}
-
 /* ---- objects of caches ------------------------------------------------------------------------- */
 
-void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, unsigned align_log2,
-			 void (*ctor)(void *))
+/* class->objects: out and reserved; class->slabs: reserved, linked from class->free. */
+void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align, void (*ctor)(void *))
 {
-	if (align_log2 < 2)
-		align_log2 = 2;
+	memset(class, 0, sizeof(*class));
+	if (align < 4)
+		align = 4;
 	class->heap = heap;
 	class->ctor = ctor;
-	class->align_log2 = (uint8_t)align_log2;
-	class->slot = (uint32_t)dry_round_up(size, (size_t)1 << align_log2);
-	class->first = class->link = 0;
-}
-
-/* class->objects: out and reserved; class->slabs: reserved, linked from list.free. */
-void dry_tiny_class_add(struct dry_class *class, const struct dry_class *layout, unsigned flags)
-{
-	*class = *layout;
-	class->list.free = NULL;
-	class->flags = (uint8_t)flags;
-	class->names = 0;
-	class->objects = class->slabs = 0;
-	class->older = class->heap->classes;
-	class->heap->classes = class;
+	class->align = (uint32_t)align;
+	class->slot = (uint32_t)dry_round_up(size, align);
+	dry_link_insert(&class->classes, &heap->classes);
 }
 
 /* In a sheet, or if it would fill one, a run of pages. */
 static void *object_fit(struct dry_class *class)
 {
 	struct dry_heap *heap = class->heap;
-	size_t align = (size_t)1 << class->align_log2;
+	size_t align = class->align;
 
 	if (class->slot > SHEET_BYTES / 2 || align > SHEET_BYTES / 2)
 		return dry_pages_alloc(heap, dry_pages_for(heap, class->slot), align);
@@ -271,18 +243,14 @@ static bool object_give(struct dry_class *class, void *object)
 /* Reserved objects are aligned as the cache asked, not as a pointer is. */
 static void unreserve(struct dry_class *class, const struct dry_object *object)
 {
-	memcpy(&class->list.free, object, sizeof(object->next));
+	memcpy(&class->free, object, sizeof(object->next));
 	class->slabs--;
 }
 
 void *dry_tiny_object_alloc(struct dry_class *class)
 {
-	struct dry_object *object = class->list.free;
+	struct dry_object *object = class->free;
 
-	if (class == &dry_tiny_dead) {
-		dry_fatal(DRY_FATAL_DEAD_CACHE, class, NULL, "allocation");
-		return NULL;
-	}
 	if (object != NULL) {
 		unreserve(class, object);
 	} else {
@@ -296,16 +264,16 @@ void *dry_tiny_object_alloc(struct dry_class *class)
 	return object;
 }
 
-void dry_tiny_object_free(struct dry_heap *heap, struct dry_class *class, void *object)
+void dry_tiny_object_free(const struct dry_owner *owner, void *object)
 {
+	struct dry_class *class = owner->class;
+
 	if (object == NULL)
 		return;
-	if (class == &dry_tiny_dead)
-		dry_fatal(DRY_FATAL_DEAD_CACHE, object, NULL, "free");
-	else if (object_give(class, object))
+	if (class != DRY_TINY_DEAD && object_give(class, object))
 		class->objects--;
 	else
-		bad_pointer(heap, class, object);
+		dry_tiny_bad_pointer(owner, object);
 }
 
 /* Reserved objects go back. */
@@ -314,7 +282,7 @@ size_t dry_tiny_class_shrink(struct dry_class *class)
 	struct dry_object *object;
 	size_t count = 0;
 
-	for (; (object = class->list.free) != NULL; count++) {
+	for (; (object = class->free) != NULL; count++) {
 		unreserve(class, object);
 		class->objects--;
 		object_give(class, object);
@@ -332,15 +300,15 @@ bool dry_tiny_class_reserve(struct dry_class *class, size_t n)
 
 		if (object == NULL) {
 			while (class->slabs > before) {
-				object = class->list.free;
+				object = class->free;
 				unreserve(class, object);
 				class->objects--;
 				object_give(class, object);
 			}
 			return false;
 		}
-		memcpy((void *)object, &class->list.free, sizeof(struct dry_object *));
-		class->list.free = object;
+		memcpy((void *)object, &class->free, sizeof(struct dry_object *));
+		class->free = object;
 		class->slabs++;
 		class->objects++;
 	}
@@ -371,13 +339,11 @@ void dry_tiny_spares_free(struct dry_heap *heap)
 
 bool dry_tiny_block_free(struct dry_heap *heap, void *block)
 {
-	struct dry_pool *pool = dry_pool_of(heap, block);
-	uint16_t *entry = pool != NULL ? dry_map_entry(heap, pool, (uintptr_t)block) : NULL;
+	const uint16_t *entry = dry_map_of(heap, block);
 	size_t pages = entry != NULL ? dry_map_block(*entry) : 0;
 
-	if (pages == 0 || ((uintptr_t)block & (((size_t)1 << heap->shift) - 1)) != 0)
+	if (pages == 0 || ((uintptr_t)block & (((size_t)1 << heap->pool.shift) - 1)) != 0)
 		return false;
-	*entry = DRY_MAP_NONE;
 	dry_pages_free(heap, block, pages);
 	return true;
 }
@@ -403,27 +369,27 @@ void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align)
 
 size_t dry_tiny_usable(struct dry_heap *heap, const void *block)
 {
-	struct dry_pool *pool = dry_pool_of(heap, block);
+	const uint16_t *entry = dry_map_of(heap, block);
 
-	if (pool == NULL)
+	if (entry == NULL)
 		return 0;
 	if (dry_sheet_of(heap, block) != NULL)
 		return ((const uint32_t *)block)[-1];
-	return dry_map_block(*dry_map_entry(heap, pool, (uintptr_t)block)) << heap->shift;
+	return dry_map_block(*entry) << heap->pool.shift;
 }
 
 void dry_tiny_free(struct dry_heap *heap, void *block)
 {
 	struct dry_sheet *sheet = dry_sheet_of(heap, block);
 	uint32_t *header = (uint32_t *)block - 1;
+	bool good;
 
-	if (sheet == NULL || (uintptr_t)block % sizeof(struct dry_unit) != 0) {
-		if (!dry_tiny_block_free(heap, block))
-			bad_pointer(heap, NULL, block);
-		return;
-	}
-	if ((char *)header < (char *)(sheet + 1) || !give(heap, sheet, header, *header + HEADER))
-		bad_pointer(heap, NULL, block);
+	if (sheet == NULL || (uintptr_t)block % sizeof(struct dry_unit) != 0)
+		good = dry_tiny_block_free(heap, block);
+	else
+		good = (char *)header >= (char *)(sheet + 1) && give(heap, sheet, header, *header + HEADER);
+	if (!good)
+		dry_tiny_bad_pointer(&(struct dry_owner){ .heap = heap }, block);
 }
 
 /* ---- the calls that slab.c has short ----------------------------------------------------------- */
@@ -433,7 +399,11 @@ void *dry_cache_alloc(dry_cache *cache)
 	void *object;
 
 	dry_tiny_lock();
-	object = dry_tiny_object_alloc(cache->class);
+	object = NULL;
+	if (cache->owner.class != DRY_TINY_DEAD)
+		object = dry_tiny_object_alloc(cache->owner.class);
+	else
+		dry_tiny_bad_pointer(&cache->owner, cache);
 	dry_tiny_unlock();
 	if (object == NULL)
 		dry_tiny_set_errno(DRY_ENOMEM);
@@ -443,12 +413,6 @@ void *dry_cache_alloc(dry_cache *cache)
 void dry_cache_free(dry_cache *cache, void *object)
 {
 	dry_tiny_lock();
-	dry_tiny_object_free(cache->heap, cache->class, object);
+	dry_tiny_object_free(&cache->owner, object);
 	dry_tiny_unlock();
-}
-
-/* Nothing to say but that the pointer is not one. */
-void dry_tiny_bad_pointer(struct dry_heap *heap, const struct dry_class *class, const void *pointer)
-{
-	bad_pointer(heap, class, pointer);
 }

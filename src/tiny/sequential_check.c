@@ -8,13 +8,13 @@
 size_t dry_check_slab(struct dry_check *check, const struct dry_pool *pool, size_t page)
 {
 	struct dry_heap *heap = check->heap;
-	const struct dry_sheet *sheet = (const struct dry_sheet *)(pool->base + (page << heap->shift));
+	const struct dry_sheet *sheet = (const struct dry_sheet *)(pool->base + (page << heap->pool.shift));
 	const struct dry_unit *units = (const struct dry_unit *)(const void *)sheet;
-	const uint16_t *map = dry_map_entry(heap, pool, (uintptr_t)sheet);
+	const uint16_t *map = dry_map_entry(pool, sheet);
 	size_t pages = dry_pages_for(heap, sheet->units * sizeof(*units)), free = 0;
 	size_t behind = sizeof(*sheet) / sizeof(*units);
 
-	if (!dry_check_expect(check, pages != 0 && pages <= (pool->bytes >> heap->shift) - page, "a sheet's size", sheet))
+	if (!dry_check_expect(check, pages != 0 && pages <= (pool->bytes >> heap->pool.shift) - page, "a sheet's size", sheet))
 		return 0;
 	for (size_t i = 1; i < pages; i++)
 		if (!dry_check_expect(check, map[i] == i, "a map entry inside of a sheet", map + i))
@@ -36,11 +36,11 @@ size_t dry_check_slab(struct dry_check *check, const struct dry_pool *pool, size
 
 void dry_check_class(struct dry_check *check, const struct dry_class *class)
 {
-	const struct dry_object *object = class->list.free;
+	const struct dry_object *object = class->free;
 	size_t reserved = 0;
 
 	for (; object != NULL; reserved++) {
-		if (!dry_check_expect(check, reserved < class->slabs && dry_pool_of(check->heap, object) != NULL,
+		if (!dry_check_expect(check, reserved < class->slabs && dry_map_of(check->heap, object) != NULL,
 				      "a class's reserved objects", class))
 			return;
 		memcpy(&object, object, sizeof(object->next));

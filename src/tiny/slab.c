@@ -2,49 +2,40 @@
 /* Slabs: objects of one class in a run of pages, the free ones linked through themselves. */
 #include "base/bits.h"
 #include "base/error.h"
-#include "base/fatal.h"
 #include "tiny/pages.h"
 
-const struct dry_object dry_tiny_nil = { NULL, UINTPTR_MAX - 1 };
+enum { DRY_SLAB_BYTES = 1 << 19 }; /* a slab of several objects has no more, so that 16 bits count them */
 
-const struct dry_class dry_tiny_dead = {
-	.list = { .free = DRY_TINY_NIL, .next = (struct dry_link *)(uintptr_t)&dry_tiny_dead.list },
+const struct dry_tiny_ends dry_tiny_ends = {
+	.nil = { NULL, DRY_TINY_SPARE },
+	.dead = { (struct dry_link *)(uintptr_t)&dry_tiny_ends.dead },
+	.dead_free = &dry_tiny_ends.nil,
 };
 
-void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, unsigned align_log2,
-			 void (*ctor)(void *))
-{
-	size_t align, head = sizeof(struct dry_slab);
+_Static_assert(offsetof(struct dry_slab, free) == offsetof(struct dry_class, free), "an empty list looks like a slab");
 
-	if (align_log2 < (sizeof(void *) == 8 ? 3 : 2))
-		align_log2 = sizeof(void *) == 8 ? 3 : 2;
-	align = (size_t)1 << align_log2;
-	class->heap = heap;
-	class->ctor = ctor;
+void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align, void (*ctor)(void *))
+{
+	if (align < sizeof(void *))
+		align = sizeof(void *);
 	class->link = 0;
-	class->align_log2 = (uint8_t)align_log2;
 	if (ctor != NULL) {
 		class->link = (uint32_t)dry_round_up(size, sizeof(void *));
 		size = class->link + sizeof(struct dry_object);
-		head += sizeof(struct dry_object *);
 	}
 	if (size < sizeof(struct dry_object))
 		size = sizeof(struct dry_object);
 	class->slot = (uint32_t)dry_round_up(size, align);
-	class->first = (uint32_t)dry_round_up(head, align);
-}
-
-void dry_tiny_class_add(struct dry_class *class, const struct dry_class *layout, unsigned flags)
-{
-	*class = *layout;
-	class->list.free = DRY_TINY_NIL;
-	class->list.next = class->list.prev = &class->list;
-	class->flags = (uint8_t)flags;
-	class->names = 0;
-	class->objects = class->slabs = 0;
+	class->first = (uint32_t)dry_round_up(sizeof(struct dry_slab), align);
+	class->align = (uint32_t)align;
+	class->heap = heap;
+	class->ctor = ctor;
+	class->free = DRY_TINY_NIL;
 	class->last = NULL;
-	class->older = class->heap->classes;
-	class->heap->classes = class;
+	class->objects = class->slabs = 0;
+	class->names = 0;
+	dry_link_init(&class->list);
+	dry_link_insert(&class->classes, &heap->classes);
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------ */
@@ -56,21 +47,16 @@ size_t dry_tiny_slab_pages(const struct dry_class *class, size_t objects)
 
 size_t dry_tiny_slab_room(const struct dry_class *class, size_t pages)
 {
-	size_t objects = ((pages << class->heap->shift) - class->first) / class->slot;
-
-	return objects < UINT16_MAX ? objects : UINT16_MAX - 1;
+	return ((pages << class->heap->pool.shift) - class->first) / class->slot;
 }
 
 size_t dry_tiny_slab_most(const struct dry_class *class)
 {
-	size_t pages = dry_tiny_slab_pages(class, 1);
+	size_t pages = dry_tiny_slab_pages(class, 1), most = DRY_SLAB_BYTES >> class->heap->pool.shift;
 
-	return pages < DRY_TINY_SLAB_PAGES ? DRY_TINY_SLAB_PAGES : pages;
-}
-
-size_t dry_tiny_slab_marks(const struct dry_class *class, size_t objects)
-{
-	return objects > 1 ? dry_tiny_slab_pages(class, objects) : (class->first >> class->heap->shift) + 1u;
+	if (most > DRY_TINY_SLAB_PAGES)
+		most = DRY_TINY_SLAB_PAGES;
+	return pages < most ? most : pages;
 }
 
 /* ---- a slab's life ------------------------------------------------------------------------- */
@@ -88,114 +74,91 @@ static void list_remove(struct dry_slab *slab)
 
 	if (DRY_TINY_CHECK_LINKS && (!leads(slab, link->next) || !leads(slab, link->prev) || link->next->prev != link ||
 				     link->prev->next != link))
-		dry_fatal(DRY_FATAL_INTERNAL, slab, dry_tiny_class_name(slab->class), "links of a slab");
-	link->next->prev = link->prev;
-	link->prev->next = link->next;
+		dry_tiny_bad_link(slab->class, slab);
+	dry_link_remove(link);
 }
 
-static void list_insert(struct dry_slab *slab, struct dry_link *behind)
-{
-	struct dry_link *link = &slab->list;
-
-	link->prev = behind;
-	link->next = behind->next;
-	behind->next->prev = link;
-	behind->next = link;
-}
-
-static struct dry_object **free_list(struct dry_slab *slab)
-{
-	return slab->class->ctor != NULL ? slab->built : &slab->list.free;
-}
-
-unsigned dry_tiny_slab_free(const struct dry_slab *slab)
-{
-	const struct dry_object *object = slab->class->ctor != NULL ? slab->built[0] : slab->list.free;
-
-	return object != DRY_TINY_NIL ? (unsigned)(object->key - DRY_TINY_KEY) : 0;
-}
-
-/* Its pages' entries in the map. */
-static void map_slab(const struct dry_slab *slab, bool there)
+/* Its pages' entries in the map, but for those that are too far from its start; how many pages it has. */
+static size_t map_slab(const struct dry_slab *slab, unsigned none)
 {
 	uint16_t *map = dry_map_of(slab->class->heap, slab);
+	size_t pages = dry_tiny_slab_pages(slab->class, slab->objects);
 
-	for (size_t i = 0, n = dry_tiny_slab_marks(slab->class, slab->objects); i < n; i++)
-		map[i] = there ? (uint16_t)i : DRY_MAP_NONE;
-}
-
-/* next NULL: it is the only one. */
-static inline void push(struct dry_object **list, struct dry_object *object, struct dry_object *next, uintptr_t key)
-{
-	object->next = next;
-	object->key = key;
-	*list = object;
+	for (size_t i = 0; i < pages && i < DRY_MAP_BLOCK; i++)
+		map[i] = (uint16_t)(i | none);
+	return pages;
 }
 
 /* Link objects that were never used, onto an empty list: all if they have to be constructed. */
 static void carve(struct dry_slab *slab)
 {
-	struct dry_class *class = slab->class;
+	const struct dry_class *class = slab->class;
 	unsigned n = slab->objects - slab->carved;
-	struct dry_object **list = free_list(slab), *next = NULL;
+	struct dry_object *next = NULL, *object;
+	uintptr_t key = DRY_TINY_KEY;
 	char *at;
 
 	if (n > DRY_TINY_CARVE && class->ctor == NULL)
 		n = DRY_TINY_CARVE;
-	at = (char *)slab + class->first + slab->carved * (size_t)class->slot;
-	if (slab->emptied != UINTPTR_MAX)
-		slab->emptied += n;
 	slab->carved = (uint16_t)(slab->carved + n);
+	if (slab->emptied != DRY_TINY_SPARE)
+		slab->emptied += n;
 	/* from the last one, so that they are handed out in order */
-	at += n * (size_t)class->slot;
-	for (uintptr_t key = DRY_TINY_KEY; key != DRY_TINY_KEY + n;) {
+	at = (char *)slab + class->first + slab->carved * (size_t)class->slot;
+	do {
 		at -= class->slot;
 		if (class->ctor != NULL)
 			class->ctor(at);
-		push(list, (struct dry_object *)(void *)(at + class->link), next, ++key);
-		next = *list;
-	}
+		object = (struct dry_object *)(void *)(at + class->link);
+		object->next = next;
+		object->key = ++key;
+		next = object;
+	} while (--n != 0);
+	slab->free = object;
 }
 
 static void slab_release(struct dry_slab *slab)
 {
 	struct dry_class *class = slab->class;
-	struct dry_heap *heap = class->heap;
 
-	for (unsigned i = 0; i < DRY_TINY_SPARES; i++)
-		if (heap->spares[i] == slab)
-			heap->spares[i] = NULL;
 	if (class->last == slab)
 		class->last = NULL;
 	class->slabs--;
 	class->objects -= slab->objects;
 	list_remove(slab);
-	map_slab(slab, false);
-	dry_pages_free(heap, slab, dry_tiny_slab_pages(class, slab->objects));
+	dry_pages_free(class->heap, slab, map_slab(slab, DRY_MAP_NONE));
+}
+
+/* A slab without a linked object has more objects from now on. */
+static struct dry_slab *slab_resize(struct dry_slab *slab, size_t objects)
+{
+	struct dry_class *class = slab->class;
+
+	class->objects += (uint32_t)objects - slab->objects;
+	slab->objects = (uint16_t)objects;
+	map_slab(slab, 0);
+	carve(slab);
+	dry_link_insert(&slab->list, &class->list);
+	return slab;
 }
 
 /* The last slab grows by at least one object. */
 static struct dry_slab *slab_extend(struct dry_class *class)
 {
 	struct dry_slab *slab = class->last;
-	size_t pages, objects, more;
+	size_t pages, more;
 
 	if (slab == NULL)
 		return NULL;
 	pages = dry_tiny_slab_pages(class, slab->objects);
-	objects = dry_tiny_slab_room(class, dry_tiny_slab_pages(class, slab->objects + 1u));
-	more = dry_tiny_slab_pages(class, objects) - pages;
-	if (pages + more > DRY_TINY_SLAB_PAGES || !dry_pages_extend(class->heap, slab, pages, more))
+	more = dry_tiny_slab_pages(class, slab->objects + 1u);
+	if (more > dry_tiny_slab_most(class) || !dry_pages_extend(class->heap, slab, pages, more - pages))
 		return NULL;
-	class->objects += (uint32_t)objects - slab->objects;
-	slab->objects = (uint16_t)objects;
-	map_slab(slab, true);
-	return slab;
+	return slab_resize(slab, dry_tiny_slab_room(class, more));
 }
 
 static struct dry_slab *slab_create(struct dry_class *class, size_t objects)
 {
-	struct dry_heap *heap = class->heap;
 	size_t pages = dry_tiny_slab_pages(class, objects), most = dry_tiny_slab_most(class);
 	struct dry_slab *slab;
 
@@ -203,26 +166,22 @@ static struct dry_slab *slab_create(struct dry_class *class, size_t objects)
 		pages = most;
 	for (;;) {
 		objects = dry_tiny_slab_room(class, pages);
-		slab = dry_pages_alloc(heap, dry_tiny_slab_pages(class, objects), (size_t)1 << class->align_log2);
+		slab = dry_pages_alloc(class->heap, dry_tiny_slab_pages(class, objects), class->align);
 		if (slab != NULL)
 			break;
 		if (most == 0)
 			return NULL;
 		/* once more, with as little as will do */
-		dry_tiny_spares_free(heap);
+		dry_tiny_spares_free(class->heap);
 		pages = dry_tiny_slab_pages(class, 1);
 		most = 0;
 	}
 	slab->class = class;
-	*free_list(slab) = slab->list.free = DRY_TINY_NIL;
-	slab->carved = 0;
 	slab->emptied = DRY_TINY_KEY;
-	slab->objects = (uint16_t)objects;
-	map_slab(slab, true);
+	slab->carved = slab->objects = 0;
 	class->last = slab;
 	class->slabs++;
-	class->objects += (uint32_t)objects;
-	return slab;
+	return slab_resize(slab, objects);
 }
 
 static bool is_empty(const struct dry_slab *slab)
@@ -230,39 +189,34 @@ static bool is_empty(const struct dry_slab *slab)
 	return dry_tiny_slab_free(slab) == slab->carved;
 }
 
-/* A slab is no longer kept: given back if it is empty. */
-static void spare_drop(struct dry_slab *slab)
+/* A slab (or none) is kept, in place of another that is given back if it is empty still. */
+static void spare_put(struct dry_heap *heap, struct dry_slab *slab)
 {
-	if (slab == NULL)
+	struct dry_slab *old = heap->spares[DRY_TINY_SPARES - 1];
+
+	for (unsigned i = DRY_TINY_SPARES - 1; i != 0; i--)
+		heap->spares[i] = heap->spares[i - 1];
+	heap->spares[0] = slab;
+	if (old == NULL)
 		return;
-	slab->emptied = DRY_TINY_KEY + slab->carved;
-	if (is_empty(slab))
-		slab_release(slab);
+	old->emptied = DRY_TINY_KEY + old->carved;
+	if (is_empty(old))
+		slab_release(old);
 }
 
 void dry_tiny_spares_free(struct dry_heap *heap)
 {
-	for (unsigned i = 0; i < DRY_TINY_SPARES; i++) {
-		struct dry_slab *slab = heap->spares[i];
-
-		heap->spares[i] = NULL;
-		spare_drop(slab);
-	}
+	for (unsigned i = 0; i < DRY_TINY_SPARES; i++)
+		spare_put(heap, NULL);
 }
 
-/* A slab has no used object left: it goes to the list's end and is kept, in place of another. */
+/* A slab has no used object left: it goes to the list's end and is kept. */
 static void slab_emptied(struct dry_slab *slab)
 {
-	struct dry_heap *heap = slab->class->heap;
-	struct dry_slab **spare = &heap->spares[heap->spare_next], *old = *spare;
-
 	list_remove(slab);
-	list_insert(slab, slab->class->list.prev);
-	slab->emptied = UINTPTR_MAX;
-	*spare = slab;
-	if (++heap->spare_next == DRY_TINY_SPARES)
-		heap->spare_next = 0;
-	spare_drop(old);
+	dry_link_insert(&slab->list, slab->class->list.prev);
+	slab->emptied = DRY_TINY_SPARE;
+	spare_put(slab->class->heap, slab);
 }
 
 /* ---- allocation ------------------------------------------------------------------------------ */
@@ -272,82 +226,73 @@ static inline struct dry_slab *first_slab(struct dry_class *class)
 	return (struct dry_slab *)(void *)class->list.next;
 }
 
-static void *pop(struct dry_slab *slab)
-{
-	struct dry_class *class = slab->class;
-	struct dry_object **list = free_list(slab), *object = *list;
-
-	*list = object->next;
-	object->key = 0;
-	if (object->next == NULL) {
-		*list = DRY_TINY_NIL;
-		if (slab->carved < slab->objects)
-			carve(slab);
-		else
-			list_remove(slab);
-	} else if (DRY_TINY_CHECK_LINKS &&
-		   (dry_tiny_slab_of(class->heap, *list) != slab || (*list)->key - DRY_TINY_KEY > slab->carved)) {
-		dry_fatal(DRY_FATAL_INTERNAL, object, dry_tiny_class_name(class), "link of a free object");
-	}
-	return (char *)object - class->link;
-}
-
 void *dry_tiny_object_alloc(struct dry_class *class)
 {
 	struct dry_slab *slab = first_slab(class);
+	struct dry_object *object = slab->free;
 
-	if (&slab->list == &class->list) {
+	if (object == DRY_TINY_NIL) {
 		slab = slab_extend(class);
 		if (slab == NULL)
 			slab = slab_create(class, class->objects / 4 + 1);
 		if (slab == NULL)
 			return NULL;
-		carve(slab);
-		list_insert(slab, &class->list);
+		object = slab->free;
 	}
-	return pop(slab);
+	slab->free = object->next;
+	object->key = 0;
+	if (object->next == NULL) {
+		slab->free = DRY_TINY_NIL;
+		if (slab->carved < slab->objects)
+			carve(slab);
+		else
+			list_remove(slab);
+	} else if (DRY_TINY_CHECK_LINKS && (dry_tiny_slab_of(class->heap, slab->free) != slab ||
+					    slab->free->key - DRY_TINY_KEY > slab->carved)) {
+		dry_tiny_bad_link(class, object);
+	}
+	return (char *)object - class->link;
 }
 
 static DRY_SLOW void *cache_alloc_slow(struct dry_cache *cache)
 {
-	if (cache->class != &dry_tiny_dead)
-		return dry_tiny_object_alloc(cache->class);
-	dry_fatal(DRY_FATAL_DEAD_CACHE, cache, NULL, NULL);
+	if (cache->owner.class != DRY_TINY_DEAD)
+		return dry_tiny_object_alloc(cache->owner.class);
+	dry_tiny_bad_pointer(&cache->owner, cache);
 	return NULL;
 }
 
 /* The hit: an object that is not its slab's last linked one. */
 DRY_FAST void *cache_alloc(struct dry_cache *cache)
 {
-	struct dry_link *slab = cache->class->list.next;
+	struct dry_slab *slab = first_slab(cache->owner.class);
 	struct dry_object *object = slab->free, *next = object->next;
 
 	if (DRY_UNLIKELY(DRY_TINY_CHECK_LINKS || next == NULL))
 		return cache_alloc_slow(cache);
-	slab->free = next;
 	object->key = (uintptr_t)next; /* anything but a key */
-	return object;
+	slab->free = next;
+	return (char *)object - slab->class->link;
 }
 
 /* ---- free ------------------------------------------------------------------------------------- */
 
-static inline struct dry_slab *dry_slab_at(const struct dry_heap *heap, uintptr_t page, uintptr_t back)
+static inline struct dry_slab *slab_at(const struct dry_pool *pool, const void *object, uintptr_t back)
 {
-	return (struct dry_slab *)((page - back) << heap->shift);
+	return (struct dry_slab *)((((uintptr_t)object >> pool->shift) - back) << pool->shift);
 }
 
-struct dry_slab *dry_tiny_slab_of(struct dry_heap *heap, const void *address)
+struct dry_slab *dry_tiny_slab_of(const struct dry_heap *heap, const void *address)
 {
-	struct dry_pool *pool = dry_pool_of(heap, address);
-	size_t entry = pool != NULL ? *dry_map_entry(heap, pool, (uintptr_t)address) : DRY_MAP_NONE;
+	const uint16_t *entry = dry_map_of(heap, address);
 
-	return entry < DRY_MAP_BLOCK ? dry_slab_at(heap, (uintptr_t)address >> heap->shift, entry) : NULL;
+	return entry != NULL && *entry < DRY_MAP_BLOCK ? slab_at(&heap->pool, address, *entry) : NULL;
 }
 
 /* Only called for an object that carries a free one's key. */
-static bool is_free(struct dry_slab *slab, const struct dry_object *object)
+static DRY_SLOW bool is_free(const struct dry_slab *slab, const struct dry_object *object)
 {
-	const struct dry_object *at = *free_list(slab);
+	const struct dry_object *at = slab->free;
 
 	for (unsigned n = slab->carved; at != NULL && n != 0; n--, at = at->next) /* nil has no next */
 		if (at == object)
@@ -355,73 +300,70 @@ static bool is_free(struct dry_slab *slab, const struct dry_object *object)
 	return false;
 }
 
-void dry_tiny_object_free(struct dry_heap *heap, struct dry_class *class, void *object)
+/* The rest of a free: the slab's first free object, or its last used one, or one that looks as if it were free. */
+static DRY_SLOW void free_slow(const struct dry_owner *owner, void *object, struct dry_slab *slab)
 {
-	struct dry_slab *slab = dry_tiny_slab_of(heap, object);
-	struct dry_object **list, *link, *next;
-	size_t offset, index;
-	uintptr_t key;
+	struct dry_class *class = slab->class;
+	struct dry_object *link = (struct dry_object *)(void *)((char *)object + class->link), *next = slab->free;
+	uintptr_t key = next->key + 1;
 
-	if (slab == NULL || (class != NULL && slab->class != class))
-		goto bad;
-	class = slab->class;
-	offset = (size_t)((char *)object - (char *)slab) - class->first;
-	index = offset / class->slot;
-	link = (struct dry_object *)(void *)((char *)object + class->link);
-	if (index >= slab->carved || index * class->slot != offset ||
-	    (link->key - DRY_TINY_KEY <= slab->carved && is_free(slab, link)))
-		goto bad;
-	list = free_list(slab);
-	next = *list;
-	key = next->key + 1;
+	if ((intptr_t)link->key >= (intptr_t)DRY_TINY_KEY && is_free(slab, link)) {
+		dry_tiny_bad_pointer(owner, object);
+		return;
+	}
 	if (next == DRY_TINY_NIL) {
 		/* at the end: by its turn more of it is free, and calls at either end of a list are rare */
-		list_insert(slab, class->list.prev);
+		dry_link_insert(&slab->list, class->list.prev);
 		key = DRY_TINY_KEY + 1;
 		next = NULL;
 	}
-	push(list, link, next, key);
+	link->next = next;
+	link->key = key;
+	slab->free = link;
 	if (key == slab->emptied)
 		slab_emptied(slab);
+}
+
+/* Every pointer is verified. The hit, as short as can be, is a pointer into the first pool. */
+void dry_tiny_object_free(const struct dry_owner *owner, void *object)
+{
+	const struct dry_class *class = owner->class;
+	const struct dry_pool *pool = &owner->heap->pool;
+	struct dry_object *link, *next;
+	struct dry_slab *slab;
+	size_t offset, back;
+	uintptr_t key;
+
+	while (DRY_UNLIKELY((uintptr_t)object - pool->base >= pool->bytes)) {
+		pool = pool->next;
+		if (pool == NULL)
+			goto bad;
+	}
+	back = *dry_map_entry(pool, object);
+	if (DRY_UNLIKELY(back >= DRY_MAP_BLOCK))
+		goto bad;
+	slab = slab_at(pool, object, back);
+	if (DRY_UNLIKELY(slab->class != class))
+		goto bad;
+	offset = (size_t)((char *)object - (char *)slab) - class->first;
+	if (DRY_UNLIKELY(offset / class->slot >= slab->carved || offset % class->slot != 0))
+		goto bad;
+	link = (struct dry_object *)(void *)((char *)object + class->link);
+	DRY_OPAQUE_POINTER(link);
+	next = slab->free;
+	key = next->key + 1;
+	if (DRY_LIKELY((intptr_t)link->key < (intptr_t)DRY_TINY_KEY && key < slab->emptied)) {
+		*link = (struct dry_object){ next, key };
+		slab->free = link;
+		return;
+	}
+	free_slow(owner, object, slab);
+	DRY_NO_TAIL_CALL();
 	return;
 bad:
 	if (object != NULL)
-		dry_tiny_bad_pointer(heap, class, object);
-}
-
-static DRY_SLOW void cache_free_slow(struct dry_cache *cache, void *object)
-{
-	dry_tiny_object_free(cache->heap, cache->class, object);
-}
-
-/* The hit: neither the slab's first free object nor its last used one. The rest, and all that is wrong, is the twin's. */
-DRY_FAST void cache_free(struct dry_cache *cache, void *pointer)
-{
-	const struct dry_class *class = cache->class;
-	const struct dry_heap *heap = cache->heap;
-	uintptr_t object = (uintptr_t)pointer, page = object >> heap->shift, back, key;
-	struct dry_object *link = pointer, *next;
-	struct dry_slab *slab;
-	size_t offset;
-
-	if (DRY_UNLIKELY(DRY_TINY_CHECK_LINKS || object - heap->pool.base >= heap->pool.bytes))
-		goto slow;
-	back = *(const uint16_t *)(heap->pool.map + page * sizeof(uint16_t));
-	if (DRY_UNLIKELY(back >= DRY_MAP_BLOCK))
-		goto slow;
-	slab = dry_slab_at(heap, page, back);
-	offset = object - (uintptr_t)slab - class->first;
-	if (DRY_UNLIKELY(slab->class != class || offset / class->slot >= slab->carved || offset % class->slot != 0 ||
-			 (intptr_t)link->key >= (intptr_t)DRY_TINY_KEY))
-		goto slow;
-	next = slab->list.free;
-	key = next->key + 1;
-	if (DRY_UNLIKELY(key >= slab->emptied))
-		goto slow;
-	push(&slab->list.free, link, next, key);
-	return;
-slow:
-	cache_free_slow(cache, pointer);
+		dry_tiny_bad_pointer(owner, object);
+	DRY_NO_TAIL_CALL();
 }
 
 /* ---- the whole class -------------------------------------------------------------------------- */
@@ -464,14 +406,25 @@ bool dry_tiny_class_reserve(struct dry_class *class, size_t n)
 
 		if (slab == NULL) {
 			for (; made != 0; made--)
-				slab_release((struct dry_slab *)(void *)class->list.prev);
+				slab_release(first_slab(class));
 			return false;
 		}
-		carve(slab);
-		list_insert(slab, class->list.prev);
 		free += slab->objects;
 	}
 	return true;
+}
+
+void dry_tiny_class_figures(const struct dry_class *class, struct dry_cache_stats *stats)
+{
+	/* the shape of the largest slab that it can have */
+	stats->pages_per_slab = (unsigned)dry_tiny_slab_most(class);
+	stats->objects_per_slab = (unsigned)dry_tiny_slab_room(class, stats->pages_per_slab);
+	stats->waste = class->first;
+	stats->active_objects = dry_tiny_class_used(class);
+	stats->objects = class->objects;
+	stats->slabs = stats->active_slabs = class->slabs;
+	for (const struct dry_link *link = class->list.next; link != &class->list; link = link->next)
+		stats->active_slabs -= is_empty((const struct dry_slab *)(const void *)link);
 }
 
 /* ---- the calls that have to be short -------------------------------------------------------- */
@@ -491,19 +444,6 @@ void *dry_cache_alloc(dry_cache *cache)
 void dry_cache_free(dry_cache *cache, void *object)
 {
 	dry_tiny_lock();
-	cache_free(cache, object);
+	dry_tiny_object_free(&cache->owner, object);
 	dry_tiny_unlock();
-}
-
-void dry_tiny_class_figures(const struct dry_class *class, struct dry_cache_stats *stats)
-{
-	/* the shape of the largest slab that it can have */
-	stats->pages_per_slab = (unsigned)dry_tiny_slab_most(class);
-	stats->objects_per_slab = (unsigned)dry_tiny_slab_room(class, stats->pages_per_slab);
-	stats->waste = class->first;
-	stats->active_objects = dry_tiny_class_used(class);
-	stats->objects = class->objects;
-	stats->slabs = stats->active_slabs = class->slabs;
-	for (const struct dry_link *link = class->list.next; link != &class->list; link = link->next)
-		stats->active_slabs -= is_empty((const struct dry_slab *)(const void *)link);
 }

@@ -50,7 +50,7 @@ enum {
 	DRY_TINY_BINS = 15,	  /* lists of free runs, by floor(log2(pages)) */
 	DRY_TINY_LOOK = 4,	  /* runs looked at in each */
 	DRY_TINY_POOLS = 8,	  /* at most, in one heap */
-	DRY_TINY_SPARES = 3,	  /* empty slabs kept */
+	DRY_TINY_SPARES = 2,	  /* empty slabs kept */
 	DRY_TINY_SLAB_PAGES = 64, /* a slab of several objects has at most so many */
 	DRY_TINY_CARVE = 8,	  /* objects linked at once */
 	DRY_TINY_MAX_PAGES = 32255,
@@ -68,47 +68,40 @@ struct dry_object {
 	struct dry_object *next;
 	uintptr_t key;
 };
-#define DRY_TINY_KEY ((uintptr_t)0x7f << (sizeof(uintptr_t) * 8 - 8))
+#define DRY_TINY_KEY   ((uintptr_t)0x7f << (sizeof(uintptr_t) * 8 - 8))
+#define DRY_TINY_SPARE ((uintptr_t)0xff << (sizeof(uintptr_t) * 8 - 8))
 
-/*
- * What an empty list of objects begins with. It has no next object, as the last one, and its key is above all others, so
- * that neither end of a list needs a comparison of its own.
- */
-extern const struct dry_object dry_tiny_nil;
-#define DRY_TINY_NIL ((struct dry_object *)(uintptr_t)&dry_tiny_nil)
-
-/* Of a ring of slabs. */
+/* Of a ring, or its head; or of a list that ends with NULL, whose head has no `prev`. */
 struct dry_link {
-	struct dry_object *free; /* nil in the head: an empty list looks like a slab without free objects */
 	struct dry_link *next, *prev;
 };
 
 /*
  * A slab is on its class's list if it has linked objects. carved <= objects: of the objects, [0, carved) were linked once.
- * Those that are not linked now are used. A constructed object may not be written to, so its link lies behind it, and the
- * slab's list is `built`, not `free`: that sends its calls to the slow path.
+ * Those that are not linked now are used.
  */
 struct dry_slab {
 	struct dry_link list;
+	struct dry_object *free;
 	struct dry_class *class;
+	uintptr_t emptied; /* key of the first free object once all are free; DRY_TINY_SPARE, which none has, if it is a spare */
 	uint16_t carved, objects;
-	uintptr_t emptied; /* key of the first free object once all are free; if it is one of heap->spares, none has it */
-	struct dry_object *built[]; /* only with a constructor */
 };
 
 /* Objects of one spacing. */
 struct dry_class {
-	struct dry_link list;	 /* empty slabs are at its end */
-	struct dry_class *older; /* of the heap's classes */
-	struct dry_heap *heap;	 /* immutable, as all below to link */
-	void (*ctor)(void *);
-	uint32_t slot;	/* distance between objects */
+	struct dry_link list; /* of slabs with free objects */
+	struct dry_object *free; /* nil: an empty list looks like a slab without free objects */
+	uint32_t slot;	/* distance between objects; immutable, as all below to align */
 	uint32_t first; /* of the first object from the slab's start */
-	uint32_t link;	/* of struct dry_object in a free object */
-	uint8_t align_log2;
-	uint8_t flags;	       /* DRY_CLASS_* */
-	uint16_t names;	       /* caches that share it */
-	uint32_t objects;      /* in all slabs */
+	uint32_t link;	/* of struct dry_object in a free object: behind a constructed one, which is not to be written to */
+	void (*ctor)(void *);
+	struct dry_heap *heap;
+	uint32_t align;
+	struct dry_link classes; /* of the heap */
+	uint16_t names;		 /* caches that share it */
+	uint8_t flags;		 /* DRY_CLASS_* */
+	uint32_t objects;	 /* in all slabs */
 	uint32_t slabs;
 	struct dry_slab *last; /* made last, may grow; or NULL */
 };
@@ -117,15 +110,34 @@ enum {
 	DRY_CLASS_KEPT = 2, /* the heap's: of general allocation, or of classes */
 };
 
+/* Whose an object is said to be: what a cache begins with. class is behind what is overwritten when it is free. */
+struct dry_owner {
+	struct dry_link caches; /* of the heap */
+	struct dry_class *class;
+	struct dry_heap *heap;
+};
+
 /* A name of a class. */
 struct dry_cache {
-	struct dry_cache *next; /* younger */
+	struct dry_owner owner; /* class DRY_TINY_DEAD once destroyed, also while the memory is free */
 	uint32_t size;		/* as asked for */
-	struct dry_class *class; /* &dry_tiny_dead once destroyed, also while the memory is free */
-	struct dry_heap *heap;
 	uint8_t flags;
 	char name[];
 };
+
+/*
+ * Ends of lists. nil is what an empty list of objects begins with: it has no next object, as the last one, and its key is above
+ * all others but counts 0 objects, so that neither end of a list needs a comparison of its own. dead begins like a class without
+ * slabs; nothing reads the rest.
+ */
+struct dry_tiny_ends {
+	struct dry_object nil;
+	struct dry_link *dead[2];
+	const struct dry_object *dead_free;
+};
+extern const struct dry_tiny_ends dry_tiny_ends;
+#define DRY_TINY_NIL  ((struct dry_object *)(uintptr_t)&dry_tiny_ends.nil)
+#define DRY_TINY_DEAD ((struct dry_class *)(uintptr_t)&dry_tiny_ends.dead)
 
 /* A pool. Immutable but for next. */
 struct dry_pool {
@@ -133,45 +145,50 @@ struct dry_pool {
 	size_t bytes;	/* of all pages */
 	uintptr_t map;	/* of the entry that page 0 of the address space would have, see pages.h */
 	struct dry_pool *next;
+	uint8_t shift; /* log2 of the page size, the same in all of a heap */
+	uint8_t pools; /* of the heap; in its first */
+	bool system;   /* the heap's memory came from dry_tiny_map(); in its first */
 };
 
 struct dry_heap {
 	struct dry_pool pool; /* the first */
-	uint8_t shift;	      /* log2 of the page size; immutable */
-	uint8_t spare_next;
-	bool system; /* its memory came from dry_tiny_map() */
-	struct dry_run *bins[DRY_TINY_BINS];
-	uint32_t pages_used; /* in slabs and big blocks */
-	struct dry_cache *names; /* oldest first */
-	struct dry_class *classes; /* youngest first */
-	struct dry_slab *spares[DRY_TINY_SPARES];
+	uint32_t pages_free;
+	struct dry_link *bins[DRY_TINY_BINS]; /* heads, of free runs */
+	struct dry_link *classes;	      /* head; youngest first */
+	struct dry_link caches;		      /* ring; oldest first */
+	struct dry_slab *spares[DRY_TINY_SPARES]; /* empty when they came here, the latest first */
 	struct dry_class classes_of; /* where struct dry_class comes from */
 	void *kept[]; /* of blocks.c: classes by size, made at first use; of sequential.c: lists of pages */
 };
 
-/* What a destroyed cache's class is. */
-extern const struct dry_class dry_tiny_dead;
-
 /* The default heap for NULL, made at first use; NULL if there is no memory for it. */
 struct dry_heap *dry_tiny_heap(struct dry_heap *heap);
 
-/* ---- objects: slab.c and report.c, or sequential.c in their place ------------------------------------------- */
+static inline void dry_link_init(struct dry_link *head)
+{
+	head->next = head->prev = head;
+}
+/* behind: a link or a head. */
+void dry_link_insert(struct dry_link *link, void *behind);
+void dry_link_remove(struct dry_link *link);
 
-/* Lays out a class that is on no list. */
-void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, unsigned align_log2,
-			 void (*ctor)(void *));
-/* The same layout; to be one of the heap's. */
-void dry_tiny_class_add(struct dry_class *class, const struct dry_class *layout, unsigned flags);
+/* ---- objects: slab.c, or sequential.c in its place ---------------------------------------------- */
+
+/* Lays out a class, as the youngest of the heap's. */
+void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align, void (*ctor)(void *));
 void *dry_tiny_object_alloc(struct dry_class *class);
-/* class NULL: any. Reports what is none of its objects. */
-void dry_tiny_object_free(struct dry_heap *heap, struct dry_class *class, void *object);
+/* Reports what is none of the owner's objects. */
+void dry_tiny_object_free(const struct dry_owner *owner, void *object);
 /* The slab that holds an address, NULL if none does. */
-struct dry_slab *dry_tiny_slab_of(struct dry_heap *heap, const void *address);
-unsigned dry_tiny_slab_free(const struct dry_slab *slab); /* its linked objects */
-/* Pages of a slab, of the largest slab, and how many have its number in the map: all, or up to where its only object begins. */
+struct dry_slab *dry_tiny_slab_of(const struct dry_heap *heap, const void *address);
+/* Its linked objects. */
+static inline unsigned dry_tiny_slab_free(const struct dry_slab *slab)
+{
+	return (uint16_t)slab->free->key;
+}
+/* Pages of a slab, of the largest slab; objects in a number of pages. */
 size_t dry_tiny_slab_pages(const struct dry_class *class, size_t objects);
 size_t dry_tiny_slab_most(const struct dry_class *class);
-size_t dry_tiny_slab_marks(const struct dry_class *class, size_t objects);
 size_t dry_tiny_slab_room(const struct dry_class *class, size_t pages);
 /* Slabs without used objects are given back; how many. */
 size_t dry_tiny_class_shrink(struct dry_class *class);
@@ -194,14 +211,20 @@ size_t dry_tiny_class_size(size_t size);
 /* Pointers in heap->kept. */
 unsigned dry_tiny_kept(unsigned shift);
 
-/* ---- reports: report.c ----------------------------------------------------------------------- */
+/* ---- reports: hooks.c, and report.c if it is linked ------------------------------------------------------ */
 
-/* A pointer that cannot be freed (class NULL: by general allocation): says why, by dry_fatal(). */
-DRY_SLOW void dry_tiny_bad_pointer(struct dry_heap *heap, const struct dry_class *class, const void *pointer);
-const char *dry_tiny_class_name(const struct dry_class *class);
-/* One line: a cache that was to be destroyed has objects out. */
+/* Not an object or block of the owner (class NULL: any); the class may be DRY_TINY_DEAD. */
+DRY_SLOW void dry_tiny_bad_pointer(const struct dry_owner *owner, const void *pointer);
+/* An overwritten link was found before it was followed. class may be NULL. */
+DRY_SLOW void dry_tiny_bad_link(const struct dry_class *class, const void *where);
+/* A cache that was to be destroyed has objects out. */
 DRY_SLOW void dry_tiny_leak(const char *cache, size_t objects);
-/* One line: what dry_heap_check() found, and where. */
+/* What dry_heap_check() found, and where. */
 DRY_SLOW void dry_tiny_wrong(const char *what, const void *where);
+/* Of report.c: they say why, in a line, by dry_fatal(). */
+DRY_SLOW void dry_tiny_say_pointer(const struct dry_owner *owner, const void *pointer);
+DRY_SLOW void dry_tiny_say_link(const struct dry_class *class, const void *where);
+DRY_SLOW void dry_tiny_say_leak(const char *cache, size_t objects);
+const char *dry_tiny_class_name(const struct dry_class *class);
 
 #endif

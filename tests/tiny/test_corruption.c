@@ -33,14 +33,13 @@ static void mark(const void *at, size_t bytes, enum part part)
 static void mark_slab(dry_heap *heap, const struct dry_slab *slab)
 {
 	const struct dry_class *class = slab->class;
-	const struct dry_object *object = slab->list.free;
+	const struct dry_object *object = slab->free;
 
-	mark(slab, dry_tiny_slab_pages(class, slab->objects) << heap->shift, FREE_REST);
+	mark(slab, dry_tiny_slab_pages(class, slab->objects) << heap->pool.shift, FREE_REST);
 	mark((const char *)slab + class->first, class->slot * (size_t)slab->carved, HELD);
 	mark(slab, class->first, PADDING);
 	mark(slab, offsetof(struct dry_slab, objects) + sizeof(slab->objects), SLAB);
-	mark(&slab->emptied, sizeof(slab->emptied), SLAB);
-	if (slab->emptied == UINTPTR_MAX) /* of a slab that is kept while empty, this is the only word about it */
+	if (slab->emptied == DRY_TINY_SPARE) /* of a slab that is kept while empty, this is the only word about it */
 		mark(&slab->carved, sizeof(slab->carved), PADDING);
 	if (object == DRY_TINY_NIL) /* on no list: what was its link means nothing */
 		mark(&slab->list.next, sizeof(slab->list.next) * 2, PADDING);
@@ -52,20 +51,20 @@ static void mark_slab(dry_heap *heap, const struct dry_slab *slab)
 
 static void mark_pages(dry_heap *heap)
 {
-	const uint16_t *map = dry_map_entry(heap, &heap->pool, heap->pool.base);
-	size_t count = heap->pool.bytes >> heap->shift;
+	const uint16_t *map = dry_map_entry(&heap->pool, (void *)heap->pool.base);
+	size_t count = heap->pool.bytes >> heap->pool.shift;
 
 	mark(map, count * sizeof(*map), MAP);
 	for (size_t page = 0; page < count; page++) {
-		char *at = (char *)heap->pool.base + (page << heap->shift);
+		char *at = (char *)heap->pool.base + (page << heap->pool.shift);
 
 		if (map[page] == 0) {
 			mark_slab(heap, (const struct dry_slab *)(const void *)at);
 		} else if (dry_map_block(map[page])) {
-			mark(at, dry_map_block(map[page]) << heap->shift, HELD);
+			mark(at, dry_map_block(map[page]) << heap->pool.shift, HELD);
 		} else if (dry_map_free(map[page]) && (page == 0 || !dry_map_free(map[page - 1]) || dry_map_free(map[page]) == 1)) {
-			mark(at, dry_map_free(map[page]) << heap->shift, FREE_REST);
-			mark(at, sizeof(struct dry_run), FREE_RUN);
+			mark(at, dry_map_free(map[page]) << heap->pool.shift, FREE_REST);
+			mark(at, sizeof(struct dry_link), FREE_RUN);
 			page += dry_map_free(map[page]) - 1;
 		}
 	}
@@ -74,25 +73,32 @@ static void mark_pages(dry_heap *heap)
 /* The heap's own head tells where all else is, and is not put to the test. */
 static void mark_heap(dry_heap *heap)
 {
-	const struct dry_class *class;
-	const struct dry_cache *cache;
+	const struct dry_link *link;
 
 	memset(part_of, PADDING, sizeof(part_of));
 	mark_pages(heap);
-	for (class = heap->classes; class; class = class->older) {
+	for (link = heap->classes; link != NULL; link = link->next) {
+		const struct dry_class *class = DRY_CONTAINER(link, const struct dry_class, classes);
+
 		if (class == &heap->classes_of)
 			continue;
 		mark(class, sizeof(*class), CLASS);
 		mark(&class->ctor, sizeof(class->ctor), PADDING); /* only a slab can tell, if there is one */
-		mark(&class->align_log2, 2, NAME); /* and flags: they say how slabs and caches to come will be */
+		mark(&class->align, sizeof(class->align), NAME); /* and flags: they say how slabs and caches to come will be */
+		mark(&class->flags, sizeof(class->flags), NAME);
 		mark(&class->slot, sizeof(class->slot), class->slabs ? CLASS : NAME);
 		mark(&class->last, sizeof(class->last), NAME); /* any slab of the class will do */
-		if (sizeof(void *) == 8)
+		mark(&class->flags + 1, offsetof(struct dry_class, objects) - offsetof(struct dry_class, flags) - 1, PADDING);
+		if (sizeof(void *) == 8) {
+			mark(&class->link + 1, offsetof(struct dry_class, ctor) - offsetof(struct dry_class, link) - 4, PADDING);
+			mark(&class->align + 1, offsetof(struct dry_class, classes) - offsetof(struct dry_class, align) - 4, PADDING);
 			mark(&class->slabs + 1, offsetof(struct dry_class, last) - offsetof(struct dry_class, slabs) - 4, PADDING);
+		}
 	}
-	for (cache = heap->names; cache; cache = cache->next) {
-		mark(&cache->next, sizeof(cache->next), CACHE);
-		mark(&cache->class, sizeof(cache->class) * 2, CACHE);
+	for (link = heap->caches.next; link != &heap->caches; link = link->next) {
+		const struct dry_cache *cache = DRY_CONTAINER(link, const struct dry_cache, owner.caches);
+
+		mark(&cache->owner, sizeof(cache->owner), CACHE);
 		mark(&cache->size, sizeof(cache->size), NAME);
 		mark(&cache->flags, 1 + strlen(cache->name) + 1, NAME);
 	}
@@ -134,7 +140,7 @@ int main(int argc, char **argv)
 
 	mark_heap(heap);
 	CHECK(null >= 0 && dup2(null, 2) == 2);
-	for (size_t i = (size_t)((unsigned char *)dry_map_entry(heap, &heap->pool, heap->pool.base) - pool); i < POOL; i++) {
+	for (size_t i = (size_t)((unsigned char *)dry_map_entry(&heap->pool, (void *)heap->pool.base) - pool); i < POOL; i++) {
 		static const unsigned char changes[] = { 0x01, 0xff };
 
 		for (int c = 0; c < 2; c++) {

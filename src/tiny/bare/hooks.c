@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Reports, and no memory of its own: what is weak is meant to be replaced. */
-#include "base/fatal.h"
+/*
+ * The hooks of a machine without an operating system; what is weak is meant to be replaced. Reports say why in text if
+ * report.c is linked, which comes with verification and listing, or by `-u dry_tiny_say_pointer`.
+ */
 #include "tiny/tiny.h"
-
-DRY_WEAK void dry_port_write(const char *text, size_t bytes)
-{
-	(void)text;
-	(void)bytes;
-}
 
 DRY_WEAK _Noreturn void dry_port_abort(void)
 {
@@ -21,68 +17,26 @@ DRY_WEAK void *dry_tiny_map(size_t *size)
 	return NULL;
 }
 
-/* base/fatal.c in little: the same lines, written in pieces. */
+#pragma weak dry_tiny_say_pointer
+#pragma weak dry_tiny_say_link
+#pragma weak dry_tiny_say_leak
 
-static void put(const char *text)
+DRY_WEAK void dry_tiny_bad_pointer(const struct dry_owner *owner, const void *pointer)
 {
-	size_t n = 0;
-
-	while (text != NULL && text[n] != '\0')
-		n++;
-	dry_port_write(text, n);
-}
-
-static void put_number(uintptr_t value, unsigned base)
-{
-	char digits[20], *at = digits + sizeof(digits);
-
-	*--at = '\0';
-	do
-		*--at = "0123456789abcdef"[value % base];
-	while ((value /= base) != 0);
-	put(at);
-}
-
-void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache, const char *detail)
-{
-	/* of base/fatal.h, in its order; poison and sizes are not looked at here, links on demand */
-	static const char what[] = "double free\0invalid pointer\0pointer into the middle of an object\0"
-				   "object of another cache\0cache already destroyed";
-	const char *text = what;
-
-	if (DRY_TINY_CHECK_LINKS && code == DRY_FATAL_INTERNAL)
-		text = "internal inconsistency";
-	else
-		for (unsigned i = (unsigned)code; i != 0; i -= *text++ == '\0')
-			;
-	put("drystone: ");
-	put(text);
-	put(": 0x");
-	put_number((uintptr_t)address, 16);
-	if (cache != NULL)
-		put(", cache ");
-	put(cache);
-	if (detail != NULL)
-		put(": ");
-	put(detail);
-	put("\n");
+	if (dry_tiny_say_pointer != NULL)
+		dry_tiny_say_pointer(owner, pointer);
 	dry_port_abort();
 }
 
-void dry_tiny_leak(const char *cache, size_t objects)
+DRY_WEAK void dry_tiny_bad_link(const struct dry_class *class, const void *where)
 {
-	put("drystone: cache ");
-	put(cache);
-	put(": ");
-	put_number(objects, 10);
-	put(" objects still allocated at destroy\n");
+	if (dry_tiny_say_link != NULL)
+		dry_tiny_say_link(class, where);
+	dry_port_abort();
 }
 
-void dry_tiny_wrong(const char *what, const void *where)
+DRY_WEAK void dry_tiny_leak(const char *cache, size_t objects)
 {
-	put("drystone: check: does not hold: ");
-	put(what);
-	put(": 0x");
-	put_number((uintptr_t)where, 16);
-	put("\n");
+	if (dry_tiny_say_leak != NULL)
+		dry_tiny_say_leak(cache, objects);
 }

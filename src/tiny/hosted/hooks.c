@@ -47,3 +47,13 @@ void dry_tiny_leak(const char *cache, size_t objects)
 {
 	dry_warn("cache %s: %zu objects still allocated at destroy", cache, objects);
 }
+
+void dry_tiny_bad_pointer(const struct dry_owner *owner, const void *pointer)
+{
+	dry_tiny_say_pointer(owner, pointer);
+}
+
+void dry_tiny_bad_link(const struct dry_class *class, const void *where)
+{
+	dry_tiny_say_link(class, where);
+}
