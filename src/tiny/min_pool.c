@@ -96,8 +96,8 @@ static uint64_t pages_needed(struct dry_heap *heap, const struct dry_workload *k
 		need_blocks(&need, sizeof(struct dry_cache) + 64, 0, 1);
 		caches++;
 	}
-	/* a class for each kind, and one for each size of names */
-	need_class(&need, sizeof(struct dry_class), sizeof(void *), NULL, n + (caches < 8 ? caches : 8));
+	/* a class for each kind, one for each size of names, and one that is being compared with its likes */
+	need_class(&need, sizeof(struct dry_class), sizeof(void *), NULL, n + (caches < 8 ? caches : 8) + 1);
 	return need.used + (need.runs + 1) * (need.request - 1);
 }
 

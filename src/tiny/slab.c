@@ -159,11 +159,11 @@ static struct dry_slab *slab_extend(struct dry_class *class)
 
 static struct dry_slab *slab_create(struct dry_class *class, size_t objects)
 {
-	size_t pages = dry_tiny_slab_pages(class, objects), most = dry_tiny_slab_most(class);
+	size_t most = dry_tiny_slab_most(class), pages = most;
 	struct dry_slab *slab;
 
-	if (pages > most)
-		pages = most;
+	if (objects < dry_tiny_slab_room(class, most)) /* else their bytes may be more than a size_t holds */
+		pages = dry_tiny_slab_pages(class, objects);
 	for (;;) {
 		objects = dry_tiny_slab_room(class, pages);
 		slab = dry_pages_alloc(class->heap, dry_tiny_slab_pages(class, objects), class->align);
@@ -368,39 +368,51 @@ bad:
 
 /* ---- the whole class -------------------------------------------------------------------------- */
 
+/* Objects of a slab that are not used. */
+static unsigned unused(const struct dry_slab *slab)
+{
+	return dry_tiny_slab_free(slab) + slab->objects - slab->carved;
+}
+
 size_t dry_tiny_class_used(const struct dry_class *class)
 {
 	size_t used = class->objects;
 
-	for (const struct dry_link *link = class->list.next; link != &class->list; link = link->next) {
-		const struct dry_slab *slab = (const struct dry_slab *)(const void *)link;
-
-		used -= dry_tiny_slab_free(slab) + slab->objects - slab->carved;
-	}
+	for (const struct dry_link *link = class->list.next; link != &class->list; link = link->next)
+		used -= unused((const struct dry_slab *)(const void *)link);
 	return used;
 }
 
+/*
+ * Besides spares, only slabs that were reserved and never used are empty. They stand together at the list's head, behind a used one
+ * for each time that some were reserved: so it is not looked further than LOOK used ones.
+ */
 size_t dry_tiny_class_shrink(struct dry_class *class)
 {
 	size_t before = class->slabs;
+	unsigned look = DRY_TINY_LOOK;
 	struct dry_link *link, *next;
 
 	dry_tiny_spares_free(class->heap);
-	for (link = class->list.next; link != &class->list; link = next) {
+	for (link = class->list.next; link != &class->list && look != 0; link = next) {
 		next = link->next;
 		if (is_empty((struct dry_slab *)(void *)link))
 			slab_release((struct dry_slab *)(void *)link);
+		else
+			look--;
 	}
 	return before - class->slabs;
 }
 
 bool dry_tiny_class_reserve(struct dry_class *class, size_t n)
 {
-	size_t free, made = 0;
+	const struct dry_link *link;
+	size_t free = 0, made = 0;
 
 	/* what is kept only until memory is short does not count */
 	dry_tiny_spares_free(class->heap);
-	free = class->objects - dry_tiny_class_used(class);
+	for (link = class->list.next; link != &class->list && free < n; link = link->next)
+		free += unused((const struct dry_slab *)(const void *)link);
 	for (; free < n; made++) {
 		struct dry_slab *slab = slab_create(class, n - free);
 

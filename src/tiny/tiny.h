@@ -16,25 +16,29 @@
  * Concurrency: one lock for everything, the hook dry_tiny_lock() of tiny_config.h. A function
  * here or in pages.h expects it to be held; those of drystone.h take it.
  *
- * What a call costs at most. None of these bounds grows with the heap; S = DRY_TINY_SLAB_PAGES, L = DRY_TINY_LOOK,
- * P = DRY_TINY_POOLS, K = DRY_TINY_SPARES, C = DRY_TINY_CARVE, all constants:
+ * What a call costs at most. S = DRY_TINY_SLAB_PAGES, L = DRY_TINY_LOOK, P = DRY_TINY_POOLS, K = DRY_TINY_SPARES,
+ * C = DRY_TINY_CARVE and M = MERGE_LOOK of cache.c are constants. These bounds grow with nothing:
  *
  *  - a pointer's page is arithmetic after at most P comparisons; from there to the slab it is one 16-bit load;
  *  - a run is taken from 15 lists by length, of each of which at most L entries are looked at; what is left of it on
  *    either side goes back by writing its two ends. A run that is given back joins at most two neighbours;
+ *  - a slab's map entries are as many as its pages, at most S, or 512 if one object is larger than that;
  *  - an allocation from a class pops an object. If that was the slab's last linked one, C objects that were never used are
- *    linked, or the slab leaves its list: two pointers. If no slab has any, the last one grows, or a run is taken, at most
- *    twice, and at most S map entries are written (or up to where an aligned object begins: 64 KiB / page); before
- *    the second try at most K empty slabs are given back;
+ *    linked, or the slab leaves its list. If no slab has any, the last one grows, or a run is taken, at most
+ *    twice, and its map entries are written; before the second try at most K empty slabs are given back;
  *  - a free divides once, pushes an object, moves its slab at most twice, and gives back at most one other. Only when
  *    an object in use looks like a free one are the slab's free objects compared with it, at most S pages full;
- *  - constructors run when a slab is made, one per object of it: at most S pages full;
+ *  - constructors run when a slab is made or grows, one per object of it: at most S pages full;
  *  - a general allocation is one of these two, and the first one of its size also an allocation of its class;
- *  - realloc, zalloc and bulk calls cost besides what they copy, clear, or are asked to hand out.
+ *  - a cache is created by two allocations and a look at M classes for a like one; a further name of a class is destroyed by a free.
  *
- * What is not for a moment that has a deadline: creating and destroying a cache walk the list of caches; shrink, prefill and
- * dry_cache_stats() look at each slab of the cache that has free objects, and prefill makes what it is asked for;
- * dry_heap_stats(), dry_heap_for_each_cache(), dry_heap_slabinfo() and dry_heap_check() visit what they report.
+ * These grow with what the caller asks for or gets, and with nothing else: realloc by what it copies, zalloc by what it clears, bulk
+ * calls and prefill by the objects, shrink and a destroy that succeeds by the slabs that they give back (shrink looks at L others),
+ * laying out a pool by its map.
+ *
+ * And these look at more, and are not for a moment that has a deadline: a destroy that fails looks at each slab of the class with free
+ * objects, to tell how many are out, and so does dry_cache_stats(); dry_heap_stats() looks at each class; listing, verification and
+ * the text of reports visit what they report.
  *
  * This layer must not know an OS, a CPU, or core: it is core's sibling under the same public header.
  */
