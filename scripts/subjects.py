@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """The allocators that drystone-tiny is measured against, built into the programs of bench/tiny for a
 Cortex-M3 and, where their source is to be had, for the host. Peers are fetched when they are measured."""
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -110,15 +111,17 @@ def run_counted(image, *arguments, timeout=300):
 
 
 def text_of_calls(allocator):
-    """.text of an image that uses every call that allocates, frees, creates or destroys, and no other: what is linked in."""
-    calls = ["dry_heap_create", "dry_heap_destroy", "dry_heap_add", "dry_heap_trim"]
-    calls += ["dry_cache_" + call for call in ("create", "destroy", "alloc", "zalloc", "free", "alloc_bulk", "free_bulk",
-                                               "prefill", "shrink")]
-    calls += ["dry_" + call for call in ("alloc", "zalloc", "alloc_aligned", "realloc", "free", "usable_size")]
+    """.text of an image that uses every call of the library, without memcpy() and memset(): what is linked in."""
+    library = CORTEX_M3.library(allocator, OUT)
+    own = ("dry_tiny_", "dry_port_", "dry_link_", "dry_pages_", "dry_pool_", "dry_map_", "dry_sheet_")
+    names = re.findall(r" T (dry_\w+)$", targets.command(["arm-none-eabi-nm", library]), re.M)
+    calls = [name for name in names if not name.startswith(own)]
+    if len(calls) < 20:
+        raise Failed("%s has only %s" % (library, " ".join(calls)))
     image = OUT / "cortex-m3" / ("calls-%s.elf" % allocator)
     targets.command(["arm-none-eabi-gcc", *CORTEX_M3.machine, "-nostdlib", "-Wl,--gc-sections", "-Wl,-e,dry_heap_create",
                      "-Wl,--defsym=memcpy=0", "-Wl,--defsym=memset=0", *["-Wl,-u," + call for call in calls],
-                     CORTEX_M3.library(allocator, OUT), "-lgcc", "-o", image])
+                     library, "-lgcc", "-o", image])
     return int(targets.command(["arm-none-eabi-size", image]).splitlines()[1].split()[0])
 
 
@@ -137,10 +140,10 @@ def text_alone(allocator):
     return int(targets.command(["arm-none-eabi-size", image]).splitlines()[1].split()[0])
 
 
-def sizes(allocator):
-    """(.text with constants, static RAM) of the whole allocator on a Cortex-M3, in bytes."""
+def sizes(allocator, part=""):
+    """(.text with constants, static RAM) of the whole library on a Cortex-M3, in bytes. part: "-check", of ours."""
     if allocator in OURS:
-        objects = [CORTEX_M3.library(allocator, OUT)]
+        objects = [CORTEX_M3.library(allocator, OUT, part=part)]
     elif allocator == "newlib-nano":
         objects = nano_objects()
     elif allocator == "picolibc":

@@ -31,7 +31,7 @@ bool dry_check_known(struct dry_heap *heap, const struct dry_class *class)
 {
 	const struct dry_link *link = heap->classes;
 
-	while (link != NULL && link != &class->classes)
+	while (link != NULL && DRY_CONTAINER(link, const struct dry_class, classes) != class)
 		link = link->next;
 	return link != NULL;
 }
@@ -81,8 +81,8 @@ static bool check_link(struct dry_check *check, const struct dry_link *link, con
 		       size_t size, const char *what)
 {
 	const struct dry_link *next = link->next;
-	const char *whole = (const char *)next - offset;
-	bool inside = next == end || whole == (const char *)&check->heap->classes_of || dry_check_inside(check->heap, whole, size);
+	const void *whole = (const void *)((uintptr_t)next - offset);
+	bool inside = next == end || whole == &check->heap->classes_of || dry_check_inside(check->heap, whole, size);
 
 	return dry_check_expect(check, inside && (next == NULL || next->prev == link), what, link);
 }
@@ -132,26 +132,30 @@ static bool check_lists(struct dry_check *check)
 	size_t names = 0;
 
 	for (link = (const struct dry_link *)(const void *)&heap->classes;; link = link->next) {
-		const struct dry_class *class = DRY_CONTAINER(link->next, const struct dry_class, classes);
+		const struct dry_class *class;
 
 		if (!check_link(check, link, NULL, offsetof(struct dry_class, classes), sizeof(*class),
 				"the list of classes"))
 			return false;
 		if (link->next == NULL)
 			break;
-		if (!dry_check_expect(check, class->heap == heap && class->slot != 0 && dry_is_pow2(class->align), "a class", class))
+		class = DRY_CONTAINER(link->next, const struct dry_class, classes);
+		if (!dry_check_expect(check, class->heap == heap && class->slot != 0 && dry_is_pow2(class->align), "a class",
+			    class))
 			return false;
 	}
 	for (link = &heap->caches;; link = link->next) {
-		const struct dry_cache *cache = DRY_CONTAINER(link->next, const struct dry_cache, owner.caches);
+		const struct dry_cache *cache;
 
 		if (!check_link(check, link, &heap->caches, offsetof(struct dry_cache, owner.caches), sizeof(*cache),
 				"the list of caches"))
 			return false;
 		if (link->next == &heap->caches)
 			break;
+		cache = DRY_CONTAINER(link->next, const struct dry_cache, owner.caches);
 		names++;
-		if (!dry_check_expect(check, cache->owner.heap == heap && dry_check_known(heap, cache->owner.class), "a cache", cache))
+		if (!dry_check_expect(check, cache->owner.heap == heap && dry_check_known(heap, cache->owner.class), "a cache",
+			    cache))
 			return false;
 	}
 	for (link = heap->classes; link != NULL; link = link->next) {

@@ -52,11 +52,12 @@ size_t dry_check_slab(struct dry_check *check, const struct dry_pool *pool, size
 			      "a slab's size", slab) ||
 	    !dry_check_expect(check, slab->objects == dry_tiny_slab_room(class, pages), "a slab's number of objects", slab) ||
 	    !dry_check_expect(check, slab->carved != 0 && slab->carved <= slab->objects, "a slab's counts", slab) ||
-	    !dry_check_expect(check, slab->emptied == DRY_TINY_KEY + slab->carved || is_spare(heap, slab), "a slab's counts", slab))
+	    !dry_check_expect(check, slab->emptied == DRY_TINY_KEY + slab->carved || is_spare(heap, slab), "a slab's counts",
+		    slab))
 		return 0;
 	for (size_t i = 1; i < pages; i++)
-		if (!dry_check_expect(check, map[page + i] == (i < DRY_MAP_BLOCK ? i : DRY_MAP_NONE), "a map entry inside of a slab",
-			    map + page + i))
+		if (!dry_check_expect(check, map[page + i] == (i < dry_map_marks(class) ? i : DRY_MAP_NONE),
+			    "a map entry inside of a slab", map + page + i))
 			return 0;
 	if (!check_free_objects(check, slab))
 		return 0;

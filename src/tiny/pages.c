@@ -41,7 +41,7 @@ static void run_insert(struct dry_heap *heap, char *run, size_t pages)
 	uint16_t *entry = dry_map_of(heap, run);
 
 	heap->pages_free += (uint32_t)pages;
-	entry[0] = entry[pages - 1] = (uint16_t)(DRY_MAP_FREE + pages);
+	entry[0] = entry[pages - 1] = (uint16_t)(DRY_MAP_NONE - pages);
 	dry_link_insert((struct dry_link *)(void *)run, &heap->bins[dry_log2_size(pages)]);
 }
 
@@ -55,7 +55,7 @@ static bool leads(const struct dry_heap *heap, const struct dry_link *to)
 static DRY_NOINLINE size_t run_remove(struct dry_heap *heap, char *run, uint16_t *entry)
 {
 	struct dry_link *link = (struct dry_link *)(void *)run;
-	size_t pages = entry[0] - (size_t)DRY_MAP_FREE;
+	size_t pages = (size_t)DRY_MAP_NONE - entry[0];
 
 	if (DRY_TINY_CHECK_LINKS && (!leads(heap, link->next) || !leads(heap, link->prev) || link->prev->next != link ||
 				     (link->next != NULL && link->next->prev != link)))
@@ -90,7 +90,7 @@ void *dry_pages_alloc(struct dry_heap *heap, size_t pages, size_t align)
 			size_t front = (-(uintptr_t)run & (align - 1)) >> heap->pool.shift;
 			char *start;
 
-			if (front + pages > *dry_map_of(heap, run) - (size_t)DRY_MAP_FREE)
+			if (front + pages > (size_t)DRY_MAP_NONE - *dry_map_of(heap, run))
 				continue;
 			start = run_take(heap, (char *)run, front, pages);
 			*dry_map_of(heap, start) = (uint16_t)(DRY_MAP_BLOCK + pages);

@@ -6,10 +6,11 @@
  *
  *	n < DRY_MAP_BLOCK   a page of a slab, n pages behind its first
  *	DRY_MAP_BLOCK + n   the first page of a big block of n pages
- *	DRY_MAP_FREE + n    the first and the last page of a free run of n pages
- *	DRY_MAP_NONE        inside of a block or a free run, or DRY_MAP_BLOCK pages behind a slab's first and further
+ *	DRY_MAP_NONE - n    the first and the last page of a free run of n pages
+ *	DRY_MAP_NONE        inside of a block or a free run, or dry_map_marks() pages behind a slab's first and further
  *
- * No two free runs are neighbours. A free run's first page holds its link; it is on the list of floor(log2(pages)).
+ * From DRY_MAP_FREE on, an entry is one of the last two. No two free runs are neighbours. A free run's first page holds
+ * its link; it is on the list of floor(log2(pages)).
  */
 #ifndef DRY_TINY_PAGES_H
 #define DRY_TINY_PAGES_H
@@ -21,11 +22,17 @@ enum { DRY_MAP_BLOCK = 512, DRY_MAP_FREE = 0x8000, DRY_MAP_NONE = 0xffff };
 /* Pages of the free run that has this entry at its end, of the block at its start; 0: it is no such entry. */
 static inline size_t dry_map_free(unsigned entry)
 {
-	return entry >= DRY_MAP_FREE && entry != DRY_MAP_NONE ? entry - DRY_MAP_FREE : 0;
+	return entry >= DRY_MAP_FREE ? DRY_MAP_NONE - entry : 0;
 }
 static inline size_t dry_map_block(unsigned entry)
 {
 	return entry >= DRY_MAP_BLOCK && entry < DRY_MAP_FREE ? entry - DRY_MAP_BLOCK : 0;
+}
+
+/* So many of a slab's pages have its number: DRY_TINY_SLAB_PAGES at least, and up to where the first object begins. */
+static inline size_t dry_map_marks(const struct dry_class *class)
+{
+	return ((class->first >> class->heap->pool.shift) | (DRY_TINY_SLAB_PAGES - 1)) + 1;
 }
 
 /* Lays a pool's map and pages into memory, its descriptor being there or the heap's first. Its end; NULL: it is too small. */

@@ -82,9 +82,9 @@ static void list_remove(struct dry_slab *slab)
 static size_t map_slab(const struct dry_slab *slab, unsigned none)
 {
 	uint16_t *map = dry_map_of(slab->class->heap, slab);
-	size_t pages = dry_tiny_slab_pages(slab->class, slab->objects);
+	size_t pages = dry_tiny_slab_pages(slab->class, slab->objects), marks = dry_map_marks(slab->class);
 
-	for (size_t i = 0; i < pages && i < DRY_MAP_BLOCK; i++)
+	for (size_t i = 0; i < pages && i < marks; i++)
 		map[i] = (uint16_t)(i | none);
 	return pages;
 }

@@ -22,7 +22,7 @@
  *  - a pointer's page is arithmetic after at most P comparisons; from there to the slab it is one 16-bit load;
  *  - a run is taken from 15 lists by length, of each of which at most L entries are looked at; what is left of it on
  *    either side goes back by writing its two ends. A run that is given back joins at most two neighbours;
- *  - a slab's map entries are as many as its pages, at most S, or 512 if one object is larger than that;
+ *  - a slab's map entries are written for at most S pages, or up to where an aligned object begins: 64 KiB / page;
  *  - an allocation from a class pops an object. If that was the slab's last linked one, C objects that were never used are
  *    linked, or the slab leaves its list. If no slab has any, the last one grows, or a run is taken, at most
  *    twice, and its map entries are written; before the second try at most K empty slabs are given back;
@@ -30,15 +30,16 @@
  *    an object in use looks like a free one are the slab's free objects compared with it, at most S pages full;
  *  - constructors run when a slab is made or grows, one per object of it: at most S pages full;
  *  - a general allocation is one of these two, and the first one of its size also an allocation of its class;
- *  - a cache is created by two allocations and a look at M classes for a like one; a further name of a class is destroyed by a free.
+ *  - a cache is created by two allocations and a look at M classes for a like one; a further name of a class is
+ *    destroyed by a free.
  *
- * These grow with what the caller asks for or gets, and with nothing else: realloc by what it copies, zalloc by what it clears, bulk
- * calls and prefill by the objects, shrink and a destroy that succeeds by the slabs that they give back (shrink looks at L others),
- * laying out a pool by its map.
+ * These grow with what the caller asks for or gets, and with nothing else: realloc by what it copies, zalloc by what it
+ * clears, bulk calls and prefill by the objects, shrink and a destroy that succeeds by the slabs that they give back
+ * (shrink looks at L others), laying out a pool by its map.
  *
- * And these look at more, and are not for a moment that has a deadline: a destroy that fails looks at each slab of the class with free
- * objects, to tell how many are out, and so does dry_cache_stats(); dry_heap_stats() looks at each class; listing, verification and
- * the text of reports visit what they report.
+ * And these look at more, and are not for a moment that has a deadline: a destroy that fails looks at each slab of the
+ * class with free objects, to tell how many are out, and so does dry_cache_stats(); dry_heap_stats() looks at each
+ * class; listing, verification and the text of reports visit what they report.
  *
  * This layer must not know an OS, a CPU, or core: it is core's sibling under the same public header.
  */
@@ -55,7 +56,7 @@ enum {
 	DRY_TINY_LOOK = 4,	  /* runs looked at in each */
 	DRY_TINY_POOLS = 8,	  /* at most, in one heap */
 	DRY_TINY_SPARES = 2,	  /* empty slabs kept */
-	DRY_TINY_SLAB_PAGES = 64, /* a slab of several objects has at most so many */
+	DRY_TINY_SLAB_PAGES = 64, /* a slab of several objects has at most so many; a power of two */
 	DRY_TINY_CARVE = 8,	  /* objects linked at once */
 	DRY_TINY_MAX_PAGES = 32255,
 	DRY_TINY_PAGE_SHIFT = 8, /* 256: the smallest page */

@@ -90,9 +90,9 @@ static void mark_heap(dry_heap *heap)
 		mark(&class->last, sizeof(class->last), NAME); /* any slab of the class will do */
 		mark(&class->flags + 1, offsetof(struct dry_class, objects) - offsetof(struct dry_class, flags) - 1, PADDING);
 		if (sizeof(void *) == 8) {
-			mark(&class->link + 1, offsetof(struct dry_class, ctor) - offsetof(struct dry_class, link) - 4, PADDING);
-			mark(&class->align + 1, offsetof(struct dry_class, classes) - offsetof(struct dry_class, align) - 4, PADDING);
-			mark(&class->slabs + 1, offsetof(struct dry_class, last) - offsetof(struct dry_class, slabs) - 4, PADDING);
+			mark(&class->link + 1, (size_t)((char *)&class->ctor - (char *)(&class->link + 1)), PADDING);
+			mark(&class->align + 1, (size_t)((char *)&class->classes - (char *)(&class->align + 1)), PADDING);
+			mark(&class->slabs + 1, (size_t)((char *)&class->last - (char *)(&class->slabs + 1)), PADDING);
 		}
 	}
 	for (link = heap->caches.next; link != &heap->caches; link = link->next) {

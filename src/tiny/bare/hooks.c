@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/*
- * The hooks of a machine without an operating system; what is weak is meant to be replaced. Reports say why in text if
- * report.c is linked, which comes with verification and listing, or by `-u dry_tiny_say_pointer`.
- */
+/* The hooks of a machine without an operating system: see tiny_config.h. What is weak is meant to be replaced. */
 #include "tiny/tiny.h"
 
 DRY_WEAK _Noreturn void dry_port_abort(void)

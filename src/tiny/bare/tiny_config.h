@@ -44,7 +44,11 @@ static inline size_t dry_tiny_system_page(void)
 	return 0;
 }
 
-/* Text of a report; after it, for good or until restart. Weak: nothing; an endless loop. */
+/*
+ * A pointer or link is wrong. It is told to dry_tiny_bad_pointer() and dry_tiny_bad_link() (tiny.h; weak, too), which write a line
+ * that says why if what writes it is linked: libdrystone-tiny-check.a, for something else in it or by `-u dry_tiny_say_pointer`.
+ * Then, for good or until restart, dry_port_abort(). Weak: nothing is written; an endless loop.
+ */
 void dry_port_write(const char *text, size_t bytes);
 _Noreturn void dry_port_abort(void);
 
