@@ -16,6 +16,8 @@ enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 1
 #define SMALL        1024u /* bytes of a slot; bigger ones have a ring of their own */
 #define RING_SMALL   4096u
 #define RING_BIG     256u
+#define COVER_STEP   ((size_t)16 << 20) /* bytes of the arena: notes for them are taken into use at once */
+#define CLOSED       ((size_t)1)
 #define LITTLE       64u       /* part of a ring in use where few are kept */
 #define MAX_WAITS    1000u     /* for objects in the hands of threads that put them into their slabs */
 #define MAX_CHECKED  (1u << 20) /* objects looked at when the process ends */
@@ -31,8 +33,9 @@ static void *_Atomic small_places[RING_SMALL], *_Atomic big_places[RING_BIG];
 static struct ring rings[2] = { { 0, RING_SMALL / LITTLE, small_places }, { 0, RING_BIG / LITTLE, big_places } };
 static struct dry_heap *heap; /* the default one, once there are notes */
 static _Atomic uint16_t *side;
-static size_t covered; /* bytes of the arena with notes */
-static uint64_t secret; /* atomic: 0 until dry_secure_seed(), then the same for good */
+static size_t coverable;       /* bytes of the arena that notes are reserved for; immutable after start-up */
+static _Atomic size_t covered; /* bytes of it with notes, multiple of COVER_STEP; | CLOSED: never more */
+static uint64_t secret;        /* atomic: 0 until dry_secure_seed(), then the same for good */
 bool dry_secure_zero = true;
 
 /* ---- canaries -------------------------------------------------------------- */
@@ -152,20 +155,40 @@ bool dry_secure_init(struct dry_heap *of, size_t cover)
 
 	if (cover > bytes)
 		cover = bytes;
-	bytes = dry_round_up(cover / 16 * sizeof(uint16_t), page);
+	cover = dry_round_down(cover, COVER_STEP);
 	/* a page that faults on either side */
-	table = dry_port_reserve(bytes + 2 * page, page, false);
+	table = dry_port_reserve(cover / 16 * sizeof(uint16_t) + 2 * page, page, false);
 	if (table == NULL)
 		return false;
-	if (dry_port_commit(table + page, bytes) != 0) {
-		dry_port_release(table, bytes + 2 * page);
-		return false;
-	}
 	dry_secure_seed();
 	side = (_Atomic uint16_t *)(void *)(table + page);
-	covered = cover;
+	coverable = cover;
 	heap = of;
 	return true;
+}
+
+/*
+ * Take notes into use up to those of `offset`, if the system grants the memory. Once refused it stays
+ * so: what was made without a note must never seem to have one.
+ */
+static void extend(uintptr_t offset)
+{
+	/* relaxed: notes are zero at first; who gets an object from its maker sees that it is covered */
+	size_t now = atomic_load_explicit(&covered, memory_order_relaxed), next;
+
+	while (offset >= now && (now & CLOSED) == 0) {
+		next = dry_round_down(offset, COVER_STEP) + COVER_STEP;
+		if (next > coverable || dry_port_commit((void *)&side[now / 16], (next - now) / 16 * sizeof(uint16_t)) != 0)
+			next = now | CLOSED;
+		if (atomic_compare_exchange_strong_explicit(&covered, &now, next, memory_order_relaxed,
+							    memory_order_relaxed))
+			return;
+	}
+}
+
+static size_t covered_bytes(void)
+{
+	return atomic_load_explicit(&covered, memory_order_relaxed) & ~CLOSED;
 }
 
 void dry_secure_keep_many(bool many)
@@ -183,7 +206,7 @@ static _Atomic uint16_t *note_of(const void *object)
 {
 	uintptr_t offset = heap != NULL ? (uintptr_t)object - heap->arena.base : UINTPTR_MAX;
 
-	return offset < covered ? &side[offset / 16] : NULL;
+	return offset < covered_bytes() ? &side[offset / 16] : NULL;
 }
 
 /* relaxed unless said otherwise: who holds an object got it from who wrote its note */
@@ -222,9 +245,12 @@ uint64_t dry_secure_random(void)
 
 static void slab_made(struct dry_cache *cache, void *object)
 {
-	_Atomic uint16_t *note = note_of(object);
 	char *end = (char *)object + cache->size;
+	_Atomic uint16_t *note;
 
+	if (heap != NULL)
+		extend((uintptr_t)object - heap->arena.base);
+	note = note_of(object);
 	if (note == NULL)
 		return;
 	if (cache->ctor == NULL)
@@ -469,8 +495,8 @@ void dry_secure_check_all(struct dry_heap *of)
 				__atomic_fetch_sub(&cache->kept_objects, 1, __ATOMIC_RELEASE);
 		}
 	}
-	if (pages > covered >> arena->page_shift)
-		pages = (uint32_t)(covered >> arena->page_shift);
+	if (pages > covered_bytes() >> arena->page_shift)
+		pages = (uint32_t)(covered_bytes() >> arena->page_shift);
 	for (uint32_t i = 0; i < pages && looked < MAX_CHECKED;) {
 		const struct dry_page *slab = &arena->desc[i];
 		const struct dry_cache *cache = slab->slab.cache;

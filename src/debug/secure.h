@@ -27,8 +27,9 @@
 #define DRY_SECURE_TAIL 8 /* bytes of a slot that no object has */
 
 /*
- * Make the notes for objects in the first `cover` bytes of the heap's arena. Objects beyond have none:
- * they are plain. false: no memory. Called once, for the default heap.
+ * Reserve notes for objects in the first `cover` bytes of the heap's arena; they take memory as objects are
+ * made. Objects beyond, and those made after the system refused memory, have none: they are plain. false: no
+ * address space. Called once, for the default heap.
  */
 bool dry_secure_init(struct dry_heap *heap, size_t cover);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Under a limit on address space (`ulimit -v 400000`): starts, allocates until NULL with
- * ENOMEM, loses nothing, works on after half is freed. The program starts itself
+ * Under a limit on address space (`ulimit -v 400000`) or on data (`ulimit -d 200000`): starts,
+ * allocates until NULL with ENOMEM, loses nothing, works on after half is freed. The program starts itself
  * again under the limit, so that the library's own start is tested, too.
  */
 #define _GNU_SOURCE 1
@@ -32,7 +32,7 @@ static size_t fill(size_t from, size_t size)
 	return n;
 }
 
-/* At most `kib` KiB of address space: two fifths of it at least must be usable. */
+/* At most `kib` KiB: two fifths of it at least must be usable. */
 static void run_size(size_t size, size_t kib, struct rng *rng)
 {
 	size_t n = fill(0, size), half = n / 2, again, usable = n ? malloc_usable_size(blocks[0]) : 0;
@@ -87,7 +87,7 @@ static int limited(uint64_t seed, size_t kib, size_t size)
 	return 0;
 }
 
-static void start(uint64_t seed, size_t kib, size_t size)
+static void start(uint64_t seed, int resource, size_t kib, size_t size)
 {
 	char text[3][32];
 	int status;
@@ -101,7 +101,7 @@ static void start(uint64_t seed, size_t kib, size_t size)
 	if (!pid) {
 		struct rlimit limit = { kib * 1024, kib * 1024 };
 
-		CHECK(!setrlimit(RLIMIT_AS, &limit));
+		CHECK(!setrlimit(resource, &limit));
 		execl("/proc/self/exe", "limited", text[0], "--limited", text[1], text[2], (char *)NULL);
 		_exit(9);
 	}
@@ -115,10 +115,13 @@ int main(int argc, char **argv)
 
 	if (argc == 5)
 		return limited(seed, strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10));
-	start(seed, 400000, 100);
-	start(seed, 400000, 4000);
-	start(seed, 400000, 60000);
-	start(seed, 400000, 1500000);
-	start(seed, 200000, 1000);
+	start(seed, RLIMIT_AS, 200000, 100);
+	start(seed, RLIMIT_AS, 200000, 4000);
+	start(seed, RLIMIT_AS, 200000, 60000);
+	start(seed, RLIMIT_AS, 200000, 1500000);
+	start(seed, RLIMIT_AS, 200000, 1000);
+	start(seed, RLIMIT_DATA, 200000, 1000);
+	setenv("DRYSTONE_CONF", "secure:1", 1);
+	start(seed, RLIMIT_DATA, 200000, 1000);
 	return 0;
 }

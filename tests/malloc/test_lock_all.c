@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * A program that locks its memory (mlockall) gets as much as it uses, not all that the allocator might once
+ * use: what is writable is small however much is reserved. In the default profile and under guard:1.
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/check.h"
+
+#define MOST 262144 /* KiB */
+
+/* KiB of a line of /proc/self/status */
+static long status_of(const char *name)
+{
+	char line[256];
+	long value = -1;
+	FILE *file = fopen("/proc/self/status", "r");
+
+	CHECK(file);
+	while (value < 0 && fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, strlen(name)))
+			value = strtol(line + strlen(name), NULL, 10);
+	fclose(file);
+	CHECK(value >= 0);
+	return value;
+}
+
+static void use(void)
+{
+	void *blocks[200];
+
+	for (size_t i = 0; i < 200; i++) {
+		blocks[i] = malloc(i * 200);
+		CHECK(blocks[i]);
+		memset(blocks[i], 1, i * 200);
+	}
+	for (size_t i = 0; i < 200; i++)
+		free(blocks[i]);
+}
+
+static int run(const char *conf)
+{
+	long data, rss;
+
+	use();
+	data = status_of("VmData:");
+	printf("%s: %ld KiB are writable\n", conf, data);
+	CHECK(data < MOST); /* else mlockall would take the machine's memory */
+	if (mlockall(MCL_CURRENT)) {
+		printf("%s: mlockall: %s\n", conf, strerror(errno)); /* not permitted: no harm */
+		return 0;
+	}
+	rss = status_of("VmRSS:");
+	use();
+	printf("%s: %ld KiB are present\n", conf, rss);
+	CHECK(rss < MOST);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const confs[] = { "exit_check:1", "guard:1" };
+	int status;
+
+	if (argc == 2)
+		return run(argv[1]);
+	for (size_t i = 0; i < sizeof(confs) / sizeof(confs[0]); i++) {
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (!pid) {
+			setenv("DRYSTONE_CONF", confs[i], 1);
+			execl("/proc/self/exe", "lock_all", confs[i], (char *)NULL);
+			_exit(9);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK_EQ(status, 0);
+	}
+	return 0;
+}
