@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 	static struct mix mix;
 	static struct mix_block held[MIX_HELD];
 	struct rng rng = { test_seed(argc, argv) };
-	size_t rounds = test_scaled(200);
+	size_t rounds = test_scaled(120);
 
 	mix_start(&mix, NULL, MIX_THREADS, rng.state);
 	for (size_t i = 0; mix_goes_on(&mix, i, rounds); i++) {
