@@ -12,6 +12,7 @@
 /* There with libFuzzer, and with a build that counts lines. */
 extern unsigned char __start___sancov_cntrs[] __attribute__((weak)), __stop___sancov_cntrs[] __attribute__((weak));
 int __llvm_profile_write_file(void) __attribute__((weak));
+void __llvm_profile_reset_counters(void) __attribute__((weak));
 
 static unsigned char *shared; /* the child's counters, when it ends */
 
@@ -40,6 +41,8 @@ bool in_child(void (*fn)(void))
 	}
 	child = fork();
 	if (child == 0) {
+		if (__llvm_profile_reset_counters)
+			__llvm_profile_reset_counters(); /* else what the parent did is added once more */
 		fn();
 		end_child();
 	}

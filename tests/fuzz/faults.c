@@ -24,11 +24,13 @@ void __real_dry_port_yield(void);
 bool __real_dry_port_slot_attach(void);
 bool __real_dry_port_slot_fence(void);
 size_t __real_dry_port_address_room(void);
+int __real_dry_port_thread_start(void (*fn)(void));
 void __wrap_dry_port_purge(void *addr, size_t size);
 void __wrap_dry_port_yield(void);
 bool __wrap_dry_port_slot_attach(void);
 bool __wrap_dry_port_slot_fence(void);
 size_t __wrap_dry_port_address_room(void);
+int __wrap_dry_port_thread_start(void (*fn)(void));
 void *__wrap_dry_port_reserve(size_t size, size_t align, bool readable);
 int __wrap_dry_port_commit(void *addr, size_t size);
 void *__wrap_dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
@@ -170,6 +172,11 @@ bool __wrap_dry_port_slot_fence(void)
 size_t __wrap_dry_port_address_room(void)
 {
 	return faults.room ? faults.room : __real_dry_port_address_room();
+}
+
+int __wrap_dry_port_thread_start(void (*fn)(void))
+{
+	return faults.no_thread ? -DRY_ENOMEM : __real_dry_port_thread_start(fn);
 }
 
 unsigned __wrap_dry_port_nodes(void)

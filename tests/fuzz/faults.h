@@ -18,6 +18,7 @@ struct faults {
 	unsigned nodes;    /* how many the port says there are; 0: what there are */
 	unsigned node;     /* the caller's; used where nodes is not 0 */
 	size_t room;       /* address space that the port says there is left; 0: what there is */
+	bool no_thread;    /* no helper thread can be started */
 	unsigned no_fence; /* so many of the next fences do not come to an end */
 	bool catch_lines;  /* count reports instead of writing them */
 	const char *ignored[2]; /* but not lines with one of these in them */

@@ -17,10 +17,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { data, data + size };
+	unsigned first;
 
 	dry_fatal_aborts = false;
 	malloc_begin();
-	dry_option_background = input_8(&in) == 1;
+	first = input_8(&in);
+	dry_option_background = first == 1 || first == 2;
+	faults.no_thread = first == 2;
 	malloc_stream(in);
 	memset(&faults, 0, sizeof(faults));
 	return 0;

@@ -228,9 +228,11 @@ static void hurt_pages(unsigned how, unsigned by)
 			SET(arena()->map[(size_t)index << (arena()->page_shift - DRY_GRANULE_SHIFT)], 1 + by);
 		break;
 	default:
-		if (arena()->retired == 0) { /* one that is not free; the bits of a given arena do not exist */
+		if (arena()->retired == 0) { /* a chunk that is not; a given arena has no bits */
+			index = free_block(by, arena()->max_order);
+			chunk = index != DRY_PAGE_NIL ? index >> arena()->max_order : 0;
 			if (arena()->owns_memory)
-				SET(bits[0], bits[0] | 1);
+				SET(bits[chunk / 64], bits[chunk / 64] | UINT64_C(1) << chunk % 64);
 			break;
 		}
 		while (!dry_chunk_is_retired(arena(), chunk))

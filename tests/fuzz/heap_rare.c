@@ -2,6 +2,7 @@
 /* The target `heap`: crowds of big blocks, errors that only the slabs see, and what another thread does in the middle of a call. */
 #include "child.h"
 #include "heap_state.h"
+#include "malloc/print.h"
 
 /* ---- big blocks ------------------------------------------------------------------------- */
 
@@ -71,6 +72,30 @@ static void late_error(void)
 	s.expected++;
 	quiet();
 	EXPECT(strstr(faults.line, how & 1 ? "double free" : "middle") || (how & 1 && strstr(faults.line, "freed twice")));
+}
+
+/* ---- a process that has no memory for its default heap ------------------------------------------ */
+
+static void without_default(void)
+{
+	static struct dry_heap kept;
+	struct dry_cache_attr attr = { .name = "none", .size = 8 };
+	struct dry_heap_stats stats;
+
+	kept = dry_main_heap;
+	dry_main_heap.ready = false;
+	faults.fail = UINT64_MAX;
+	errno = 0;
+	EXPECT(!dry_alloc(NULL, 100) && errno == ENOMEM);
+	errno = 0;
+	EXPECT(!dry_cache_create(NULL, &attr) && errno == ENOMEM);
+	EXPECT(dry_heap_trim(NULL) == 0 && dry_heap_check(NULL) == 0);
+	EXPECT(dry_heap_for_each_cache(NULL, NULL, NULL) == 0 && dry_heap_stats(NULL, &stats) != 0);
+	dry_heap_reap(NULL);
+	dry_print_stats();
+	faults.fail = 0;
+	dry_main_heap = kept;
+	quiet();
 }
 
 /* ---- another thread ------------------------------------------------------------------------- */
@@ -178,6 +203,10 @@ void op_rare(unsigned what)
 		break;
 	case 5:
 		late_error();
+		break;
+	case 7: /* rarer still: it takes a process */
+		if (input_8(&s.in) < 8)
+			EXPECT(in_child(without_default));
 		break;
 	default:
 		op_damage();
