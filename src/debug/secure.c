@@ -437,6 +437,8 @@ bool dry_secure_resize(struct dry_cache *cache, const struct dry_page *slab, voi
 
 	if (old == SIZE_MAX || cache->size - size >= FREE)
 		return false;
+	if (note_of(object) == NULL) /* it is plain: no canaries, and its place is its size */
+		return true;
 	verify_canaries(cache, object, cache->size - old, dry_slab_index(cache, slab, object));
 	dry_secure_set_size(cache, object, size);
 	return true;

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The notes of secure objects take memory as the heap grows. Once the system refused it, objects are made without notes;
+ * they have no canaries, and nothing may look for them.
+ *
+ * Linked with fail_port.c and with dry_arena_alloc wrapped.
+ */
+#include <drystone/drystone.h>
+#include <string.h>
+
+#include "../support/check.h"
+#include "core/heap.h"
+#include "fail_port.h"
+
+#define PAST   ((size_t)16 << 20) /* notes for so much of the arena are taken into use at once */
+#define BLOCKS 6000
+
+static void *blocks[BLOCKS];
+
+struct dry_page *__real_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages);
+struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages);
+
+struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages)
+{
+	return __real_dry_arena_alloc(arena, count, align_pages);
+}
+
+int main(void)
+{
+	size_t base = (size_t)dry_heap_default()->arena.base, past = 0;
+
+	for (int i = 0; i < BLOCKS; i++)
+		CHECK(blocks[i] = dry_alloc(NULL, 4096));
+	atomic_store(&dry_fail_calls, 0);
+	atomic_store(&dry_fail_at, 1);
+	atomic_store(&dry_fail_after, true);
+	for (size_t size = 150; size < 4000; size += size / 10) {
+		unsigned char *block = dry_alloc(NULL, size);
+
+		if (!block)
+			continue;
+		past += (size_t)block - base >= PAST;
+		memset(block, (int)size, size);
+		block = dry_realloc(NULL, block, size - 3);
+		CHECK(block && block[0] == (unsigned char)size && block[size - 4] == (unsigned char)size);
+		dry_free(NULL, block);
+	}
+	atomic_store(&dry_fail_at, 0);
+	CHECK(past > 0);
+	for (int i = 0; i < BLOCKS; i++)
+		dry_free(NULL, blocks[i]);
+	CHECK(dry_heap_check(NULL) == 0);
+	printf("%zu blocks beyond the notes\n", past);
+	return 0;
+}
