@@ -8,6 +8,7 @@
 
 #include "../support/capture.h"
 #include "../support/death.h"
+#include "core/slab.h"
 
 #define N    200
 #define FZPU (DRY_CACHE_CHECKS | DRY_CACHE_RED_ZONE | DRY_CACHE_POISON | DRY_CACHE_STORE_USER)
@@ -118,6 +119,17 @@ CASE(twice_chain, twice(DRY_CACHE_RED_ZONE | DRY_CACHE_CHAIN))
 #define TWICE  "^drystone: double free: 0x[0-9a-f]+, cache victim$"
 #define GONE   "^drystone: object was written beyond its end: 0x[0-9a-f]+, cache victim: far beyond"
 
+/* A slab whose count of objects is not right any more, whoever did it. */
+static void run_slab_equation(void)
+{
+	dry_cache *cache = victim(64, DRY_CACHE_BITMAP | DRY_CACHE_CHECKS);
+	struct dry_page *slab = dry_slab_of(cache, objects[N / 2]);
+
+	death_at(dry_slab_objects(cache, slab));
+	slab->slab.active--;
+	dry_cache_free(cache, objects[N / 2]);
+}
+
 static const struct death_case cases[] = {
 	{ "after-bitmap", AFTER, run_after_bitmap },
 	{ "after-chain", AFTER, run_after_chain },
@@ -138,6 +150,8 @@ static const struct death_case cases[] = {
 	{ "twice-objfreelist", TWICE, run_twice_objfreelist },
 	{ "twice-chain", TWICE, run_twice_chain },
 	{ "owner-gone", GONE, run_owner_gone },
+	{ "slab-equation", "^drystone: internal inconsistency: 0x[0-9a-f]+, cache victim: slab: free \\+ active = num$",
+	  run_slab_equation },
 };
 
 /* The whole report of a double free. */

@@ -39,10 +39,13 @@ bool in_child(void (*fn)(void))
 		shared = mmap(NULL, counters(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		EXPECT(shared != MAP_FAILED);
 	}
+	if (__llvm_profile_write_file && __llvm_profile_reset_counters) {
+		/* Else the child adds what the parent did once more. */
+		__llvm_profile_write_file();
+		__llvm_profile_reset_counters();
+	}
 	child = fork();
 	if (child == 0) {
-		if (__llvm_profile_reset_counters)
-			__llvm_profile_reset_counters(); /* else what the parent did is added once more */
 		fn();
 		end_child();
 	}

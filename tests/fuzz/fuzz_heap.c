@@ -104,7 +104,7 @@ static void op_create(void)
 		     (shape & 32 ? DRY_CACHE_TYPESAFE_BY_RCU : 0) | (shape & 64 ? DRY_CACHE_POISON : 0);
 	/* rarely: variants to measure against, and flags that there are not */
 	if (which >= 192)
-		attr.flags |= (which & 7) << 12;
+		attr.flags |= (which & 15) << 12;
 	attr.ctor = shape & 128 ? construct : NULL;
 	attr.align = align & 15 ? (size_t)1 << (align & 15) : 0;
 	attr.limit = align >> 4 ? 1u << (align >> 4 & 7) : 0;
