@@ -3,6 +3,7 @@
  * Under a limit on address space (`ulimit -v 400000`) or on data (`ulimit -d 200000`): starts,
  * allocates until NULL with ENOMEM, loses nothing, works on after half is freed. The program starts itself
  * again under the limit, so that the library's own start is tested, too.
+ * DRY_TEST_NO_NORSEQ: what is reserved for slots is the same in the POSIX port, whose slots are per thread, too.
  */
 #define _GNU_SOURCE 1
 #include <malloc.h>

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # gcc and g++ write the same code, and programs built so run, with and without drystone.
+# DRY_TEST_NO_NORSEQ: one thread each; those of test_scripting.sh have more, and the POSIX port has slots per thread.
 . "$(dirname "$0")/common.inc"
 need gcc g++
 export TOP="$top"

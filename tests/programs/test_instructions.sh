@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # A hit costs at most 25 instructions in malloc and at most 25 in free.
 #
-# Callgrind counts each call by itself, so the result is the same on every run. Out of 400
+# Callgrind counts each call by itself, so the result is the same on every run. Out of 250
 # calls, after a warm-up of 100, the hit is the commonest cost; it must be that of at
 # least 80 % of the calls. The rest are refills and their like; the mean, also shown,
 # includes them. Taken off is what a function costs that only returns, but for that return.
-# Valgrind has no rseq, so slots are per thread here; the code is the same.
+# Valgrind has no rseq, so slots are per thread here; the code is the same. DRY_TEST_NO_NORSEQ: for that reason.
 #
 # Environment: BUILD, or DRYSTONE_LIB (then BUILD is its folder); CC. Exit status 0 or 1.
 set -eu
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/../.."
 build=$(cd "${BUILD:-build}" && pwd)
 bar=25
 warm_up=100
-calls=400
+calls=250
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -41,7 +41,7 @@ count() {
 		cat "$work/log" >&2
 		return 1
 	}
-	# One file a call, call.1 to call.400.
+	# One file a call, call.1 to call.250.
 	i=$warm_up
 	while [ $i -lt $calls ]; do
 		i=$((i + 1))

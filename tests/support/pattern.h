@@ -24,28 +24,35 @@ static inline uint64_t pattern_word(uint64_t key, size_t offset)
 	return x ^ x >> 29;
 }
 
+/* A copy of 8 bytes is one instruction; one of a size that the compiler does not know is a call. */
 static inline void pattern_fill_key(void *block, size_t size, uint64_t key)
 {
 	unsigned char *at = (unsigned char *)block;
+	size_t i;
+	uint64_t word;
 
-	for (size_t i = 0; i < size; i += 8) {
-		uint64_t word = pattern_word(key, i);
-
-		memcpy(at + i, &word, size - i < 8 ? size - i : 8);
+	for (i = 0; size - i >= 8; i += 8) {
+		word = pattern_word(key, i);
+		memcpy(at + i, &word, 8);
 	}
+	word = pattern_word(key, i);
+	memcpy(at + i, &word, size - i);
 }
 
 static inline bool pattern_holds_key(const void *block, size_t size, uint64_t key)
 {
 	const unsigned char *at = (const unsigned char *)block;
+	size_t i;
+	uint64_t word, seen;
 
-	for (size_t i = 0; i < size; i += 8) {
-		uint64_t word = pattern_word(key, i);
-
-		if (memcmp(at + i, &word, size - i < 8 ? size - i : 8))
+	for (i = 0; size - i >= 8; i += 8) {
+		word = pattern_word(key, i);
+		memcpy(&seen, at + i, 8);
+		if (seen != word)
 			return false;
 	}
-	return true;
+	word = pattern_word(key, i);
+	return !memcmp(at + i, &word, size - i);
 }
 
 static inline void pattern_fill(void *block, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Extents against a model of what lives where; then by several threads at once. */
+/* Extents against a model of what lives where; then by several threads at once. DRY_TEST_NO_NORSEQ: pages know nothing of slots. */
 #include <pthread.h>
 
 #include "check.h"

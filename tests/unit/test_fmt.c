@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Formatting agrees with the C library on the subset that it has; reports are one exact line. */
+/* Formatting agrees with the C library on the subset that it has; reports are one exact line. DRY_TEST_NO_NORSEQ: text. */
 #include <limits.h>
 #include <string.h>
 

@@ -2,6 +2,7 @@
 /*
  * The arena against a model: an array that says for each page which run holds it. After each
  * step the arena verifies its own equations, and every page of a run carries a stamp.
+ * DRY_TEST_NO_NORSEQ: pages know nothing of slots.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 /*
  * A fixed workload on an arena and on extents, in which the k-th request for memory fails, for
  * every k: what cannot be had is NULL, nothing is lost, and all works afterwards.
+ * DRY_TEST_NO_NORSEQ: pages know nothing of slots.
  */
 #include "check.h"
 #include "fail_port.h"

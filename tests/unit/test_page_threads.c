@@ -2,6 +2,7 @@
 /*
  * An arena used by many threads while others purge it; forks in the middle of a purge; and what
  * stays resident of the metadata when all is freed.
+ * DRY_TEST_NO_NORSEQ: pages know nothing of slots.
  */
 #include <pthread.h>
 #include <stdlib.h>
