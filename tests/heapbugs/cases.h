@@ -3,7 +3,8 @@
  * A program of heap errors: a table of cases, each run in a process of its own. What the program does after
  * an error tells whether it was noticed:
  *
- *   a signal               noticed, or it crashed at once: the error did not go on in silence
+ *   a signal               noticed, or it crashed at once: the error did not go on in silence; late, if the line
+ *                          "went on" was written: then only the end of the process showed it
  *   exit status CONTAINED  it went on, but what it was after was not to be had (wiped, another place, NULL)
  *   exit status SILENT     nothing happened
  */
@@ -16,11 +17,14 @@ enum { SILENT = 40, CONTAINED = 41 };
 
 struct heapbug {
 	const char *name;
-	int (*run)(void); /* SILENT or CONTAINED, if it returns */
+	int (*run)(void); /* SILENT or CONTAINED, if it returns; NULL: the next one */
+	int (*sized)(size_t size, long n);
+	size_t size;
+	long n;
 };
 
-extern const struct heapbug frees[], accesses[], others[];
-extern const size_t frees_count, accesses_count, others_count;
+extern const struct heapbug frees[], accesses[], others[], sizes[], classics[];
+extern const size_t frees_count, accesses_count, others_count, sizes_count, classics_count;
 
 /* Sizes of the cases: one of each way that a block is placed. */
 #define SMALL  40
