@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/error.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
 #include "debug/guard_internal.h"
 #include "debug/secure.h"
 #include "port/guard.h"
 
-#define FILL       0xab /* around the object, within its pages */
+#define GAP  15   /* pages between two blocks, while there is room */
+#define FILL 0xab /* around the object, within its pages */
 #define REGION_MIN ((size_t)16 << 20)
 
 struct dry_guard_region dry_guarded = { .lock = DRY_LOCK_INIT(DRY_RANK_GUARD) };
@@ -28,72 +28,67 @@ static char *page_address(uint32_t page)
 
 /* ---- making ---------------------------------------------------------------- */
 
-/* Memory of its own between pages that fault. */
-static void *table(size_t bytes)
-{
-	size_t page = dry_port_page_size();
-	char *start;
-
-	bytes = dry_round_up(bytes, page);
-	start = dry_port_reserve(bytes + 2 * page, page, false);
-	if (start == NULL)
-		return NULL;
-	if (dry_port_commit(start + page, bytes) == 0)
-		return start + page;
-	dry_port_release(start, bytes + 2 * page);
-	return NULL;
-}
-
-static int make(const struct dry_guard_attr *attr)
+/*
+ * One reservation for tables and region. The region's first page is never given out: it is the guard after the tables.
+ *
+ *   | guard | owner[] | block[] | held[] | region ...
+ */
+static bool make_locked(const struct dry_guard_attr *attr, size_t size)
 {
 	struct dry_guard_region *g = &dry_guarded;
-	size_t page = dry_port_page_size(), size = dry_round_down(attr->region, page);
-	void *region;
+	size_t page = dry_port_page_size(), blocks = attr->live + attr->held;
+	size_t owner = dry_round_up(size / page * sizeof(uint32_t), sizeof(uint64_t));
+	size_t block = (blocks + 1) * sizeof(struct dry_guard_block);
+	size_t tables = dry_round_up(owner + block + attr->held * sizeof(uint32_t), page);
+	char *start = dry_port_reserve(page + tables + size, page, false);
 
-	/* The system may refuse so much: then less, by halves. */
-	while ((region = dry_port_reserve(size, page, false)) == NULL && size / 2 >= REGION_MIN)
-		size = dry_round_down(size / 2, page);
-	if (region == NULL)
-		return -DRY_ENOMEM;
-	dry_secure_seed();
-	g->page_shift = (uint8_t)dry_log2_floor(page);
-	g->blocks_max = attr->live + attr->held;
-	g->held_max = attr->held;
-	g->owner = table((size >> g->page_shift) * sizeof(uint32_t));
-	g->block = table((g->blocks_max + 1) * sizeof(struct dry_guard_block));
-	g->held = table(attr->held * sizeof(uint32_t));
-	if (g->owner == NULL || g->block == NULL || g->held == NULL) {
-		dry_port_release(region, size);
-		return -DRY_ENOMEM;
+	if (start == NULL)
+		return false;
+	if (dry_port_commit(start + page, tables) != 0) {
+		dry_port_release(start, page + tables + size);
+		return false;
 	}
+	dry_secure_seed();
+	start += page;
+	g->page_shift = (uint8_t)dry_log2_floor(page);
+	g->blocks_max = (uint32_t)blocks;
+	g->held_max = attr->held;
+	g->owner = (uint32_t *)(void *)start;
+	g->block = (struct dry_guard_block *)(void *)(start + owner);
+	g->held = (uint32_t *)(void *)(start + owner + block);
 	g->pages = (uint32_t)(size >> g->page_shift);
 	g->cursor = 1;
 	/* Blocks that were never used are taken in order; then those that went round. */
 	g->fresh = 1;
 	g->size = size;
 	/* release: who sees the base (dry_guard_base()) finds the rest */
-	__atomic_store_n(&g->base, (uintptr_t)region, __ATOMIC_RELEASE);
-	return 0;
+	__atomic_store_n(&g->base, (uintptr_t)start + tables, __ATOMIC_RELEASE);
+	return true;
 }
 
-int dry_guard_init(const struct dry_guard_attr *attr)
+bool dry_guard_ready(void)
 {
-	static struct dry_lock making = DRY_LOCK_INIT(DRY_RANK_GUARD);
-	static bool tried, reporting;
-	int rc;
+	return dry_guard_base() != 0;
+}
 
-	dry_lock_acquire(&making);
-	if (!tried)
-		make(attr);
-	tried = true;
-	rc = dry_guarded.base != 0 ? 0 : -DRY_ENOMEM;
-	if (rc == 0 && attr->report_faults && !reporting) {
-		reporting = true;
-		__atomic_store_n(&dry_guarded.stacks, true, __ATOMIC_RELAXED);
-		dry_port_on_fault(dry_guard_report_fault);
-	}
-	dry_lock_release(&making);
-	return rc;
+bool dry_guard_init(const struct dry_guard_attr *attr)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	size_t size = dry_round_down(attr->region, dry_port_page_size());
+
+	dry_lock_acquire(&g->lock);
+	/* The system may refuse so much: then less, by halves. */
+	while (!g->tried && size >= REGION_MIN && !make_locked(attr, size))
+		size = dry_round_down(size / 2, dry_port_page_size());
+	g->tried = true;
+	dry_lock_release(&g->lock);
+	return dry_guard_ready();
+}
+
+void dry_guard_report_faults(bool stacks)
+{
+	__atomic_store_n(&dry_guarded.stacks, stacks, __ATOMIC_RELAXED);
+	dry_port_on_fault(dry_guard_report_fault);
 }
 
 bool dry_guard_contains(const void *ptr)
@@ -217,7 +212,7 @@ static bool verify_sides(const struct dry_guard_block *block)
 	return bad == NULL;
 }
 
-void *dry_guard_alloc(size_t size, size_t align)
+void *dry_guard_alloc(size_t size, size_t align, bool stacks)
 {
 	struct dry_guard_region *g = &dry_guarded;
 	struct dry_guard_block *block;
@@ -227,7 +222,7 @@ void *dry_guard_alloc(size_t size, size_t align)
 		return NULL;
 	page = page_size();
 	align = alignment(size, align);
-	if (size == 0 || size > g->size / 8 || align > page)
+	if (size > g->size / 8 || align > page)
 		return NULL;
 	uint32_t pages = (uint32_t)((dry_round_up(size, align) + page - 1) >> g->page_shift), id, at = 0;
 	dry_lock_acquire(&g->lock);
@@ -252,9 +247,10 @@ void *dry_guard_alloc(size_t size, size_t align)
 	block->user = (uintptr_t)page_address(at) + dry_round_down(((size_t)pages << g->page_shift) - size, align);
 	block->state = DRY_GUARD_MAKING;
 	own_locked(at, pages + 1, id);
-	g->cursor = at + pages + 1 + (uint32_t)(dry_secure_random() & 3); /* where the next one will be is not to be known */
+	/* Far, so that a wrong index does not meet the next one, and where is not to be known. */
+	g->cursor = at + pages + 1 + GAP + (uint32_t)(dry_secure_random() & 3);
 	dry_lock_release(&g->lock);
-	if (dry_port_commit(page_address(at), (size_t)pages << g->page_shift) != 0) {
+	if (pages != 0 && dry_port_commit(page_address(at), (size_t)pages << g->page_shift) != 0) {
 		dry_lock_acquire(&g->lock);
 		own_locked(at, pages + 1, 0);
 		give_id_locked(id);
@@ -262,7 +258,9 @@ void *dry_guard_alloc(size_t size, size_t align)
 		return NULL;
 	}
 	fill_sides(block);
-	dry_guard_note_stack(&block->allocated);
+	block->allocated.count = block->freed.count = 0;
+	if (stacks)
+		dry_guard_note_stack(&block->allocated);
 	atomic_fetch_add_explicit(&dry_main_heap.guarded, (size_t)pages << g->page_shift, memory_order_relaxed);
 	__atomic_store_n(&block->state, DRY_GUARD_LIVE, __ATOMIC_RELEASE); /* pairs with find_live() */
 	return (void *)block->user;
@@ -302,9 +300,11 @@ void dry_guard_free(void *ptr)
 		return;
 	}
 	verify_sides(block);
-	dry_guard_note_stack(&block->freed);
+	if (block->allocated.count != 0)
+		dry_guard_note_stack(&block->freed);
 	atomic_fetch_sub_explicit(&dry_main_heap.guarded, (size_t)block->pages << g->page_shift, memory_order_relaxed);
-	dry_port_decommit(page_address(block->page), (size_t)block->pages << g->page_shift);
+	if (block->pages != 0)
+		dry_port_decommit(page_address(block->page), (size_t)block->pages << g->page_shift);
 	dry_lock_acquire(&g->lock);
 	while (g->held_end - g->held_first >= g->held_max)
 		give_id_locked(let_go_locked());

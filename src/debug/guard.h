@@ -26,20 +26,26 @@ struct dry_guard_attr {
 	size_t region; /* bytes of address space */
 	uint32_t live; /* most blocks live at once */
 	uint32_t held; /* freed blocks whose place is not used again */
-	bool report_faults; /* handle SIGSEGV and SIGBUS */
 };
 
-/*
- * Make the region; again: harmless, but only the first attributes' region and blocks count; a later call may turn
- * the reports on. 0 or -ENOMEM.
- */
-int dry_guard_init(const struct dry_guard_attr *attr);
+/* Make the region if there is none yet; the first attributes count. Before the first block. false: no memory. */
+bool dry_guard_init(const struct dry_guard_attr *attr);
+
+/* Whether there is one. */
+bool dry_guard_ready(void);
 
 /*
- * A block of `size` bytes, zero, its end as close to the guard as `align` (a power of two) lets it be. NULL: too big, or
- * too many are live; the caller then goes elsewhere.
+ * Report accesses that fault (SIGSEGV, SIGBUS); stacks: blocks may have them. Called once, at start; the region may come
+ * later.
  */
-void *dry_guard_alloc(size_t size, size_t align);
+void dry_guard_report_faults(bool stacks);
+
+/*
+ * A block of `size` bytes, zero, its end as close to the guard as `align` (a power of two) lets it be; one of 0 bytes
+ * is a guard page and no more. stacks: note who allocates and frees it. NULL: too big, or too many are live; the caller
+ * then goes elsewhere.
+ */
+void *dry_guard_alloc(size_t size, size_t align, bool stacks);
 
 /* Whether ptr lies in the region: then all below may be asked about it, and nobody else. */
 bool dry_guard_contains(const void *ptr);

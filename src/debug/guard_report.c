@@ -42,16 +42,16 @@ static bool is_freed(const struct dry_guard_block *block)
 }
 
 /* "17 bytes after a block of 24 bytes" */
-static void describe(char *text, size_t room, const struct dry_guard_block *block, uintptr_t address)
+static void describe(char *text, size_t room, const struct dry_guard_block *block, bool freed, uintptr_t address)
 {
 	uintptr_t end = block->user + block->size;
 	size_t far = address < block->user ? block->user - address : address >= end ? address - end : address - block->user;
 
 	dry_format(text, room, "%zu bytes %s a %sblock of %zu bytes", far,
-		   address < block->user ? "before" :
-		   address >= end        ? "after" :
-					   "into",
-		   is_freed(block) ? "freed " : "", block->size);
+		   address < block->user                    ? "before" :
+		   address >= end && address != block->user ? "after" :
+							      "into",
+		   freed ? "freed " : "", block->size);
 }
 
 static const struct dry_guard_block *reported; /* for explain() */
@@ -73,7 +73,9 @@ void dry_guard_report(enum dry_fatal_code code, const struct dry_guard_block *bl
 	void (*before)(enum dry_fatal_code code, const void *address) = dry_fatal_explain;
 	char detail[128];
 
-	describe(detail, sizeof(detail), block, address);
+	/* Damage that its free finds was done before. */
+	bool found = code == DRY_FATAL_OVERFLOW || code == DRY_FATAL_UNDERFLOW;
+	describe(detail, sizeof(detail), block, !found && is_freed(block), address);
 	reported = block;
 	if (__atomic_load_n(&dry_guarded.stacks, __ATOMIC_RELAXED))
 		dry_fatal_explain = explain;
@@ -107,7 +109,7 @@ void dry_guard_report_fault(uintptr_t address, bool write, uintptr_t pc)
 	block = nearest(address);
 	if (block == NULL)
 		return;
-	describe(detail, sizeof(detail), block, address);
+	describe(detail, sizeof(detail), block, is_freed(block), address);
 	dry_warn("%s: %p: %s, %s",
 		 dry_fatal_text(is_freed(block) ? DRY_FATAL_USE_AFTER_FREE : DRY_FATAL_OUT_OF_BOUNDS), (void *)address,
 		 write ? "write" : "read", detail);

@@ -31,8 +31,10 @@ void dry_guard_sample(size_t every)
 	if (every > (size_t)1 << 40)
 		every = (size_t)1 << 40;
 	atomic_store_explicit(&mean, every, memory_order_relaxed);
-	if (every != 0)
-		set_next(every);
+	if (every == 0)
+		return;
+	dry_secure_seed();
+	set_next(every);
 }
 
 bool dry_guard_due(size_t allocations)

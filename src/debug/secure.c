@@ -21,6 +21,7 @@ enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 1
 #define LITTLE       64u       /* part of a ring in use where few are kept */
 #define MAX_WAITS    1000u     /* for objects in the hands of threads that put them into their slabs */
 #define MAX_CHECKED  (1u << 20) /* objects looked at when the process ends */
+#define MAX_READ     ((size_t)64 << 20) /* bytes of free ones, where many are kept */
 
 /* A ring of freed objects: the newest takes the place of the oldest. */
 struct ring {
@@ -447,6 +448,25 @@ bool dry_secure_resize(struct dry_cache *cache, const struct dry_page *slab, voi
 /* ---- when the process ends ---------------------------------------------------- */
 
 /*
+ * An object in its slab. One that is being handed out now gets canaries where it was zero, so these are no damage.
+ * true: it was free.
+ */
+static bool check_free(const struct dry_cache *cache, const char *object)
+{
+	_Atomic uint16_t *note = note_of(object);
+	uint16_t seen = note != NULL ? atomic_load_explicit(note, memory_order_acquire) : 0;
+	const char *end = object + cache->size - (seen & ~STATE), *bad = object;
+
+	if ((seen & STATE) != FREE || !is_wiped(cache))
+		return false;
+	while ((bad = find_nonzero(bad, end)) != NULL && *(const unsigned char *)bad == canary_byte((uintptr_t)bad))
+		bad++;
+	if (bad != NULL && atomic_load_explicit(note, memory_order_acquire) == seen)
+		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - (seen & ~STATE));
+	return true;
+}
+
+/*
  * Other threads may still run. An object whose note is the same before and after was not freed meanwhile, or was
  * freed and handed out again with the same size; then a second look finds it in order.
  */
@@ -482,6 +502,7 @@ void dry_secure_check_all(struct dry_heap *of)
 {
 	struct dry_arena *arena = &of->arena;
 	uint32_t pages = atomic_load_explicit(&arena->committed, memory_order_acquire), looked = 0;
+	size_t read = rings[0].used == RING_SMALL ? 0 : MAX_READ; /* of free objects, in bytes */
 
 	if (of != heap)
 		return;
@@ -504,8 +525,12 @@ void dry_secure_check_all(struct dry_heap *of)
 		const struct dry_cache *cache = slab->slab.cache;
 		uint32_t count = slab->kind != DRY_PAGE_NONE && slab->count != 0 ? slab->count : 1;
 		if (slab->kind == DRY_PAGE_SLAB && dry_secure_is(cache)) {
-			for (uint32_t index = 0; index < cache->num; index++, looked++)
-				check_object(cache, dry_slab_objects(cache, slab) + (size_t)index * cache->size);
+			for (uint32_t index = 0; index < cache->num; index++, looked++) {
+				const char *object = dry_slab_objects(cache, slab) + (size_t)index * cache->size;
+				check_object(cache, object);
+				if (read < MAX_READ && check_free(cache, object))
+					read += cache->size;
+			}
 		}
 		i += count;
 	}

@@ -202,11 +202,11 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 
 	if (size > SIZE_LIMIT || align > SIZE_LIMIT / 2 + 1)
 		return NULL;
-	if (size == 0)
-		size = 1;
 	void *watched = dry_profile_alloc(heap, size, align);
 	if (watched != NULL)
 		return zero && !dry_secure_zero ? memset(watched, 0, size) : watched;
+	if (size == 0)
+		size = 1;
 	if (size <= DRY_CLASS_MAX)
 		class = dry_class_for(size, align);
 	if (class < DRY_CLASS_COUNT) {
@@ -298,6 +298,8 @@ size_t dry_general_usable(struct dry_heap *heap, const void *object)
 	if (object != NULL && dry_profile_size(heap, (void *)(uintptr_t)object, &watched))
 		return watched != SIZE_MAX ? watched : 0;
 	room = room_of(heap, object);
+	if (DRY_UNLIKELY(room == 0) && object != NULL && page_of(heap, object) == NULL)
+		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "its size was asked for, and it is no block");
 	return DRY_UNLIKELY(dry_annotate != NULL) && room != 0 ? dry_annotate->size(object, room) : room;
 }
 
@@ -353,7 +355,7 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 		old = room_of(heap, object);
 	if (watched && old == SIZE_MAX)
 		return NULL; /* reported */
-	if (old == 0) {
+	if (!watched && old == 0) {
 		dry_general_free(heap, object); /* says what is wrong with it */
 		return NULL;
 	}

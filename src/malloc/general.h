@@ -30,7 +30,7 @@ void dry_general_free(struct dry_heap *heap, void *object);
 /* Whether a block that is freed as one of `size` bytes may be; false after a report. Debugged caches know. */
 bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size);
 
-/* 0 for NULL and for what is not ours. */
+/* 0 for NULL, and after a report for what is not ours. */
 size_t dry_general_usable(struct dry_heap *heap, const void *object);
 
 /* NULL: no memory, object untouched. object != NULL. */

@@ -17,9 +17,13 @@
 #include "malloc/general.h"
 #include "malloc/options.h"
 
-#define COLD_BIG    16u  /* big blocks of a process that are guarded in the default profile */
+#define COLD_BIG    16u /* big blocks of a process that are guarded in the default profile */
 #define COLD_BYTES  ((size_t)16 << 20) /* of them together */
+#define COLD_SMALL  8u  /* small blocks likewise */
+#define COLD_SIZE   4u  /* of them of each size */
 #define FIRST       256u /* allocations of a process that are guarded under secure:1 */
+#define FIRST_SIZE  32u  /* and of each size */
+#define BIG         DRY_CLASS_COUNT /* in place of a class: none is as big */
 #define WATCH_FULL  2048u /* bytes; of sizes above, fewer are watched */
 #define COVER_MIN   ((size_t)64 << 20)
 #define NATURAL_MAX 4096u
@@ -31,7 +35,7 @@ static _Atomic size_t cold_bytes;
 static bool started, noted;                /* options are known; there are notes for secure objects */
 static bool tried;
 static bool off; /* a memory checker or a debugging cache sees more, or a test is to meet the usual caches */
-static _Atomic uint32_t cold[DRY_CLASS_COUNT], cold_big, first;
+static _Atomic uint32_t cold[DRY_CLASS_COUNT], cold_big, first, first_of[DRY_CLASS_COUNT];
 static struct dry_cache *_Atomic caches[2][DRY_CLASS_COUNT]; /* [aligned], of secure objects; made at first use */
 static _Atomic uint64_t seen[DRY_CLASS_COUNT];           /* objects that went into the class's arrays, when last looked at */
 
@@ -53,18 +57,27 @@ static bool make_notes(struct dry_heap *heap)
 	return cover >= COVER_MIN;
 }
 
-static bool make_guards(void)
+/*
+ * The region for guarded blocks, with the first of them: many processes need none. asked_for: else the program needs
+ * address space that is short more.
+ */
+static bool make_guards(bool asked_for)
 {
 	struct dry_guard_attr attr = { .region = 1024 * MIB, .live = 64, .held = 64 };
+	size_t room;
 
+	if (DRY_LIKELY(dry_guard_ready()))
+		return true;
+	room = dry_port_address_room();
+	if (room != SIZE_MAX && !asked_for)
+		return false;
 	if (dry_option_guard)
-		attr = (struct dry_guard_attr){ 4096 * MIB, 1024, 1024, true };
+		attr.live = attr.held = 1024;
 	if (dry_option_secure)
-		attr = (struct dry_guard_attr){ (size_t)1 << 40, 16384, 2048, true };
-	size_t room = dry_port_address_room();
+		attr = (struct dry_guard_attr){ 16384 * MIB, 16384, 2048 };
 	if (room != SIZE_MAX && attr.region > room / 8)
 		attr.region = room / 8;
-	return dry_guard_init(&attr) == 0;
+	return dry_guard_init(&attr);
 }
 
 void dry_profile_start(struct dry_heap *heap)
@@ -79,22 +92,24 @@ void dry_profile_start(struct dry_heap *heap)
 	}
 	if (off)
 		return;
-	if (dry_option_guard && make_guards())
-		dry_guard_sample(dry_option_guard_rate);
 	if (dry_option_secure) {
 		dry_caches_plain = dry_caches_secure = true;
 		dry_secure_keep_many(true);
 		dry_general_forget(heap);
-		if (!make_notes(heap) || !make_guards())
+		if (!make_notes(heap) || !make_guards(true))
 			dry_warn("secure:1: no address space for all of it");
-		dry_guard_sample(dry_option_guard_rate);
 	}
-	atomic_store_explicit(&dry_profile_asks, dry_option_guard || dry_option_secure, memory_order_relaxed);
+	bool sampled = dry_option_guard || dry_option_secure;
+	if (sampled || dry_option_watch != 0)
+		dry_guard_report_faults(sampled);
+	if (sampled)
+		dry_guard_sample(dry_option_guard_rate);
+	atomic_store_explicit(&dry_profile_asks, sampled, memory_order_relaxed);
 }
 
 DRY_EXPORT int dry_guard(size_t mean)
 {
-	if (mean != 0 && (dry_heap_get(NULL) == NULL || !make_guards()))
+	if (mean != 0 && (dry_heap_get(NULL) == NULL || !make_guards(true)))
 		return -DRY_ENOMEM;
 	dry_guard_sample(mean);
 	if (mean != 0)
@@ -170,9 +185,11 @@ static void *alloc_secure(struct dry_heap *heap, size_t size, size_t align)
 /* How many first allocations of a size are watched: fewer of the bigger ones, for each touches pages of its own. */
 static uint32_t watched(size_t size)
 {
-	uint32_t share = (uint32_t)(dry_option_watch * (uint64_t)WATCH_FULL / size);
+	uint64_t share = dry_option_watch;
 
-	return size <= WATCH_FULL ? dry_option_watch : share != 0 ? share : dry_option_watch != 0;
+	if (size > WATCH_FULL)
+		share = share * WATCH_FULL / size + (share != 0);
+	return (uint32_t)share;
 }
 
 /* Whether another of the first big blocks is guarded: their pages are not used again. */
@@ -186,25 +203,38 @@ static bool afford(size_t size)
 	return true;
 }
 
+/* Whether this is one of the first that are guarded. Before the options are known a region would be of the wrong size. */
+static bool is_first(size_t size, unsigned class)
+{
+	if (!started || (dry_option_watch == 0 && !dry_option_secure))
+		return false;
+	if (dry_option_secure)
+		return class == BIG || count_to(&first, FIRST) || count_to(&first_of[class], FIRST_SIZE);
+	return class == BIG ? afford(size) : count_to(&first_of[class], COLD_SIZE) && count_to(&first, COLD_SMALL);
+}
+
+void *dry_profile_sample(struct dry_heap *heap, size_t size)
+{
+	if (off || !dry_guard_due(since_last(heap, dry_class_of(size | (size == 0)))) || !make_guards(true))
+		return NULL;
+	return dry_guard_alloc(size, 1, true);
+}
+
 void *dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align)
 {
-	bool small = size <= DRY_CLASS_MAX - DRY_SECURE_TAIL;
-	unsigned class = small ? dry_class_of(size) : 0;
-	void *object;
+	unsigned class = size <= DRY_CLASS_MAX - DRY_SECURE_TAIL ? dry_class_of(size) : BIG;
+	void *object = NULL;
 
 	if (!heap->is_default || DRY_UNLIKELY(off))
 		return NULL;
-	if (atomic_load_explicit(&dry_profile_asks, memory_order_relaxed) &&
-	    (dry_guard_due(small ? since_last(heap, class) : 1) ||
-	     (dry_option_secure && (!small || count_to(&first, FIRST)))) &&
-	    (object = dry_guard_alloc(size, align)) != NULL)
-		return object;
-	if (small)
-		return dry_option_secure || count_to(&cold[class], watched(size)) ? alloc_secure(heap, size, align) : NULL;
-	/* Before the options are known a region would be of the wrong size. */
-	if (!started || dry_option_watch == 0 || dry_port_address_room() != SIZE_MAX || !afford(size) || !make_guards())
-		return NULL;
-	return dry_guard_alloc(size, align);
+	bool asks = atomic_load_explicit(&dry_profile_asks, memory_order_relaxed);
+	bool due = asks && dry_guard_due(class != BIG ? since_last(heap, class) : 1);
+	/* The first stack of a process costs as much as a hundred blocks: not for those that every process has. */
+	if ((due || is_first(size, class)) && make_guards(asks))
+		object = dry_guard_alloc(size, align, due || dry_option_secure);
+	if (object == NULL && class != BIG && (dry_option_secure || count_to(&cold[class], watched(size))))
+		object = alloc_secure(heap, size, align);
+	return object;
 }
 
 /* ---- blocks -------------------------------------------------------------------------- */
@@ -250,7 +280,7 @@ bool dry_profile_sized(struct dry_heap *heap, void *object, size_t size)
 		return true;
 	if (real == SIZE_MAX)
 		return false;
-	if (real == (size != 0 ? size : 1))
+	if (real == size)
 		return true;
 	dry_format(detail, sizeof(detail), "freed as %zu bytes, it has %zu", size, real);
 	dry_fatal(DRY_FATAL_WRONG_SIZE, object, NULL, detail);

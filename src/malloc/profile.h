@@ -3,11 +3,13 @@
  * Which allocations of the default heap are watched over, and how.
  *
  *   profile        small                         above DRY_CLASS_MAX          typed caches
- *   default        the first of each size:       the first of the process:    plain
- *                  secure objects                guarded blocks
+ *   default        the first of the process:     the first of the process:    plain
+ *                  guarded blocks; of each       guarded blocks
+ *                  size: secure objects
  *   guard:1        also a sample of all: guarded blocks                       plain
- *   secure:1       all: secure objects; the first of the process and a        secure objects
- *                  sample: guarded blocks        all: guarded blocks
+ *   secure:1       all: secure objects; the first of the process,             secure objects
+ *                  of each size and a sample:    all: guarded blocks
+ *                  guarded blocks
  *
  * All of it is on slow paths. A class gets its cache with arrays (general.h) when it has had its first
  * allocations, so that they come by here; under secure:1 it never gets one. What a program allocates
@@ -28,6 +30,9 @@ void dry_profile_start(struct dry_heap *heap);
 
 /* A watched block in the default heap, its content zero unless options say otherwise; NULL: to be had the usual way. */
 void *dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align);
+
+/* As dry_profile_alloc() for a class that has its cache with arrays, while dry_profile_asks: nearly always NULL. */
+void *dry_profile_sample(struct dry_heap *heap, size_t size);
 
 /*
  * A watched block stands here: *size is its exact size. false: it is none. Reports a pointer to one

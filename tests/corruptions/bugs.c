@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The classic corruptions: `bugs NAME` has the bug NAME, `bugs --list` names them. Each is a program by
+ * The classic corruptions: `bugs NAME` has the bug NAME, `bugs --list` names them; `bugs --used NAME` allocates other
+ * sizes first, so that those that are guarded as the first of a process are over. Each is a program by
  * itself: it makes one mistake, then goes on for a while as programs do (settle()), so that a checker that looks later has
  * its chance. What must come out is in the file `table`. Exit status 42: the program came to its end.
  */
@@ -581,13 +582,17 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+	const char *name = argc >= 2 ? argv[argc - 1] : "";
+
+	for (size_t i = 0; i < 16 && argc == 3 && !strcmp(argv[1], "--used"); i++)
+		get(2200 + i * 160);
 	for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++) {
-		if (argc == 2 && !strcmp(argv[1], bugs[i].name)) {
-			bugs[i].run();
-			return 42;
-		}
-		if (argc == 2 && !strcmp(argv[1], "--list"))
+		if (!strcmp(name, "--list"))
 			puts(bugs[i].name);
+		if (strcmp(name, bugs[i].name))
+			continue;
+		bugs[i].run();
+		return 42;
 	}
-	return argc == 2 && !strcmp(argv[1], "--list") ? 0 : 2;
+	return strcmp(name, "--list") ? 2 : 0;
 }

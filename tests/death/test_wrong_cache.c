@@ -112,7 +112,7 @@ static const struct death_case cases[] = {
 	{ "other-size", WRONG, run_other_size },
 	{ "default-heap", WRONG, run_default_heap },
 	{ "bulk", WRONG, run_bulk },
-	{ "general-block", "^drystone: object of another cache: 0x[0-9a-f]+, cache taker", run_general_block },
+	{ "general-block", "^drystone: (object of another cache|invalid pointer): 0x[0-9a-f]+, cache taker", run_general_block },
 	{ "big-block", "^drystone: (object of another cache|invalid pointer): 0x[0-9a-f]+, cache taker", run_big_block },
 	{ "free-destroyed", DEAD, run_free_destroyed },
 	{ "alloc-destroyed", DEAD, run_alloc_destroyed },

@@ -23,8 +23,8 @@ struct heapbug {
 	long n;
 };
 
-extern const struct heapbug frees[], accesses[], others[], sizes[], classics[];
-extern const size_t frees_count, accesses_count, others_count, sizes_count, classics_count;
+extern const struct heapbug frees[], accesses[], others[], sizes[], classics[], attacks[];
+extern const size_t frees_count, accesses_count, others_count, sizes_count, classics_count, attacks_count;
 
 /* Sizes of the cases: one of each way that a block is placed. */
 #define SMALL  40

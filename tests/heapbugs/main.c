@@ -62,11 +62,11 @@ static const struct heapbug *find(const struct heapbug *cases, size_t n, const c
 
 static const struct heapbug *find_any(const char *name)
 {
-	const struct heapbug *tables[] = { frees, accesses, others, sizes, classics };
-	const size_t counts[] = { frees_count, accesses_count, others_count, sizes_count, classics_count };
+	const struct heapbug *tables[] = { frees, accesses, others, sizes, classics, attacks };
+	const size_t counts[] = { frees_count, accesses_count, others_count, sizes_count, classics_count, attacks_count };
 	const struct heapbug *bug = NULL;
 
-	for (int i = 0; i < 5 && bug == NULL; i++)
+	for (int i = 0; i < 6 && bug == NULL; i++)
 		bug = find(tables[i], counts[i], name);
 	return bug;
 }

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/fatal.h"
 #include "core/fast.h"
 #include "malloc/background.h"
 #include "malloc/general.h"
@@ -32,8 +31,11 @@ static DRY_SLOW void *malloc_slow(size_t size)
 	if (DRY_LIKELY(size <= DRY_CLASS_MAX))
 		cache = atomic_load_explicit(&HEAP->general[dry_class_of(size | (size == 0))], memory_order_acquire);
 	dry_background_poke();
-	if (DRY_LIKELY(cache != NULL) && DRY_LIKELY(!atomic_load_explicit(&dry_profile_asks, memory_order_relaxed)))
-		return dry_general_alloc_slow(cache, size | (size == 0));
+	if (DRY_LIKELY(cache != NULL)) {
+		bool asks = atomic_load_explicit(&dry_profile_asks, memory_order_relaxed);
+		object = asks ? dry_profile_sample(HEAP, size) : NULL;
+		return object != NULL ? object : dry_general_alloc_slow(cache, size | (size == 0));
+	}
 	object = heap != NULL ? dry_general_alloc(heap, size, 1, false) : NULL;
 	if (object == NULL)
 		errno = ENOMEM;
@@ -124,11 +126,7 @@ static inline void *front_realloc(void *object, size_t size)
 
 static inline size_t front_usable(const void *object)
 {
-	size_t size = dry_general_usable(HEAP, object);
-
-	if (DRY_UNLIKELY(size == 0) && object != NULL && dry_option_secure)
-		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "never given out");
-	return size;
+	return dry_general_usable(HEAP, object);
 }
 
 #endif
