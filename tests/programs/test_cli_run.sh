@@ -89,6 +89,18 @@ if command -v perl >/dev/null; then
 		fail "--stats: totals: $(tail -n 1 "$work/err")"
 fi
 
+# a program that does not load it runs all the same, after a warning
+if head -c 4 /sbin/ldconfig 2>/dev/null | grep -q ELF; then
+	run 0 -- /sbin/ldconfig --version
+	said '/sbin/ldconfig is linked statically'
+fi
+if [ "$(id -u)" != 0 ] && [ -u /bin/su ]; then
+	run 0 -- su --version
+	said 'su runs with other rights'
+fi
+run 0 -- true
+[ ! -s "$work/err" ] || fail "a warning about true: $(cat "$work/err")"
+
 # the command itself
 expect 0 "$cli" --help
 printed '^Usage: drystone run'

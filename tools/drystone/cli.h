@@ -18,6 +18,9 @@ int cli_experiment(int argc, char **argv);
 /* One line "drystone: ..." on standard error. */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* A line if the dynamic linker will not load a library into the program: linked statically, setuid. */
+void cli_warn_if_not_loaded(const char *program);
+
 /* Folder of this executable, without a final slash. */
 bool cli_own_folder(char *path, size_t size);
 

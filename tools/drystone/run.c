@@ -205,6 +205,7 @@ int cli_run(int argc, char **argv)
 		return status;
 	if (!set_environment(&run))
 		return CLI_RUN_FAILED;
+	cli_warn_if_not_loaded(argv[optind]);
 	execvp(argv[optind], argv + optind);
 	error = errno;
 	cli_error("cannot run %s: %s", argv[optind], strerror(error));
