@@ -202,9 +202,9 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 
 	if (size > SIZE_LIMIT || align > SIZE_LIMIT / 2 + 1)
 		return NULL;
-	void *watched = dry_profile_alloc(heap, size, align);
-	if (watched != NULL)
-		return zero && !dry_secure_zero ? memset(watched, 0, size) : watched;
+	void *watched;
+	if (dry_profile_alloc(heap, size, align, &watched))
+		return watched != NULL && zero && !dry_secure_zero ? memset(watched, 0, size) : watched;
 	if (size == 0)
 		size = 1;
 	if (size <= DRY_CLASS_MAX)

@@ -164,22 +164,26 @@ static struct dry_cache *make_cache(struct dry_heap *heap, unsigned class, bool 
 	return cache;
 }
 
-static void *alloc_secure(struct dry_heap *heap, size_t size, size_t align)
+/* true: *object is the answer, NULL without memory. false: no cache for it, or one that is good for the first blocks only. */
+static bool alloc_secure(struct dry_heap *heap, size_t size, size_t align, void **object)
 {
 	unsigned class = dry_class_for(size + DRY_SECURE_TAIL, align);
 	bool aligned = align > 16;
 	struct dry_cache *cache;
-	void *object;
 
 	if (class >= DRY_CLASS_COUNT)
-		return NULL;
+		return false;
 	cache = atomic_load_explicit(&caches[aligned][class], memory_order_acquire);
 	if (cache == NULL)
 		cache = make_cache(heap, class, aligned);
-	object = cache != NULL ? dry_alloc_slow(cache) : NULL;
-	if (object != NULL)
-		dry_secure_set_size(cache, object, size);
-	return object;
+	if (cache != NULL)
+		*object = dry_alloc_slow(cache);
+	if (*object == NULL && cache != NULL && dry_option_secure && dry_heap_trim(heap) != 0)
+		*object = dry_alloc_slow(cache);
+	if (*object != NULL)
+		dry_secure_set_size(cache, *object, size);
+	/* From a usual cache, made for want of memory, the class would be unprotected from then on. */
+	return *object != NULL || (dry_option_secure && make_notes(heap));
 }
 
 /* How many first allocations of a size are watched: fewer of the bigger ones, for each touches pages of its own. */
@@ -220,21 +224,21 @@ void *dry_profile_sample(struct dry_heap *heap, size_t size)
 	return dry_guard_alloc(size, 1, true);
 }
 
-void *dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align)
+bool dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align, void **object)
 {
 	unsigned class = size <= DRY_CLASS_MAX - DRY_SECURE_TAIL ? dry_class_of(size) : BIG;
-	void *object = NULL;
 
+	*object = NULL;
 	if (!heap->is_default || DRY_UNLIKELY(off))
-		return NULL;
+		return false;
 	bool asks = atomic_load_explicit(&dry_profile_asks, memory_order_relaxed);
 	bool due = asks && dry_guard_due(class != BIG ? since_last(heap, class) : 1);
 	/* The first stack of a process costs as much as a hundred blocks: not for those that every process has. */
 	if ((due || is_first(size, class)) && make_guards(asks))
-		object = dry_guard_alloc(size, align, due || dry_option_secure);
-	if (object == NULL && class != BIG && (dry_option_secure || count_to(&cold[class], watched(size))))
-		object = alloc_secure(heap, size, align);
-	return object;
+		*object = dry_guard_alloc(size, align, due || dry_option_secure);
+	if (*object == NULL && class != BIG && (dry_option_secure || count_to(&cold[class], watched(size))))
+		return alloc_secure(heap, size, align, object);
+	return *object != NULL;
 }
 
 /* ---- blocks -------------------------------------------------------------------------- */

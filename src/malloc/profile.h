@@ -28,8 +28,11 @@ extern _Atomic bool dry_profile_asks;
 /* Options are parsed: set up what they ask for. */
 void dry_profile_start(struct dry_heap *heap);
 
-/* A watched block in the default heap, its content zero unless options say otherwise; NULL: to be had the usual way. */
-void *dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align);
+/*
+ * true: *block is a watched one of the default heap, its content zero unless options say otherwise, or NULL because memory is
+ * exhausted. false: to be had the usual way.
+ */
+bool dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align, void **block);
 
 /* As dry_profile_alloc() for a class that has its cache with arrays, while dry_profile_asks: nearly always NULL. */
 void *dry_profile_sample(struct dry_heap *heap, size_t size);
