@@ -50,6 +50,7 @@ static struct {
 	sem_t go;
 	sem_t pause;            /* posted when fn has returned, and when it waits for the caller */
 } meanwhile;
+static _Thread_local bool is_caller; /* has asked for it; the heap's helper thread comes by the places, too */
 static _Thread_local bool is_other;
 
 static void wait_for(sem_t *semaphore)
@@ -78,6 +79,7 @@ void faults_meanwhile(struct dry_heap *heap, unsigned n, void (*fn)(void))
 	meanwhile.fn = fn;
 	meanwhile.heap = heap;
 	meanwhile.skip = n;
+	is_caller = true;
 }
 
 bool faults_meanwhile_join(void)
@@ -97,7 +99,7 @@ void faults_place(void)
 	uint64_t fail = faults.fail;
 	int error = errno;
 
-	if (!meanwhile.fn || meanwhile.runs || is_other || !dry_heap_is_quiet(meanwhile.heap) || meanwhile.skip-- != 0)
+	if (!is_caller || !meanwhile.fn || meanwhile.runs || !dry_heap_is_quiet(meanwhile.heap) || meanwhile.skip-- != 0)
 		return;
 	meanwhile.runs = true;
 	meanwhile.cpu = sched_getcpu();

@@ -115,7 +115,8 @@ int main(int argc, char **argv)
 	uint64_t seed = test_seed(argc, argv);
 	long k, tried = 0, stride = (long)test_stride();
 
-	workload(1, false, seed); /* what stdio and malloc take once and keep */
+	address_space(); /* what stdio and malloc take once and keep */
+	workload(1, false, seed);
 	for (k = 1; workload(k, false, seed); k += stride)
 		tried++;
 	for (k = 1; k < 64; k += stride)
