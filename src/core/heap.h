@@ -143,8 +143,8 @@ struct dry_cache {
 	const struct dry_debug_ops *debug; /* NULL: not debugged */
 	uint32_t before;                   /* bytes of a slot before its object, a multiple of align */
 	uint32_t owner_at;                 /* of the owner from the object; 0: there is none */
-	void *kept_first, *kept_last;      /* quarantine, oldest first; guarded by node[0].lock, as their number */
-	size_t kept_objects;
+	void *kept_first, *kept_last;      /* quarantine, oldest first; guarded by node[0].lock */
+	size_t kept_objects;               /* in quarantine, or in that of secure:1; atomic */
 
 	size_t object_size, size, align; /* asked for; slot: distance between objects; alignment */
 	uint64_t reciprocal;             /* ceil(2^44 / size): index = offset * reciprocal >> 44 */
