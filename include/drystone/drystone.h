@@ -256,6 +256,7 @@ struct dry_cache_stats {
 	uint64_t node_locks;    /* times that a node's lock was taken for slabs: refill, flush, attach */
 	uint64_t shared_locks;  /* batches that went into or came out of shared and alien arrays */
 };
+/* 0, or -EINVAL: another thread has destroyed the cache since dry_heap_for_each_cache() came to it. */
 int dry_cache_stats(dry_cache *cache, struct dry_cache_stats *stats);
 
 /*
@@ -303,7 +304,10 @@ void dry_heap_owners(dry_heap *heap, void (*write)(void *arg, const char *text, 
  */
 int dry_guard(size_t mean);
 
-/* The cache-listing of /proc/slabinfo 2.1: write(arg, text, bytes) gets it in pieces. */
+/*
+ * The cache-listing of /proc/slabinfo 2.1: write(arg, text, bytes) gets it in pieces, and may allocate. Other threads may
+ * create and destroy caches meanwhile.
+ */
 void dry_heap_slabinfo(dry_heap *heap, void (*write)(void *arg, const char *text, size_t bytes), void *arg);
 
 #ifdef __cplusplus

@@ -370,6 +370,7 @@ DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
 	dry_lock_acquire(&heap->lock);
 	list_remove_locked(heap, cache);
 	unplace_locked(cache);
+	cache->state = DRY_CACHE_DEAD; /* a walk may still stand on it: no more figures */
 	dry_lock_release(&heap->lock);
 	dry_cache_release_depots(cache);
 	forget(cache);

@@ -57,7 +57,8 @@ static int print_cache(dry_cache *cache, void *arg)
 	struct out *out = arg;
 	struct dry_cache_stats s;
 
-	dry_cache_stats(cache, &s);
+	if (dry_cache_stats(cache, &s) != 0)
+		return 0;
 	if (fprintf(out->file, "<cache name=\"%s\" size=\"%zu\" active=\"%zu\" objects=\"%zu\" slabs=\"%zu\"/>\n", s.name,
 		    s.slot_size, s.active_objects, s.objects, s.slabs) < 0)
 		out->failed = true;

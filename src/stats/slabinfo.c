@@ -4,6 +4,28 @@
 #include "core/heap.h"
 #include "stats/snapshot.h"
 
+struct listing {
+	void (*write)(void *, const char *, size_t);
+	void *arg;
+};
+
+static int list_cache(dry_cache *cache, void *arg)
+{
+	const struct listing *listing = arg;
+	struct dry_cache_stats s;
+	char line[256];
+
+	if (cache->root != cache || dry_cache_stats(cache, &s) != 0)
+		return 0;
+	size_t length = dry_format(line, sizeof(line),
+				   "%-17s %6zu %6zu %6zu %4u %4u : tunables %4u %4u %4u"
+				   " : slabdata %6zu %6zu %6zu\n",
+				   s.name, s.active_objects, s.objects, s.slot_size, s.objects_per_slab, s.pages_per_slab,
+				   s.limit, s.batchcount, s.shared, s.active_slabs, s.slabs, s.shared_objects);
+	listing->write(listing->arg, line, length);
+	return 0;
+}
+
 DRY_EXPORT void dry_heap_slabinfo(dry_heap *heap, void (*write)(void *, const char *, size_t), void *arg)
 {
 	static const char header[] =
@@ -11,25 +33,11 @@ DRY_EXPORT void dry_heap_slabinfo(dry_heap *heap, void (*write)(void *, const ch
 		"# name            <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab>"
 		" : tunables <limit> <batchcount> <sharedfactor>"
 		" : slabdata <active_slabs> <num_slabs> <sharedavail>\n";
-	char line[256];
+	struct listing listing = { write, arg };
 
 	heap = dry_heap_get(heap);
 	if (heap == NULL)
 		return;
 	write(arg, header, sizeof(header) - 1);
-	dry_lock_acquire(&heap->lock);
-	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
-		struct dry_cache_stats s;
-		if (cache->root != cache)
-			continue;
-		dry_cache_stats_locked(cache, &s);
-		size_t length = dry_format(line, sizeof(line),
-					   "%-17s %6zu %6zu %6zu %4u %4u : tunables %4u %4u %4u"
-					   " : slabdata %6zu %6zu %6zu\n",
-					   s.name, s.active_objects, s.objects, s.slot_size, s.objects_per_slab,
-					   s.pages_per_slab, s.limit, s.batchcount, s.shared, s.active_slabs, s.slabs,
-					   s.shared_objects);
-		write(arg, line, length);
-	}
-	dry_lock_release(&heap->lock);
+	dry_heap_for_each_cache(heap, list_cache, &listing);
 }

@@ -102,10 +102,15 @@ void dry_cache_stats_locked(struct dry_cache *handle, struct dry_cache_stats *st
 
 DRY_EXPORT int dry_cache_stats(dry_cache *cache, struct dry_cache_stats *stats)
 {
+	int rc = -DRY_EINVAL;
+
 	dry_lock_acquire(&cache->heap->lock);
-	dry_cache_stats_locked(cache, stats);
+	if (cache->state == DRY_CACHE_LIVE) { /* not one that another thread has destroyed since a walk came to it */
+		dry_cache_stats_locked(cache, stats);
+		rc = 0;
+	}
 	dry_lock_release(&cache->heap->lock);
-	return 0;
+	return rc;
 }
 
 DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
