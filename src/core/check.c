@@ -8,8 +8,6 @@
 
 const char *dry_slab_check(const struct dry_cache *cache, const struct dry_page *slab)
 {
-	uint32_t free_objects = 0;
-
 	if (slab->kind != DRY_PAGE_SLAB || slab->slab.cache != cache)
 		return "slab: kind or cache";
 	if (slab->slab.active > cache->num)
@@ -18,14 +16,7 @@ const char *dry_slab_check(const struct dry_cache *cache, const struct dry_page 
 	    slab->slab.first - cache->before + cache->num * cache->size >
 		    (size_t)1 << (cache->heap->arena.page_shift + cache->order))
 		return "slab: objects within its pages";
-	if (cache->mgmt == DRY_MGMT_CHAIN && cache->num > 512)
-		return NULL; /* membership is a walk: quadratic */
-	if (cache->mgmt == DRY_MGMT_BITMAP)
-		for (unsigned word = 0; word < 4; word++)
-			free_objects += dry_popcount64(slab->slab.bits[word]);
-	for (uint32_t i = 0; i < cache->num && cache->mgmt != DRY_MGMT_BITMAP; i++)
-		free_objects += dry_slab_is_free(cache, slab, i);
-	return free_objects + slab->slab.active == cache->num ? NULL : "slab: free + active = num";
+	return dry_slab_count_free(cache, slab) + slab->slab.active == cache->num ? NULL : "slab: free + active = num";
 }
 
 static const char *check_list(const struct dry_cache *cache, const struct dry_node *node, uint8_t list, size_t *slabs,

@@ -381,3 +381,54 @@ bool dry_slab_is_free(const struct dry_cache *cache, const struct dry_page *slab
 		return index_is_free(cache, slab, index);
 	}
 }
+
+/* Sets the bit of an index in [base, end) if it is one; 1: for the first time. */
+static uint32_t mark(uint64_t *seen, uint64_t index, uint32_t base, uint32_t end)
+{
+	uint64_t *word, bit;
+
+	if (index < base || index >= end)
+		return 0;
+	word = &seen[(index - base) >> 6];
+	bit = (uint64_t)1 << (index & 63);
+	if (*word & bit)
+		return 0;
+	*word |= bit;
+	return 1;
+}
+
+#define MARKS 4096 /* objects at once: 512 bytes of stack; a multiple of 64 */
+
+static uint32_t count_listed(const struct dry_cache *cache, const struct dry_page *slab, uint32_t base, uint32_t end)
+{
+	uint64_t seen[MARKS / 64] = { 0 }, at = slab->slab.bits[0];
+	uint32_t count = 0;
+
+	if (cache->mgmt != DRY_MGMT_CHAIN) {
+		for (uint32_t i = slab->slab.active; i < cache->num; i++)
+			count += mark(seen, index_get(cache, slab->slab.freelist, i), base, end);
+		return count;
+	}
+	for (uint32_t steps = 0; at < cache->num && steps < cache->num; steps++) {
+		count += mark(seen, at, base, end);
+		at = dry_load64(object_at(cache, slab, (uint32_t)at)) & 0xffff;
+	}
+	return count;
+}
+
+uint32_t dry_slab_count_free(const struct dry_cache *cache, const struct dry_page *slab)
+{
+	uint32_t end = cache->num, count = 0;
+
+	if (cache->mgmt == DRY_MGMT_BITMAP) {
+		for (unsigned word = 0; word < 4; word++)
+			count += dry_popcount64(slab->slab.bits[word]);
+		return count;
+	}
+	if (cache->mgmt == DRY_MGMT_CHAIN && slab->slab.bits[1] < end)
+		end = (uint32_t)slab->slab.bits[1]; /* those beyond were never used */
+	count = cache->num - end;
+	for (uint32_t base = 0; base < end; base += MARKS)
+		count += count_listed(cache, slab, base, end - base < MARKS ? end : base + MARKS);
+	return count;
+}

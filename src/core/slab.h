@@ -36,6 +36,9 @@ bool dry_slab_put(struct dry_cache *cache, struct dry_page *slab, void *object, 
 /* Whether the object at index is free; slow for the list types. */
 bool dry_slab_is_free(const struct dry_cache *cache, const struct dry_page *slab, unsigned index);
 
+/* Objects that are free, each counted once however often it is listed. As fast as looking at one of a list type. */
+uint32_t dry_slab_count_free(const struct dry_cache *cache, const struct dry_page *slab);
+
 /* Start of the slab's first object. */
 static inline char *dry_slab_objects(const struct dry_cache *cache, const struct dry_page *slab)
 {
