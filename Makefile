@@ -30,7 +30,7 @@ experiments: ## what the documents measured, measured here; HTML report; under 1
 	@scripts/build release all sim_contention
 	@scripts/experiments
 
-check-targets: ## the small-machine allocator on emulated Cortex-M3 and RISC-V; ends with "N passed, N failed"
+check-targets: ## the small-machine allocator on emulated Cortex-M3, RISC-V, big-endian machines; ends with "N passed, N failed"
 	@scripts/setup build targets
 	@scripts/check-targets
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""The small machines that drystone-tiny is checked and measured on: how programs are built for each, with
-picolibc as their C library, and run on it by QEMU. For scripts/check-targets, wcet and tiny-table."""
+"""The machines that drystone-tiny is checked and measured on: how programs are built for each and run on it by QEMU:
+small ones with picolibc as their C library, and big-endian ones with Linux. For scripts/check-targets, wcet and tiny-table."""
 import os
 import re
 import subprocess
@@ -24,6 +24,11 @@ def command(arguments, **options):
 
 
 class Target:
+    """A board without an operating system."""
+    c_library = ["-specs=picolibc.specs", "-D_POSIX_TIMERS=1"]
+    support = sorted((ROOT / "tests/targets").glob("*.c"))  # what a test program needs besides itself
+    support_flags = ["-I", ROOT / "tests/targets/include"]
+
     def __init__(self, name, prefix, machine, flash, ram, emulator):
         self.name, self.prefix, self.machine, self.emulator = name, prefix, machine, emulator
         self.memory = ["-Wl,--defsym=__%s=%#x" % pair for pair in
@@ -31,8 +36,8 @@ class Target:
                         ("stack_size", 0x40000))]
 
     def compiler(self, *flags):
-        return [self.prefix + "gcc", "-specs=picolibc.specs", *self.machine, "-std=gnu11", "-Os", "-Wall", "-Wextra",
-                "-Werror", "-D_GNU_SOURCE", "-D_POSIX_TIMERS=1", "-I", ROOT / "include", *flags]
+        return [self.prefix + "gcc", *self.c_library, *self.machine, "-std=gnu11", "-Os", "-Wall", "-Wextra", "-Werror",
+                "-D_GNU_SOURCE", "-I", ROOT / "include", *flags]
 
     def library(self, allocator, folder, config=ROOT / "src/tiny/bare", part=""):
         """An archive: what allocates of `tiny` or `sequential`, or part "-check": what verifies, lists and reports. config: the
@@ -66,6 +71,24 @@ class Target:
         """(exit status, output) of a program; None: it did not end."""
         config = ",".join(["enable=on,target=native"] + ["arg=%s" % a for a in arguments])
         return run_emulator([*self.emulator, *options, "-semihosting-config", config, "-kernel", image], timeout)
+
+
+class LinuxTarget(Target):
+    """A processor of the other byte order. The allocator is built as for a board; the test programs around it have Linux."""
+    c_library = []
+    support = [ROOT / "tests/targets/hooks.c"]
+    support_flags = ["-pthread"]
+
+    def __init__(self, name, prefix, emulator):
+        self.name, self.prefix, self.machine, self.emulator = name, prefix, [], [emulator]
+
+    def program(self, out, parts, *flags):
+        Path(out).parent.mkdir(parents=True, exist_ok=True)
+        command(self.compiler(*flags, *parts, "-static", "-o", out))
+        return out
+
+    def run(self, image, *arguments, options=(), timeout=300):
+        return run_emulator([*self.emulator, *options, image, *arguments], timeout)
 
 
 def run_emulator(arguments, timeout):
@@ -103,7 +126,10 @@ RISCV32 = Target("riscv32", "riscv64-unknown-elf-", ["-march=rv32imac", "-mabi=i
 RISCV64 = Target("riscv64", "riscv64-unknown-elf-", ["-march=rv64imac", "-mabi=lp64", "-mcmodel=medany"],
                  (0x80000000, 0x400000), (0x80400000, 0x1000000),
                  ["qemu-system-riscv64", "-M", "virt", "-m", "64M", "-bios", "none", "-nographic", "-monitor", "none"])
-ALL = (CORTEX_M3, RISCV32, RISCV64)
+PPC32 = LinuxTarget("ppc32", "powerpc-linux-gnu-", "qemu-ppc")
+S390X = LinuxTarget("s390x", "s390x-linux-gnu-", "qemu-s390x")
+BIG_ENDIAN = (PPC32, S390X)
+ALL = (CORTEX_M3, RISCV32, RISCV64, *BIG_ENDIAN)
 
 
 def fail(text):
