@@ -24,6 +24,9 @@
 #include "base/rank.h"
 #include "port/unix/lock_rank.h"
 
+/* dry_port_slot_fence() is a full fence on every thread: arch/generic/percpu.h. */
+enum { DRY_PORT_FENCES_ALL = 1 };
+
 enum { DRY_LOCK_FREE = 0, DRY_LOCK_HELD = 1, DRY_LOCK_CONTENDED = 2 };
 
 struct dry_lock {

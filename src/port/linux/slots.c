@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Slots on Linux: by restartable sequences where glibc has registered an area
- * for them, else one slot per thread.
+ * Slots on Linux: by restartable sequences where we have them for the processor and glibc
+ * has registered an area for them, else one slot per thread.
  *
  * glibc owns the registration; its area is found through __rseq_offset. The slot
  * id is the compact concurrency id (mm_cid, kernel 6.3) if the kernel says that
@@ -36,12 +36,6 @@ extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
 _Thread_local struct dry_slot_tls dry_slot_tls;
-
-ptrdiff_t dry_slot_cs, dry_slot_id;
-bool dry_slot_owned;
-
-_Static_assert(offsetof(struct dry_slot_tls, rseq_cs) == offsetof(struct rseq, rseq_cs),
-	       "the look-alike has rseq_cs where the kernel has it");
 
 static bool use_rseq;      /* immutable after dry_port_init() */
 static unsigned slot_count; /* likewise */
@@ -82,7 +76,7 @@ static unsigned possible_cpus(void)
 
 static bool rseq_usable(void)
 {
-	if (&__rseq_size == NULL || &__rseq_offset == NULL || __rseq_size == 0)
+	if (!DRY_PERCPU_RESTARTS || &__rseq_size == NULL || &__rseq_offset == NULL || __rseq_size == 0)
 		return false;
 	struct rseq *area = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
 	if ((int32_t)area->cpu_id < 0)
@@ -101,14 +95,12 @@ void dry_port_init(void)
 
 		use_rseq = true;
 		slot_count = possible_cpus();
-		dry_slot_id = __rseq_offset + (cid ? MM_CID_OFFSET : (ptrdiff_t)offsetof(struct rseq, cpu_id));
-		dry_slot_cs = __rseq_offset;
+		dry_percpu_use_rseq(__rseq_offset,
+				    __rseq_offset + (cid ? MM_CID_OFFSET : (ptrdiff_t)offsetof(struct rseq, cpu_id)));
 		return;
 	}
 	membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-	dry_slot_owned = true;
-	dry_slot_cs = (char *)&dry_slot_tls - (char *)__builtin_thread_pointer();
-	dry_slot_id = dry_slot_cs + (ptrdiff_t)offsetof(struct dry_slot_tls, id);
+	dry_percpu_use_owned();
 	slot_count = DRY_THREAD_SLOTS;
 }
 
@@ -137,12 +129,6 @@ void dry_port_forked(void)
 	dry_thread_slots_forked();
 	membarrier(use_rseq ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ
 			    : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-}
-
-bool dry_slot_inside(const struct dry_slot_tls *tls)
-{
-	/* acquire: pairs with the owner's stores before it cleared rseq_cs (x86 keeps their order) */
-	return __atomic_load_n(&tls->rseq_cs, __ATOMIC_ACQUIRE) != 0;
 }
 
 /* Nodes: those that have memory would be better, but a possible one without it is only unused. */

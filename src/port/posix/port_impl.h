@@ -12,6 +12,9 @@
 #include "base/rank.h"
 #include "port/unix/lock_rank.h"
 
+/* dry_port_slot_fence() is a full fence on the calling thread alone: arch/generic/percpu.h. */
+enum { DRY_PORT_FENCES_ALL = 0 };
+
 struct dry_lock {
 	pthread_mutex_t mutex;
 #ifdef DRY_DEBUG

@@ -34,11 +34,6 @@ void dry_port_forked(void)
 	dry_thread_slots_forked();
 }
 
-bool dry_slot_inside(const struct dry_slot_tls *tls)
-{
-	return atomic_load_explicit(&tls->inside, memory_order_acquire) != 0;
-}
-
 unsigned dry_port_nodes(void)
 {
 	return 1;

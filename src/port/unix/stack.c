@@ -169,7 +169,13 @@ static bool is_own(uintptr_t address)
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
+/* Processors whose frames are chained: at the frame pointer the caller's, and after it the return address. */
 #if defined(__x86_64__) || defined(__aarch64__)
+enum { CHAINED = 1 };
+#else
+enum { CHAINED = 0 };
+#endif
+
 /*
  * Where the stack ends that sp lies on. A thread's static thread-local data lies above its stack, the environment above
  * the first one's.
@@ -194,6 +200,10 @@ __attribute__((noinline, no_sanitize("address", "undefined", "thread"))) unsigne
 	unsigned count = 0;
 	bool inside = true;
 
+	if (!CHAINED && max != 0)
+		frames[0] = (uintptr_t)__builtin_return_address(0);
+	if (!CHAINED)
+		return max != 0;
 	if (atomic_load_explicit(&code_count, memory_order_relaxed) == 0)
 		read_code();
 	while (count < max) {
@@ -215,11 +225,3 @@ __attribute__((noinline, no_sanitize("address", "undefined", "thread"))) unsigne
 	}
 	return count;
 }
-#else
-unsigned dry_port_stack(uintptr_t *frames, unsigned max)
-{
-	if (max != 0)
-		frames[0] = (uintptr_t)__builtin_return_address(0);
-	return max != 0;
-}
-#endif

@@ -84,7 +84,7 @@ bool dry_thread_slots_quiet(void)
 	for (unsigned id = 1; id < DRY_THREAD_SLOTS; id++) {
 		for (;;) {
 			dry_lock_acquire(&lock);
-			bool busy = owner[id] != NULL && owner[id] != &dry_slot_tls && dry_slot_inside(owner[id]);
+			bool busy = owner[id] != NULL && owner[id] != &dry_slot_tls && dry_percpu_inside(owner[id]);
 			dry_lock_release(&lock);
 			if (!busy)
 				break;

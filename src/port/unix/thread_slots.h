@@ -17,9 +17,6 @@ bool dry_thread_slot_attach(void);
 /* Wait, for 20 ms at most, until no owner is inside a sequence. false: one still is. */
 bool dry_thread_slots_quiet(void);
 
-/* Defined by the port: whether the owner of tls is inside a sequence. */
-bool dry_slot_inside(const struct dry_slot_tls *tls);
-
 /* In the child of a fork: all slots but the caller's are nobody's again. */
 void dry_thread_slots_forked(void);
 

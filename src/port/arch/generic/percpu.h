@@ -5,8 +5,9 @@
  *
  * `inside` tells the fence that its owner is in a sequence. Owner: store inside,
  * full fence, read slots[]. Fence (dry_port_slot_fence): replaced slots, full fence,
- * read inside. One of the two sees the other (Dekker). The release store at the
- * end pairs with the fence's acquire load: whoever sees 0 sees the array.
+ * read inside. One of the two sees the other (Dekker). Where the fence's caller can put a full fence
+ * into every thread (DRY_PORT_FENCES_ALL: Linux, membarrier), the owner's is the compiler's only. The release
+ * store at the end pairs with the fence's acquire load: whoever sees 0 sees the array.
  */
 #ifndef DRY_PORT_PERCPU_H
 #define DRY_PORT_PERCPU_H
@@ -16,12 +17,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "port_impl.h"
+
 struct dry_slot_tls {
 	uint32_t id; /* 0: no slot */
 	_Atomic uint32_t inside;
 	uint32_t state; /* owned by the port's slots.c */
 };
 extern _Thread_local struct dry_slot_tls dry_slot_tls;
+
+/* No kernel restarts these: threads own their slots, and nothing has to be said about where. */
+enum { DRY_PERCPU_RESTARTS = 0 };
+
+static inline void dry_percpu_use_rseq(ptrdiff_t area, ptrdiff_t id)
+{
+	(void)area, (void)id;
+}
+
+static inline void dry_percpu_use_owned(void)
+{
+}
+
+/* Whether the owner of a slot is inside of a sequence. */
+static inline bool dry_percpu_inside(const struct dry_slot_tls *tls)
+{
+	return atomic_load_explicit(&tls->inside, memory_order_acquire) != 0;
+}
 
 struct dry_percpu_array {
 	uint64_t word;
@@ -33,7 +54,10 @@ struct dry_percpu_array {
 static inline struct dry_percpu_array *dry_percpu_enter(const void *base, size_t disp, size_t at)
 {
 	atomic_store_explicit(&dry_slot_tls.inside, 1, memory_order_relaxed);
-	atomic_thread_fence(memory_order_seq_cst);
+	if (DRY_PORT_FENCES_ALL)
+		atomic_signal_fence(memory_order_seq_cst);
+	else
+		atomic_thread_fence(memory_order_seq_cst);
 	/* acquire: pairs with the release in dry_slots_start_locked(); against a stop the fence above orders it */
 	char *const *slots = (char *const *)(const void *)((const char *)base + disp);
 	char *area = __atomic_load_n(&slots[dry_slot_tls.id], __ATOMIC_ACQUIRE);

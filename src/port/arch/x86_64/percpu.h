@@ -37,6 +37,7 @@
 #ifndef DRY_PORT_PERCPU_H
 #define DRY_PORT_PERCPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,10 +53,34 @@ extern _Thread_local struct dry_slot_tls dry_slot_tls __attribute__((visibility(
 
 /*
  * Offsets from the thread pointer: of the area in use (rseq_cs is at +8), and of the slot id. Written by
- * dry_port_init() only.
+ * dry_port_init() only, through the two functions below.
  */
 extern ptrdiff_t dry_slot_cs __attribute__((visibility("hidden")));
 extern ptrdiff_t dry_slot_id __attribute__((visibility("hidden")));
+extern bool dry_slot_owned __attribute__((visibility("hidden"))); /* threads own their slots */
+
+/* The kernel restarts sequences: they can do with its areas. */
+enum { DRY_PERCPU_RESTARTS = 1 };
+
+static inline void dry_percpu_use_rseq(ptrdiff_t area, ptrdiff_t id)
+{
+	dry_slot_cs = area;
+	dry_slot_id = id;
+}
+
+static inline void dry_percpu_use_owned(void)
+{
+	dry_slot_cs = (char *)&dry_slot_tls - (char *)__builtin_thread_pointer();
+	dry_slot_id = dry_slot_cs + (ptrdiff_t)offsetof(struct dry_slot_tls, id);
+	dry_slot_owned = true;
+}
+
+/* Whether the owner of a slot is inside of a sequence. */
+static inline bool dry_percpu_inside(const struct dry_slot_tls *tls)
+{
+	/* acquire: pairs with the owner's stores before it cleared rseq_cs (x86 keeps their order) */
+	return __atomic_load_n(&tls->rseq_cs, __ATOMIC_ACQUIRE) != 0;
+}
 
 #define DRY_RSEQ_SIGNATURE "0x53053053"
 
@@ -89,11 +114,8 @@ extern ptrdiff_t dry_slot_id __attribute__((visibility("hidden")));
 	".popsection\n"
 /* clang-format on */
 
-/* Where threads own their slots; set by dry_port_init(). */
-extern _Bool dry_slot_owned __attribute__((visibility("hidden")));
-
 /* What the word of an array starts with. */
-static inline uint64_t dry_percpu_empty_word(_Bool packed)
+static inline uint64_t dry_percpu_empty_word(bool packed)
 {
 	return !dry_slot_owned ? 0 : packed ? (uint64_t)1 << 15 : (uint64_t)1 << 63;
 }
@@ -133,7 +155,7 @@ empty:
 }
 
 /* Add an object; false if the array is full or stopped. */
-static inline __attribute__((always_inline)) _Bool dry_percpu_push(const void *base, size_t disp,
+static inline __attribute__((always_inline)) bool dry_percpu_push(const void *base, size_t disp,
 								   size_t at, void *object)
 {
 	size_t a, n, t;
