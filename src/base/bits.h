@@ -20,6 +20,16 @@ static inline unsigned dry_ctz64(uint64_t x)
 	return (unsigned)__builtin_ctzll(x);
 }
 
+/*
+ * The address in the upper 48 bits of word. Above those it is like `beside`, any address of the same half of the address
+ * space: all zero in a program, all ones in most kernels. Processors differ in whether bit 47 of a program's is
+ * zero (x86-64) or not (AArch64), so a sign would not do.
+ */
+static inline void *dry_unpack_address(uint64_t word, const void *beside)
+{
+	return (void *)(uintptr_t)(word >> 16 | ((uint64_t)(uintptr_t)beside & 0xffff000000000000u));
+}
+
 /* Number of set bits: in pairs, in nibbles, in bytes, then their sum. */
 static inline unsigned dry_popcount64(uint64_t x)
 {

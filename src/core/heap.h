@@ -33,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "page/extent.h"
 #include "page/page.h"
@@ -53,6 +54,7 @@ struct dry_array {
 	uint32_t seen;       /* reap only: low half of word at the last reap */
 	void *entry[];       /* [0, avail) oldest first; packed: entry[k] is word as it was when avail was k */
 };
+_Static_assert(sizeof(void *) == 8, "64-bit processors only: libdrystone-tiny is for the others");
 _Static_assert(offsetof(struct dry_array, limit) == 8 && offsetof(struct dry_array, entry) == 16,
 	       "the layout that percpu.h works on");
 
@@ -70,7 +72,7 @@ static inline void *dry_array_object(const struct dry_array *array, bool packed,
 	if (!packed)
 		return array->entry[i];
 	uint64_t word = i + 1 == dry_array_avail(array, true) ? array->word : (uint64_t)(uintptr_t)array->entry[i + 1];
-	return (void *)(uintptr_t)((int64_t)word >> 16);
+	return dry_unpack_address(word, array);
 }
 
 /*

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bits.h"
 #include "port/sim/point.h"
 
 struct dry_percpu_array {
@@ -102,7 +103,7 @@ DRY_SIM_PLAIN bool dry_percpu_try_pop(const void *base, size_t disp, size_t at, 
 	else
 		array->word += 0xffff;
 	dry_percpu_hit(array, packed);
-	*object = packed ? (void *)(uintptr_t)((int64_t)word >> 16) : (void *)(uintptr_t)below;
+	*object = packed ? dry_unpack_address(word, array) : (void *)(uintptr_t)below;
 	return true;
 }
 

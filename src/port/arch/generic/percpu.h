@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bits.h"
 #include "port_impl.h"
 
 struct dry_slot_tls {
@@ -147,7 +148,7 @@ static inline void *dry_percpu_pop_packed(const void *base, size_t disp, size_t 
 	if ((word & 0xffff) != 0)
 		dry_percpu_set_word(array, (uint64_t)(uintptr_t)array->entry[(word & 0xffff) - 1]);
 	dry_percpu_leave();
-	return (void *)(uintptr_t)((int64_t)word >> 16);
+	return (word & 0xffff) != 0 ? dry_unpack_address(word, array) : NULL;
 }
 
 static inline size_t dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects,
