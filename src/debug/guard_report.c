@@ -97,7 +97,7 @@ static const struct dry_guard_block *nearest(uintptr_t address)
 	return &g->block[next];
 }
 
-void dry_guard_report_fault(uintptr_t address, bool write, uintptr_t pc)
+void dry_guard_report_fault(uintptr_t address, const char *access, uintptr_t pc)
 {
 	const struct dry_guard_block *block;
 	uintptr_t frame[DRY_GUARD_FRAMES];
@@ -112,7 +112,7 @@ void dry_guard_report_fault(uintptr_t address, bool write, uintptr_t pc)
 	describe(detail, sizeof(detail), block, is_freed(block), address);
 	dry_warn("%s: %p: %s, %s",
 		 dry_fatal_text(is_freed(block) ? DRY_FATAL_USE_AFTER_FREE : DRY_FATAL_OUT_OF_BOUNDS), (void *)address,
-		 write ? "write" : "read", detail);
+		 access, detail);
 	dry_debug_say("access by thread %u", dry_port_thread());
 	if (pc != 0)
 		say_frames(&pc, 1);

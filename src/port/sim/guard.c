@@ -18,7 +18,7 @@ int dry_port_decommit(void *addr, size_t size)
 	return -DRY_ENOMEM;
 }
 
-void dry_port_on_fault(void (*fn)(uintptr_t address, bool write, uintptr_t pc))
+void dry_port_on_fault(void (*fn)(uintptr_t address, const char *access, uintptr_t pc))
 {
 	(void)fn;
 }

@@ -18,6 +18,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#ifdef __aarch64__
+#include <asm/sigcontext.h>
+#endif
+
 uint64_t dry_port_random(void)
 {
 	static _Atomic uint64_t calls;
@@ -43,17 +47,29 @@ int dry_port_decommit(void *addr, size_t size)
 	return fresh == addr ? 0 : -DRY_ENOMEM;
 }
 
-static void (*on_fault)(uintptr_t address, bool write, uintptr_t pc);
+static void (*on_fault)(uintptr_t address, const char *access, uintptr_t pc);
 static struct sigaction before[2]; /* of SIGSEGV, SIGBUS */
 
-static bool was_write(const ucontext_t *context)
+static const char *kind_of_access(const ucontext_t *context)
 {
 #if defined(__x86_64__) && defined(REG_ERR)
-	return (context->uc_mcontext.gregs[REG_ERR] & 2) != 0;
-#else
-	(void)context;
-	return false;
+	return context->uc_mcontext.gregs[REG_ERR] & 2 ? "write" : "read"; /* the page fault's error code: W/R */
+#elif defined(__aarch64__)
+	/* Records of which one holds the exception's syndrome; bit 6 is WnR. */
+	const unsigned char *record = context->uc_mcontext.__reserved, *end = record + sizeof(context->uc_mcontext.__reserved);
+	struct esr_context found;
+
+	while ((size_t)(end - record) >= sizeof(found)) {
+		memcpy(&found, record, sizeof(found));
+		if (found.head.magic == ESR_MAGIC)
+			return found.esr & 1 << 6 ? "write" : "read";
+		if (found.head.magic == 0 || found.head.size == 0 || found.head.size > (size_t)(end - record))
+			break;
+		record += found.head.size;
+	}
 #endif
+	(void)context;
+	return "access";
 }
 
 static uintptr_t counter(const ucontext_t *context)
@@ -78,7 +94,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	int saved = errno;
 
 	if (info->si_code > 0) /* not sent by kill() */
-		on_fault((uintptr_t)info->si_addr, was_write(context), counter(context));
+		on_fault((uintptr_t)info->si_addr, kind_of_access(context), counter(context));
 	errno = saved;
 	if (next->sa_flags & SA_SIGINFO)
 		next->sa_sigaction(signal, info, context);
@@ -91,7 +107,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	}
 }
 
-void dry_port_on_fault(void (*fn)(uintptr_t address, bool write, uintptr_t pc))
+void dry_port_on_fault(void (*fn)(uintptr_t address, const char *access, uintptr_t pc))
 {
 	struct sigaction action;
 	int saved = errno;
