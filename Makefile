@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-targets demo bench experiments tiny-table wcet soak mutants install clean help
+.PHONY: all check check-targets check-aarch64 demo bench experiments tiny-table wcet soak mutants install clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -34,6 +34,10 @@ check-targets: ## the small-machine allocator on emulated Cortex-M3, RISC-V, big
 	@scripts/setup build targets
 	@scripts/check-targets
 
+check-aarch64: ## the tests of the library on an emulated AArch64 machine; ends with "N passed, N failed"
+	@scripts/setup build aarch64
+	@scripts/check-aarch64
+
 tiny-table: ## what the small-machine allocator promises, measured; writes build/tiny-table.csv and docs/tiny.md
 	@scripts/setup build targets
 	@scripts/tiny-table
@@ -59,4 +63,4 @@ clean: ## remove everything that was built
 	@rm -rf build
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 24
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 24

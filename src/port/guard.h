@@ -22,9 +22,9 @@ int dry_port_decommit(void *addr, size_t size);
 
 /*
  * Have fn called for every access that faults, in the context of the fault: it may write text, but not
- * allocate. access: "read", "write", or "access" if that is not known. pc: the instruction, 0 if not known; dry_port_stack() gives the way back out of the handler, then the
- * callers of the function at pc. Afterwards the fault goes to whoever was to have it before.
- * Called once.
+ * allocate. access: "read", "write", or "access" if that is not known. pc: the instruction, 0 if not known;
+ * dry_port_stack() gives the way back out of the handler, then the callers of the function at pc. Afterwards the fault
+ * goes to whoever was to have it before. Called once.
  */
 void dry_port_on_fault(void (*fn)(uintptr_t address, const char *access, uintptr_t pc));
 
