@@ -5,8 +5,12 @@
 
 int main(void)
 {
-	static const uint64_t addresses[] = { 0x1000, 0x00007ffffffff000, 0x0000800000000010, 0x0000fffffeff8c10,
-					      0xffff800000000040, 0xffffffff81000000, 0xffffffffffffffc0 };
+	static const uint64_t addresses[] = {
+		0x1000,		    0x00007ffffffff000, 0xffff800000000040, 0xffffffff81000000, 0xffffffffffffffc0,
+#ifndef __x86_64__
+		0x0000800000000010, 0x0000fffffeff8c10,
+#endif
+	};
 
 	CHECK_EQ(sizeof(void *), 8);
 	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {

@@ -145,10 +145,16 @@ static inline void *dry_percpu_pop_packed(const void *base, size_t disp, size_t 
 	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
 	uint64_t word = dry_percpu_word(array);
 
-	if ((word & 0xffff) != 0)
-		dry_percpu_set_word(array, (uint64_t)(uintptr_t)array->entry[(word & 0xffff) - 1]);
+	if ((word & 0xffff) == 0) {
+		dry_percpu_leave();
+		return NULL;
+	}
+	dry_percpu_set_word(array, (uint64_t)(uintptr_t)array->entry[(word & 0xffff) - 1]);
 	dry_percpu_leave();
-	return (word & 0xffff) != 0 ? dry_unpack_address(word, array) : NULL;
+	void *object = dry_unpack_address(word, array);
+	if (object == NULL)
+		__builtin_unreachable(); /* as above */
+	return object;
 }
 
 static inline size_t dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects,
