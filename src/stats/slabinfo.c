@@ -2,7 +2,6 @@
 /* The listing of /proc/slabinfo, version 2.1: the format that people's tools read. */
 #include "base/fmt.h"
 #include "core/heap.h"
-#include "stats/snapshot.h"
 
 struct listing {
 	void (*write)(void *, const char *, size_t);

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "core/heap.h"
-#include "stats/snapshot.h"
 
 /* Objects in a packed array are counted as allocated already, when they went in. */
 static void add_array(struct dry_cache_stats *stats, const struct dry_array *array, bool packed)
@@ -67,7 +66,7 @@ static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cach
 	stats->slow_frees += atomic_load_explicit(&node->slow_frees, memory_order_relaxed);
 }
 
-void dry_cache_stats_locked(struct dry_cache *handle, struct dry_cache_stats *stats)
+static void figures_locked(struct dry_cache *handle, struct dry_cache_stats *stats)
 {
 	struct dry_cache *cache = handle->root;
 	size_t free_objects = 0, elsewhere;
@@ -105,8 +104,9 @@ DRY_EXPORT int dry_cache_stats(dry_cache *cache, struct dry_cache_stats *stats)
 	int rc = -DRY_EINVAL;
 
 	dry_lock_acquire(&cache->heap->lock);
-	if (cache->state == DRY_CACHE_LIVE) { /* not one that another thread has destroyed since a walk came to it */
-		dry_cache_stats_locked(cache, stats);
+	/* Not one that another thread has destroyed since a walk came to it, nor the last alias of one. */
+	if (cache->state == DRY_CACHE_LIVE && cache->root->state == DRY_CACHE_LIVE) {
+		figures_locked(cache, stats);
 		rc = 0;
 	}
 	dry_lock_release(&cache->heap->lock);
@@ -135,7 +135,7 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 		struct dry_cache_stats one;
 		if (cache->root != cache)
 			continue;
-		dry_cache_stats_locked(cache, &one);
+		figures_locked(cache, &one);
 		stats->allocs += one.allocs;
 		stats->slow_allocs += one.slow_allocs;
 		stats->slow_frees += one.slow_frees;
