@@ -31,9 +31,11 @@ class Target:
 
     def __init__(self, name, prefix, machine, flash, ram, emulator):
         self.name, self.prefix, self.machine, self.emulator = name, prefix, machine, emulator
-        self.memory = ["-Wl,--defsym=__%s=%#x" % pair for pair in
-                       (("flash", flash[0]), ("flash_size", flash[1]), ("ram", ram[0]), ("ram_size", ram[1]),
-                        ("stack_size", 0x40000))]
+        # The linker's warnings about objects of picolibc that do not say whether their stack is executable are turned off.
+        self.linking = [*SEMIHOSTING, "-Wl,--no-warn-execstack", "-Wl,--no-warn-rwx-segments"]
+        self.linking += ["-Wl,--defsym=__%s=%#x" % pair for pair in
+                         (("flash", flash[0]), ("flash_size", flash[1]), ("ram", ram[0]), ("ram_size", ram[1]),
+                          ("stack_size", 0x40000))]
 
     def compiler(self, *flags):
         return [self.prefix + "gcc", *self.c_library, *self.machine, "-std=gnu11", "-Os", "-Wall", "-Wextra", "-Werror",
@@ -62,9 +64,7 @@ class Target:
     def program(self, out, parts, *flags):
         """Compiles and links; parts are sources, objects, archives."""
         Path(out).parent.mkdir(parents=True, exist_ok=True)
-        # The linker's warning about objects of picolibc that do not say whether their stack is executable.
-        command(self.compiler(*flags, *parts, "-o", out, *SEMIHOSTING, *self.memory, "-Wl,--no-warn-execstack",
-                              "-Wl,--no-warn-rwx-segments"))
+        command(self.compiler(*flags, *parts, "-o", out, *self.linking))
         return out
 
     def run(self, image, *arguments, options=(), timeout=300):
@@ -81,11 +81,7 @@ class LinuxTarget(Target):
 
     def __init__(self, name, prefix, emulator):
         self.name, self.prefix, self.machine, self.emulator = name, prefix, [], [emulator]
-
-    def program(self, out, parts, *flags):
-        Path(out).parent.mkdir(parents=True, exist_ok=True)
-        command(self.compiler(*flags, *parts, "-static", "-o", out))
-        return out
+        self.linking = ["-static"]
 
     def run(self, image, *arguments, options=(), timeout=300):
         return run_emulator([*self.emulator, *options, image, *arguments], timeout)

@@ -36,7 +36,7 @@ extern "C" {
 #define DRY_VERSION_PATCH 0
 
 /*
- * Calls through the global offset table at once, not through a stub that jumps there:
+ * Calls through the global offset table at once, not through an entry of the procedure linkage table:
  * one jump less for programs linked to the shared library, nothing for those linked statically.
  */
 #ifdef __has_attribute

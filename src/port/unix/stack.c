@@ -200,10 +200,11 @@ __attribute__((noinline, no_sanitize("address", "undefined", "thread"))) unsigne
 	unsigned count = 0;
 	bool inside = true;
 
-	if (!CHAINED && max != 0)
-		frames[0] = (uintptr_t)__builtin_return_address(0);
-	if (!CHAINED)
+	if (!CHAINED) {
+		if (max != 0)
+			frames[0] = (uintptr_t)__builtin_return_address(0);
 		return max != 0;
+	}
 	if (atomic_load_explicit(&code_count, memory_order_relaxed) == 0)
 		read_code();
 	while (count < max) {

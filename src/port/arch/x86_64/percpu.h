@@ -156,7 +156,7 @@ empty:
 
 /* Add an object; false if the array is full or stopped. */
 static inline __attribute__((always_inline)) bool dry_percpu_push(const void *base, size_t disp,
-								   size_t at, void *object)
+								  size_t at, void *object)
 {
 	size_t a, n, t;
 
