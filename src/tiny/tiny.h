@@ -184,8 +184,6 @@ void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t 
 void *dry_tiny_object_alloc(struct dry_class *class);
 /* Reports what is none of the owner's objects. */
 void dry_tiny_object_free(const struct dry_owner *owner, void *object);
-/* The slab that holds an address, NULL if none does. */
-struct dry_slab *dry_tiny_slab_of(const struct dry_heap *heap, const void *address);
 /* Its linked objects. */
 static inline unsigned dry_tiny_slab_free(const struct dry_slab *slab)
 {

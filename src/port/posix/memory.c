@@ -31,6 +31,11 @@ void dry_port_purge(void *addr, size_t size)
 	dry_unix_replace(addr, size, 0);
 }
 
+void dry_port_release(void *addr, size_t size)
+{
+	dry_unix_release(addr, size, dry_port_purge);
+}
+
 /* Without a call that moves pages, a block can only become smaller. */
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)
 {
