@@ -75,7 +75,7 @@ struct dry_sim_setup {
 	void (*failed)(const char *text); /* gets a line without the newline; does not return */
 };
 
-/* schedule.c: the machine is new; no task runs. */
+/* run.c: the machine is new; no task runs. */
 void dry_sim_begin(const struct dry_sim_setup *setup);
 /* Run body(task) as every task, until all have returned. */
 void dry_sim_run(void (*body)(unsigned task));
