@@ -191,10 +191,10 @@ struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32
 		return NULL;
 	dry_lock_acquire(&arena->lock);
 	index = find_block(arena, block);
-	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= arena->limit_pages - arena->used)
+	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
 		index = find_more(arena, block);
 	/* looked at last, because find_more() may have dropped the lock */
-	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= arena->limit_pages - arena->used) {
+	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena)) {
 		page = &arena->desc[index];
 		size = page->count;
 		clean = page->block.clean;
@@ -205,8 +205,6 @@ struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32
 		/* The buddies of these pieces hold pages of the run: nothing to merge. */
 		dry_buddy_put_apart_locked(arena, index + count, size - count, clean, size);
 		arena->used += count;
-		if (arena->used > arena->peak)
-			arena->peak = arena->used;
 		if (clean != 0) /* relaxed: a hint */
 			atomic_fetch_add_explicit(&arena->fresh, share_of(clean, count, size), memory_order_relaxed);
 	}
@@ -214,6 +212,18 @@ struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32
 	if (DRY_UNLIKELY(dry_annotate != NULL) && page != NULL)
 		dry_annotate->opened(dry_arena_address(arena, index), (size_t)count << arena->page_shift);
 	return page;
+}
+
+bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages)
+{
+	bool fits;
+
+	dry_lock_acquire(&arena->lock);
+	fits = pages <= 0 || (size_t)pages <= dry_arena_room_locked(arena);
+	if (fits)
+		arena->charged += (size_t)pages;
+	dry_lock_release(&arena->lock);
+	return fits;
 }
 
 /* Before the pages are anybody else's. */

@@ -129,8 +129,8 @@ const char *dry_arena_check(struct dry_arena *arena)
 	if (arena->used + arena->free_dirty + arena->free_clean + arena->limbo_pages !=
 	    dry_arena_committed_locked(arena))
 		problem = "page: used + free != committed";
-	else if (arena->used > arena->limit_pages || arena->used > arena->peak)
-		problem = "page: limit or peak";
+	else if (arena->used + arena->charged > arena->limit_pages)
+		problem = "page: limit";
 	if (problem == NULL)
 		problem = check_lists(arena);
 	if (problem == NULL)

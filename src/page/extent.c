@@ -2,9 +2,9 @@
 #include "page/extent.h"
 
 #include "base/annotate.h"
-#include "base/bits.h"
 #include "base/checked.h"
 #include "base/rank.h"
+#include "page/internal.h"
 
 /* ---- registry: linear probing; deletion moves later entries up ---------- */
 
@@ -71,17 +71,13 @@ static void remove_locked(struct dry_extents *extents, struct dry_extent *entry)
 /* A table of twice the size, or the first one. Drops the lock meanwhile. */
 static bool grow_table_locked(struct dry_extents *extents)
 {
-	size_t page = dry_port_page_size(), old_slots = extents->slots, i;
-	size_t slots = old_slots != 0 ? old_slots * 2 : page / sizeof(struct dry_extent);
+	size_t old_slots = extents->slots, i;
+	size_t slots = old_slots != 0 ? old_slots * 2 : dry_port_page_size() / sizeof(struct dry_extent);
 	size_t bytes = slots * sizeof(struct dry_extent);
 	struct dry_extent *old, *table;
 
 	dry_lock_release(&extents->lock);
-	table = dry_port_reserve(bytes, page, false);
-	if (table != NULL && dry_port_commit(table, bytes) != 0) {
-		dry_port_release(table, bytes);
-		table = NULL;
-	}
+	table = dry_map_apart(bytes);
 	dry_lock_acquire(&extents->lock);
 	if (extents->slots == old_slots) {
 		if (table == NULL)
@@ -98,7 +94,7 @@ static bool grow_table_locked(struct dry_extents *extents)
 	/* `table` is the old one now, or ours came too late */
 	if (table != NULL && bytes != 0) {
 		dry_lock_release(&extents->lock);
-		dry_port_release(table, bytes);
+		dry_release_apart(table, bytes);
 		dry_lock_acquire(&extents->lock);
 	}
 	return true;
@@ -187,7 +183,7 @@ void dry_extents_fini(struct dry_extents *extents)
 		dry_port_release((void *)extents->table[i].addr, extents->table[i].size);
 	}
 	if (extents->slots != 0)
-		dry_port_release(extents->table, extents->slots * sizeof(struct dry_extent));
+		dry_release_apart(extents->table, extents->slots * sizeof(struct dry_extent));
 	dry_extents_init(extents, extents->cap);
 }
 

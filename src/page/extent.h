@@ -2,7 +2,7 @@
 /*
  * Extents: big blocks, each a reservation of its own, outside every arena.
  *
- * A registry (a hash table by address, in memory of its own) knows each live
+ * A registry (a hash table by address, between guard pages) knows each live
  * extent, so that a pointer that is none is told apart safely. Freed extents
  * stay for a while, still committed, for the next request of nearly the same
  * size, within a byte cap; decay gives them back.

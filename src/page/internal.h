@@ -11,6 +11,37 @@ static inline uint32_t dry_chunk_pages(const struct dry_arena *arena)
 	return UINT32_C(1) << arena->max_order;
 }
 
+/* Address space between two pages that are never committed. */
+static inline void *dry_reserve_apart(size_t size, bool readable)
+{
+	size_t guard = dry_port_page_size();
+	char *start = dry_port_reserve(size + 2 * guard, guard, readable);
+
+	return start != NULL ? start + guard : NULL;
+}
+static inline void dry_release_apart(void *start, size_t size)
+{
+	size_t guard = dry_port_page_size();
+
+	dry_port_release((char *)start - guard, size + 2 * guard);
+}
+static inline void *dry_map_apart(size_t size)
+{
+	void *start = dry_reserve_apart(size, false);
+
+	if (start != NULL && dry_port_commit(start, size) != 0) {
+		dry_release_apart(start, size);
+		start = NULL;
+	}
+	return start;
+}
+
+/* Pages that the limit still allows. The lock is held. */
+static inline size_t dry_arena_room_locked(const struct dry_arena *arena)
+{
+	return arena->limit_pages - arena->used - arena->charged;
+}
+
 /* Committed pages, for holders of the lock. relaxed: the lock orders it. */
 static inline uint32_t dry_arena_committed_locked(const struct dry_arena *arena)
 {

@@ -86,6 +86,10 @@ struct dry_page {
 			uint32_t clean; /* FREE: pages without memory behind them, about; = count if and only if not dirty */
 		} block;
 		struct {
+			uint64_t bits[4]; /* RUN of page/meta.c: 1 = free */
+			uint8_t class;
+		} pieces;
+		struct {
 			struct dry_cache *cache;
 			uint16_t active; /* objects out of the slab; 0 <= active <= num */
 			uint16_t first;  /* offset of the first object, bytes (colour) */
@@ -129,11 +133,12 @@ struct dry_arena_attr {
 	size_t reserve;   /* bytes wanted; less is taken if there is no room. Ignored with memory */
 	size_t limit;     /* most bytes in use at once; 0: no limit */
 	size_t page_size; /* 0: the port's */
+	bool guarded;     /* reserved from the port: between two pages that are never committed */
 };
 
 #define DRY_ARENA_LIMBO 32
 
-/* An array beside the pages, committed from its start as the arena grows. */
+/* An array beside the pages, committed from its start as the arena grows; between pages that are never committed. */
 struct dry_arena_array {
 	void *start;
 	size_t reserved, committed; /* bytes, multiples of the port's page size */
@@ -147,7 +152,7 @@ struct dry_arena_block {
 /*
  * The equations:
  *   used + free_dirty + free_clean + limbo_pages = committed (retired chunks count as clean)
- *   used <= limit_pages
+ *   used + charged <= limit_pages
  *   along each dirty list, from head to tail, age does not grow
  *   no two free blocks are buddies of each other
  */
@@ -162,6 +167,7 @@ struct dry_arena {
 	uint8_t page_shift;
 	uint8_t max_order;  /* of a chunk */
 	bool owns_memory;   /* false: over memory that a user handed in: never committed, purged, released */
+	bool guarded;       /* as in the attribute */
 	size_t limit_pages; /* SIZE_MAX: none */
 
 	/* Written with the lock held (release, after desc is usable); read by dry_arena_run_of (acquire). */
@@ -173,7 +179,7 @@ struct dry_arena {
 	/* guarded by lock */
 	struct dry_lock lock;
 	size_t used, free_dirty, free_clean;            /* pages */
-	size_t peak;                                    /* highest `used` */
+	size_t charged;                                 /* pages of others that count against the limit */
 	uint64_t tick;                                  /* grows by one with each dry_arena_decay() */
 	uint32_t retired;                               /* chunks retired */
 	uint32_t retired_hint;                          /* no retired chunk below this one */
@@ -238,6 +244,9 @@ static inline uint32_t dry_arena_block_start(const struct dry_arena *arena, uint
  * be zero, map entries 0. NULL: limit reached, or the port has no memory.
  */
 struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages);
+
+/* Pages of others that shall count against the limit; negative: that no longer do. false: beyond the limit. */
+bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages);
 
 /* Give a run back (first descriptor, any kind but FREE/NONE). Clears its map entries. */
 void dry_arena_free(struct dry_arena *arena, struct dry_page *page);

@@ -130,7 +130,7 @@ static void hurt_counts(unsigned how, unsigned by)
 		SET(arena()->free_dirty, arena()->free_dirty - 1 - by);
 		break;
 	case 2:
-		SET(arena()->peak, 0); /* the heap itself is in use */
+		SET(arena()->limit_pages, 0); /* the heap itself is in use */
 		break;
 	case 3:
 		SET(arena()->nonempty[by & 1], arena()->nonempty[by & 1] ^ 1u << (by >> 1) % (DRY_CHUNK_MAX_ORDER + 1));
