@@ -150,16 +150,16 @@ static void one_limit(void)
 	CHECK(begin(limit << 12, NULL, 0));
 	limit = arena.limit_pages;
 	CHECK(dry_meta_alloc(&meta, 10 << arena.page_shift) != NULL);
-	struct dry_page *run = dry_arena_alloc(&arena, (uint32_t)limit - 12, 1);
+	struct dry_page *run = dry_arena_alloc(&arena, (uint32_t)limit - 12, 1, 0);
 	CHECK(run != NULL);
 	CHECK(dry_meta_alloc(&meta, 3 << arena.page_shift) == NULL);
-	CHECK(dry_arena_alloc(&arena, 3, 1) == NULL);
+	CHECK(dry_arena_alloc(&arena, 3, 1, 0) == NULL);
 	void *pages = dry_meta_alloc(&meta, 2 << arena.page_shift);
 	CHECK(pages != NULL);
-	CHECK(dry_meta_alloc(&meta, 1) == NULL && dry_arena_alloc(&arena, 1, 1) == NULL);
+	CHECK(dry_meta_alloc(&meta, 1) == NULL && dry_arena_alloc(&arena, 1, 1, 0) == NULL);
 	verify();
 	dry_meta_free(&meta, pages, 2 << arena.page_shift);
-	CHECK(dry_meta_alloc(&meta, 1) != NULL && dry_arena_alloc(&arena, 1, 1) != NULL);
+	CHECK(dry_meta_alloc(&meta, 1) != NULL && dry_arena_alloc(&arena, 1, 1, 0) != NULL);
 	CHECK(dry_meta_alloc(&meta, SIZE_MAX) == NULL && dry_meta_alloc(&meta, SIZE_MAX / 2) == NULL);
 	verify();
 	end();
@@ -199,18 +199,19 @@ static void guards(void)
 	CHECK(big != NULL && !faults(big) && !faults(big + size - 1));
 	guarded(big, size);
 	/* Whatever the neighbours are: pages there are reserved, so mmap() puts nothing into them. */
-	CHECK(mmap(big + size, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED);
+	CHECK(mmap(big + size, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+		   0) == MAP_FAILED);
 	dry_meta_free(&meta, big, size);
 	CHECK(faults(big));
 	char *small = dry_meta_alloc(&meta, 64);
 	CHECK(small != NULL && !faults(small));
 	guarded((char *)meta.own.base, (size_t)meta.own.pages << meta.own.page_shift);
-	CHECK(dry_arena_alloc(&arena, 1, 1) != NULL);
+	CHECK(dry_arena_alloc(&arena, 1, 1, 0) != NULL);
 	guarded(arena.desc_array.start, arena.desc_array.reserved);
 	guarded(arena.map_array.start, arena.map_array.reserved);
-	guarded(arena.bits_array.start, arena.bits_array.reserved);
-	dry_extents_init(&extents, 0);
-	CHECK(dry_extent_alloc(&extents, 1, 1, &zeroed) != NULL && !faults(extents.table));
+	guarded(arena.chunk_array.start, arena.chunk_array.reserved);
+	dry_extents_init(&extents, 0, 1);
+	CHECK(dry_extent_alloc(&extents, 1, 1, 0, &zeroed) != NULL && !faults(extents.table));
 	guarded((char *)extents.table, extents.slots * sizeof(struct dry_extent));
 	dry_extent_decay(&extents, 0, &left);
 	dry_extents_fini(&extents);
