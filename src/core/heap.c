@@ -39,14 +39,13 @@ static int init_cache_cache(struct dry_heap *heap)
 	return dry_cache_init(&heap->cache_cache, heap, &attr, false);
 }
 
-/* Everything but the arena. */
+/* Everything but the arena and the number of nodes. */
 static int init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 {
 	size_t bytes = heap->arena.granules << DRY_GRANULE_SHIFT;
 
 	dry_format(heap->name, sizeof(heap->name), "%s", attr->name != NULL ? attr->name : "heap");
 	heap->grace = attr->grace;
-	heap->nodes = attr->nodes != 0 ? attr->nodes : dry_port_nodes();
 	heap->area_size = heap->is_default ? DRY_AREA_MAX : DRY_AREA_MAX / 4;
 	if (attr->limit != 0 && attr->limit < bytes)
 		bytes = attr->limit;
@@ -64,7 +63,7 @@ static int init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 	heap->caches_end = &heap->caches;
 	if (dry_annotate != NULL)
 		dry_annotate->heap(heap, true);
-	dry_extents_init(&heap->extents, EXTENT_CAP);
+	dry_extents_init(&heap->extents, EXTENT_CAP, heap->nodes);
 	if (dry_slots_init(heap) != 0)
 		return -DRY_ENOMEM;
 	return init_cache_cache(heap);
@@ -85,9 +84,11 @@ static DRY_SLOW struct dry_heap *init_main(void)
 	struct dry_heap_attr attr = { .name = "main" };
 
 	dry_port_init();
+	arena.nodes = dry_port_nodes();
 	dry_lock_acquire(&dry_heaps_lock);
 	if (!heap->ready) {
 		int rc = heap->arena.base == 0 ? dry_arena_init(&heap->arena, &arena) : 0;
+		heap->nodes = heap->arena.nodes;
 		if (rc == 0)
 			rc = init_rest(heap, &attr);
 		if (rc == 0)
@@ -151,8 +152,9 @@ DRY_EXPORT dry_heap *dry_heap_create(const struct dry_heap_attr *attr)
 		dry_port_set_errno(DRY_EINVAL);
 		return NULL;
 	}
+	unsigned nodes = attr->nodes != 0 ? attr->nodes : dry_port_nodes();
 	struct dry_arena_attr arena_attr = { attr->memory, attr->memory_size, PRIVATE_RESERVE, attr->limit,
-					     attr->page_size };
+					     attr->page_size, nodes, false };
 	rc = dry_arena_init(&arena, &arena_attr);
 	if (rc != 0) {
 		dry_port_set_errno(-rc);
@@ -160,7 +162,7 @@ DRY_EXPORT dry_heap *dry_heap_create(const struct dry_heap_attr *attr)
 	}
 	size_t bytes = sizeof(struct dry_heap) + dry_port_slots() * sizeof(char *);
 	uint32_t pages = (uint32_t)((bytes + ((size_t)1 << arena.page_shift) - 1) >> arena.page_shift);
-	struct dry_page *run = dry_arena_alloc(&arena, pages, 1);
+	struct dry_page *run = dry_arena_alloc(&arena, pages, 1, 0);
 	if (run == NULL) {
 		dry_arena_fini(&arena);
 		dry_port_set_errno(DRY_ENOMEM);
@@ -169,6 +171,7 @@ DRY_EXPORT dry_heap *dry_heap_create(const struct dry_heap_attr *attr)
 	struct dry_heap *heap = dry_arena_address(&arena, dry_arena_index_of(&arena, run));
 	memset(heap, 0, sizeof(*heap));
 	heap->arena = arena;
+	heap->nodes = nodes;
 	rc = init_rest(heap, attr);
 	if (rc != 0) {
 		dry_slots_fini(heap);

@@ -119,7 +119,7 @@ static void depot_open_locked(struct dry_cache *cache, struct dry_depot *depot)
 
 	if (cache->heap->area_size < ((size_t)64 << 10))
 		return;
-	struct dry_page *run = dry_arena_alloc(arena, (uint32_t)depot_pages(cache), 1);
+	struct dry_page *run = dry_arena_alloc(arena, (uint32_t)depot_pages(cache), 1, 0);
 	if (run == NULL)
 		return;
 	depot->entry = dry_arena_address(arena, dry_arena_index_of(arena, run));
@@ -219,7 +219,7 @@ static void aliens_open_locked(struct dry_cache *cache, struct dry_node *node)
 
 	if (node->alien != NULL)
 		return;
-	struct dry_page *run = dry_arena_alloc(arena, (uint32_t)((bytes + page - 1) / page), 1);
+	struct dry_page *run = dry_arena_alloc(arena, (uint32_t)((bytes + page - 1) / page), 1, 0);
 	if (run == NULL)
 		return;
 	struct dry_depot *alien = dry_arena_address(arena, dry_arena_index_of(arena, run));
@@ -404,8 +404,11 @@ static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, 
 	return count;
 }
 
-static void attach(struct dry_cache *cache, struct dry_node *node, struct dry_page *slab)
+/* To the node that it lies on. */
+static void attach(struct dry_cache *cache, struct dry_page *slab)
 {
+	struct dry_node *node = &cache->node[slab->node];
+
 	node_acquire(node);
 	count_free_locked(node, cache->num - slab->slab.active, 0);
 	relist_locked(cache, node, slab);
@@ -419,7 +422,7 @@ static struct dry_page *new_slab(struct dry_cache *cache, unsigned home)
 	struct dry_page *slab = dry_slab_new(cache, home, colour);
 
 	if (slab != NULL)
-		atomic_fetch_add_explicit(&node->slabs, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&cache->node[slab->node].slabs, 1, memory_order_relaxed);
 	return slab;
 }
 
@@ -430,8 +433,8 @@ static unsigned attach_first(struct dry_cache *cache, unsigned home, void **obje
 	unsigned count = 0;
 
 	while (count == 0 && (slab = new_slab(cache, home)) != NULL) {
-		attach(cache, &cache->node[home], slab);
-		count = take_from_lists(cache, &cache->node[home], objects, max);
+		attach(cache, slab);
+		count = take_from_lists(cache, &cache->node[slab->node], objects, max);
 	}
 	return count;
 }
@@ -452,7 +455,7 @@ static unsigned take_from_new_slab(struct dry_cache *cache, unsigned home, void 
 	if (cache->debug && dry_slab_wrote_into(cache, slab))
 		dry_slab_restore(cache, objects[0]);
 	if (count < cache->num || cache->debug)
-		attach(cache, &cache->node[home], slab);
+		attach(cache, slab);
 	return count;
 }
 
@@ -481,11 +484,12 @@ int dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count)
 	while (atomic_load_explicit(&node->free_objects, memory_order_relaxed) <
 	       atomic_load_explicit(&node->reserved, memory_order_relaxed)) {
 		struct dry_page *slab = new_slab(cache, home);
-		if (slab == NULL) {
+		if (slab != NULL)
+			attach(cache, slab);
+		if (slab == NULL || slab->node != home) {
 			unreserve(node, count);
 			return -1;
 		}
-		attach(cache, node, slab);
 	}
 	return 0;
 }

@@ -244,11 +244,10 @@ struct dry_page *dry_slab_new(struct dry_cache *cache, unsigned node, uint32_t c
 {
 	struct dry_heap *heap = cache->heap;
 	uint32_t pages = 1u << cache->order;
-	struct dry_page *slab = dry_arena_alloc(&heap->arena, pages, pages);
+	struct dry_page *slab = dry_arena_alloc(&heap->arena, pages, pages, node);
 
 	if (slab == NULL)
 		return NULL;
-	slab->node = (uint8_t)node;
 	slab->next = slab->prev = DRY_PAGE_NIL;
 	slab->slab.cache = cache;
 	slab->slab.active = 0;

@@ -128,7 +128,7 @@ static void open_slot_locked(struct dry_heap *heap, uint32_t slot)
 
 	if (heap->areas[slot] != dry_stopped_area)
 		return;
-	struct dry_page *run = dry_arena_alloc(arena, pages, 1);
+	struct dry_page *run = dry_arena_alloc(arena, pages, 1, dry_heap_node(heap));
 	if (run == NULL)
 		return;
 	char *area = dry_arena_address(arena, dry_arena_index_of(arena, run));

@@ -43,7 +43,7 @@ static bool make_piece(uint32_t index)
 
 	if (atomic_load_explicit(&piece[index], memory_order_acquire) != NULL)
 		return true;
-	struct dry_page *run = arena != NULL ? dry_arena_alloc(arena, (uint32_t)(PIECE_BYTES >> arena->page_shift), 1) : NULL;
+	struct dry_page *run = arena != NULL ? dry_arena_alloc(arena, (uint32_t)(PIECE_BYTES >> arena->page_shift), 1, 0) : NULL;
 	if (run == NULL)
 		return false;
 	char *start = dry_arena_address(arena, dry_arena_index_of(arena, run));

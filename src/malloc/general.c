@@ -113,7 +113,7 @@ static void *alloc_run(struct dry_heap *heap, size_t size, size_t align, bool ze
 	size_t page = (size_t)1 << arena->page_shift;
 	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
 	uint32_t align_pages = align > page ? (uint32_t)(align >> arena->page_shift) : 1;
-	struct dry_page *run = dry_arena_alloc(arena, pages, align_pages);
+	struct dry_page *run = dry_arena_alloc(arena, pages, align_pages, dry_heap_node(heap));
 
 	if (run == NULL)
 		return NULL;
@@ -127,11 +127,11 @@ static void *alloc_run(struct dry_heap *heap, size_t size, size_t align, bool ze
 static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	bool zeroed = false;
-	void *object = dry_extent_alloc(&heap->extents, size, align, &zeroed);
+	void *object = dry_extent_alloc(&heap->extents, size, align, dry_heap_node(heap), &zeroed);
 
 	/* The arena may sit on the address space that is missing. */
 	if (object == NULL && align <= DRY_CHUNK_SIZE && dry_arena_give_up(&heap->arena, size + align))
-		object = dry_extent_alloc(&heap->extents, size, align, &zeroed);
+		object = dry_extent_alloc(&heap->extents, size, align, dry_heap_node(heap), &zeroed);
 	if (object != NULL && zeroed) {
 		atomic_fetch_add_explicit(&heap->arena.fresh, size >> heap->arena.page_shift, memory_order_relaxed);
 		dry_heap_exchange(heap);

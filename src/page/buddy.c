@@ -16,10 +16,13 @@ static void push(struct dry_arena *arena, uint32_t index, unsigned order, uint32
 {
 	struct dry_page *page = &arena->desc[index];
 	bool dirty = clean != UINT32_C(1) << order;
-	uint32_t head = arena->free_list[dirty][order];
+	unsigned node = dry_node_of(arena, index);
+	struct dry_arena_lists *lists = dry_lists(arena, node);
+	uint32_t head = lists->head[dirty][order];
 
 	dry_page_set_kind(page, DRY_PAGE_FREE);
 	page->order = (uint8_t)order;
+	page->node = (uint8_t)node;
 	page->flags = dirty ? DRY_PAGE_DIRTY : 0;
 	dry_page_set_count(page, UINT32_C(1) << order);
 	page->next = head;
@@ -29,28 +32,29 @@ static void push(struct dry_arena *arena, uint32_t index, unsigned order, uint32
 	if (head != DRY_PAGE_NIL) {
 		arena->desc[head].prev = index;
 	} else {
-		arena->free_tail[dirty][order] = index;
-		arena->nonempty[dirty] |= UINT32_C(1) << order;
+		lists->tail[dirty][order] = index;
+		lists->nonempty[dirty] |= UINT32_C(1) << order;
 	}
-	arena->free_list[dirty][order] = index;
+	lists->head[dirty][order] = index;
 	*(dirty ? &arena->free_dirty : &arena->free_clean) += page->count;
 }
 
 void dry_buddy_unlink_locked(struct dry_arena *arena, uint32_t index)
 {
 	struct dry_page *page = &arena->desc[index];
+	struct dry_arena_lists *lists = dry_lists(arena, page->node);
 	unsigned dirty = page->flags & DRY_PAGE_DIRTY, order = page->order;
 
 	if (page->prev != DRY_PAGE_NIL)
 		arena->desc[page->prev].next = page->next;
 	else
-		arena->free_list[dirty][order] = page->next;
+		lists->head[dirty][order] = page->next;
 	if (page->next != DRY_PAGE_NIL)
 		arena->desc[page->next].prev = page->prev;
 	else
-		arena->free_tail[dirty][order] = page->prev;
-	if (arena->free_list[dirty][order] == DRY_PAGE_NIL)
-		arena->nonempty[dirty] &= ~(UINT32_C(1) << order);
+		lists->tail[dirty][order] = page->prev;
+	if (lists->head[dirty][order] == DRY_PAGE_NIL)
+		lists->nonempty[dirty] &= ~(UINT32_C(1) << order);
 	*(dirty ? &arena->free_dirty : &arena->free_clean) -= page->count;
 	dry_page_set_kind(page, DRY_PAGE_NONE);
 }
@@ -145,32 +149,35 @@ void dry_arena_set_map(struct dry_arena *arena, const struct dry_page *page, uin
 
 /* ---- runs --------------------------------------------------------------- */
 
-/* The best free block of at least `order`: dirty before clean, then small before big. */
-static uint32_t find_block(const struct dry_arena *arena, unsigned order)
+/* The best free block of a node of at least `order`: dirty before clean, then small before big. */
+static uint32_t find_block(struct dry_arena *arena, unsigned order, unsigned node)
 {
+	const struct dry_arena_lists *lists = dry_lists(arena, node);
 	uint32_t orders;
 
-	orders = arena->nonempty[1] >> order;
+	orders = lists->nonempty[1] >> order;
 	if (orders != 0)
-		return arena->free_list[1][order + dry_ctz32(orders)];
-	orders = arena->nonempty[0] >> order;
+		return lists->head[1][order + dry_ctz32(orders)];
+	orders = lists->nonempty[0] >> order;
 	if (orders != 0)
-		return arena->free_list[0][order + dry_ctz32(orders)];
+		return lists->head[0][order + dry_ctz32(orders)];
 	return DRY_PAGE_NIL;
 }
 
 /*
- * No block is free: get one more chunk. While another thread purges, pages may be in limbo
- * that come back in a moment; only when there are none is it an end.
+ * The node has no block free: get one more chunk for it, else look at the other nodes. While another thread
+ * purges, pages may be in limbo that come back in a moment; only when there are none is it an end.
  */
-static DRY_SLOW uint32_t find_more(struct dry_arena *arena, unsigned order)
+static DRY_SLOW uint32_t find_more(struct dry_arena *arena, unsigned order, unsigned node)
 {
 	uint32_t index;
 
-	while ((index = find_block(arena, order)) == DRY_PAGE_NIL) {
-		if (dry_arena_grow_locked(arena))
+	while ((index = find_block(arena, order, node)) == DRY_PAGE_NIL) {
+		if (dry_arena_grow_locked(arena, node))
 			continue;
-		if (arena->limbo_count == 0)
+		for (unsigned other = 0; other < arena->nodes && index == DRY_PAGE_NIL; other++)
+			index = find_block(arena, order, other);
+		if (index != DRY_PAGE_NIL || arena->limbo_count == 0)
 			break;
 		dry_lock_release(&arena->lock);
 		dry_port_yield();
@@ -179,8 +186,9 @@ static DRY_SLOW uint32_t find_more(struct dry_arena *arena, unsigned order)
 	return index;
 }
 
-struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages)
+struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
 {
+	unsigned home = node < arena->nodes ? node : 0;
 	unsigned order = count == 0 ? 0 : dry_log2_ceil(count), block = order;
 	struct dry_page *page = NULL;
 	uint32_t index, size, clean;
@@ -190,23 +198,23 @@ struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32
 	if (count == 0 || block > arena->max_order)
 		return NULL;
 	dry_lock_acquire(&arena->lock);
-	index = find_block(arena, block);
-	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= arena->limit_pages - arena->used)
-		index = find_more(arena, block);
+	index = find_block(arena, block, home);
+	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
+		index = find_more(arena, block, home);
 	/* looked at last, because find_more() may have dropped the lock */
-	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= arena->limit_pages - arena->used) {
+	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena)) {
 		page = &arena->desc[index];
 		size = page->count;
 		clean = page->block.clean;
 		dry_buddy_unlink_locked(arena, index);
 		page->order = (uint8_t)order;
+		if (!arena->owns_memory)
+			page->node = (uint8_t)node;
 		dry_page_set_count(page, count);
 		dry_page_set_kind(page, DRY_PAGE_RUN);
 		/* The buddies of these pieces hold pages of the run: nothing to merge. */
 		dry_buddy_put_apart_locked(arena, index + count, size - count, clean, size);
 		arena->used += count;
-		if (arena->used > arena->peak)
-			arena->peak = arena->used;
 		if (clean != 0) /* relaxed: a hint */
 			atomic_fetch_add_explicit(&arena->fresh, share_of(clean, count, size), memory_order_relaxed);
 	}
@@ -214,6 +222,18 @@ struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32
 	if (DRY_UNLIKELY(dry_annotate != NULL) && page != NULL)
 		dry_annotate->opened(dry_arena_address(arena, index), (size_t)count << arena->page_shift);
 	return page;
+}
+
+bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages)
+{
+	bool fits;
+
+	dry_lock_acquire(&arena->lock);
+	fits = pages <= 0 || (size_t)pages <= dry_arena_room_locked(arena);
+	if (fits)
+		arena->charged += (size_t)pages;
+	dry_lock_release(&arena->lock);
+	return fits;
 }
 
 /* Before the pages are anybody else's. */

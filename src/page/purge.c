@@ -9,12 +9,14 @@
 /* Move dirty blocks no younger than `newest` to limbo, until there are `most` pages; pages moved. */
 static size_t collect(struct dry_arena *arena, uint64_t newest, size_t most)
 {
-	unsigned order = arena->max_order + 1u;
+	unsigned which = (arena->max_order + 1u) * arena->nodes, order;
 	uint32_t index;
 
-	while (order-- > 0) {
+	/* by order, biggest first; of one order by node */
+	while (which-- > 0) {
+		order = which / arena->nodes;
 		while (arena->limbo_count < DRY_ARENA_LIMBO && arena->limbo_pages < most) {
-			index = arena->free_tail[1][order];
+			index = dry_lists(arena, which % arena->nodes)->tail[1][order];
 			if (index == DRY_PAGE_NIL || arena->desc[index].block.age > newest)
 				break;
 			dry_buddy_unlink_locked(arena, index);

@@ -39,6 +39,9 @@ void *dry_port_reserve(size_t size, size_t align, bool readable);
 /* Make [addr, addr+size) of a reservation readable and writable. First contents are zero. 0 or -ENOMEM. */
 int dry_port_commit(void *addr, size_t size);
 
+/* Memory of a committed range that is not there yet shall come from a node (< dry_port_nodes()), if that can be had. */
+void dry_port_place(void *addr, size_t size, unsigned node);
+
 /* Give the memory behind a committed range back; it stays committed and reads as zero. */
 void dry_port_purge(void *addr, size_t size);
 
@@ -78,7 +81,10 @@ bool dry_port_slot_attach(void);
  */
 bool dry_port_slot_fence(void);
 
-/* Memory nodes, 1 to 8, and the caller's (below that number; a hint, it may change at once). */
+/*
+ * Memory nodes, those that have memory, 1 to 8 and constant after dry_port_init(); and the caller's (below that number; a
+ * hint, it may change at once). Cheap enough for each slow path.
+ */
 unsigned dry_port_nodes(void);
 unsigned dry_port_node(void);
 

@@ -15,6 +15,7 @@ struct dry_port_calls {
 	size_t (*address_room)(void);
 	void *(*reserve)(size_t size, size_t align, bool readable);
 	int (*commit)(void *addr, size_t size);
+	void (*place)(void *addr, size_t size, unsigned node);
 	void (*purge)(void *addr, size_t size);
 	void (*release)(void *addr, size_t size);
 	void *(*resize)(void *addr, size_t old_size, size_t new_size, bool may_move);
@@ -52,6 +53,7 @@ const struct dry_port_calls dry_port_calls = {
 	.address_room = dry_port_address_room,
 	.reserve = dry_port_reserve,
 	.commit = dry_port_commit,
+	.place = dry_port_place,
 	.purge = dry_port_purge,
 	.release = dry_port_release,
 	.resize = dry_port_resize,

@@ -53,8 +53,8 @@ static uint32_t free_block(unsigned which, unsigned least)
 
 	for (unsigned dirty = 0; dirty < 2; dirty++)
 		for (unsigned order = least; order <= arena()->max_order; order++)
-			if (arena()->free_list[dirty][order] != DRY_PAGE_NIL && (found == DRY_PAGE_NIL || which-- != 0))
-				found = arena()->free_list[dirty][order];
+			if (arena()->lists.head[dirty][order] != DRY_PAGE_NIL && (found == DRY_PAGE_NIL || which-- != 0))
+				found = arena()->lists.head[dirty][order];
 	return found;
 }
 
@@ -130,10 +130,11 @@ static void hurt_counts(unsigned how, unsigned by)
 		SET(arena()->free_dirty, arena()->free_dirty - 1 - by);
 		break;
 	case 2:
-		SET(arena()->peak, 0); /* the heap itself is in use */
+		SET(arena()->limit_pages, 0); /* the heap itself is in use */
 		break;
 	case 3:
-		SET(arena()->nonempty[by & 1], arena()->nonempty[by & 1] ^ 1u << (by >> 1) % (DRY_CHUNK_MAX_ORDER + 1));
+		SET(arena()->lists.nonempty[by & 1],
+		    arena()->lists.nonempty[by & 1] ^ 1u << (by >> 1) % (DRY_CHUNK_MAX_ORDER + 1));
 		break;
 	case 4:
 		shift(&arena()->free_dirty, &arena()->free_clean);
@@ -181,12 +182,13 @@ static void hurt_block(unsigned how, unsigned by)
 		SET(page->block.clean, dirty ? page->count + by : page->count - 1);
 		break;
 	case 7: /* the same one page further on */
-		SET(arena()->free_list[dirty][page->order], index + 1);
+		SET(arena()->lists.head[dirty][page->order], index + 1);
 		put(&page[1], sizeof(uint64_t), 0);
 		memcpy(&page[1], page, sizeof(uint64_t)); /* kind, order, flags, count */
 		break;
 	case 8:
-		SET(arena()->free_tail[dirty][page->order], by + 1 == arena()->free_tail[dirty][page->order] ? by : by + 1);
+		SET(arena()->lists.tail[dirty][page->order],
+		    by + 1 == arena()->lists.tail[dirty][page->order] ? by : by + 1);
 		break;
 	default: { /* its halves beside each other, as two blocks */
 		uint32_t half = page->count / 2, clean = page->block.clean;
@@ -207,7 +209,6 @@ static void hurt_pages(unsigned how, unsigned by)
 {
 	uint32_t index = free_block(by, 0), chunk = 0;
 	struct dry_page *run = some_run(by, how % 6 == 1 ? 2 : 1);
-	uint64_t *bits = arena()->bits_array.start;
 	size_t granules = dry_chunk_pages(arena()) << (arena()->page_shift - DRY_GRANULE_SHIFT);
 
 	switch (how % 6) {
@@ -228,17 +229,17 @@ static void hurt_pages(unsigned how, unsigned by)
 			SET(arena()->map[(size_t)index << (arena()->page_shift - DRY_GRANULE_SHIFT)], 1 + by);
 		break;
 	default:
-		if (arena()->retired == 0) { /* a chunk that is not; a given arena has no bits */
+		if (arena()->retired == 0) { /* a chunk that is not; a given arena has none */
 			index = free_block(by, arena()->max_order);
 			chunk = index != DRY_PAGE_NIL ? index >> arena()->max_order : 0;
 			if (arena()->owns_memory)
-				SET(bits[chunk / 64], bits[chunk / 64] | UINT64_C(1) << chunk % 64);
+				SET(*dry_chunk(arena(), chunk), *dry_chunk(arena(), chunk) | DRY_CHUNK_RETIRED);
 			break;
 		}
 		while (!dry_chunk_is_retired(arena(), chunk))
 			chunk++;
 		if (how % 6 == 4)
-			SET(bits[chunk / 64], bits[chunk / 64] & ~(UINT64_C(1) << chunk % 64));
+			SET(*dry_chunk(arena(), chunk), *dry_chunk(arena(), chunk) & ~DRY_CHUNK_RETIRED);
 		else
 			SET(arena()->map[chunk * granules + by % granules], 1 + by);
 	}
@@ -265,7 +266,7 @@ static void hurt_extents(unsigned how, unsigned by)
 		break;
 	case 1:
 		if (entry)
-			SET(entry->size, entry->size + 4096);
+			SET(extents->live_bytes, extents->live_bytes + 4096);
 		break;
 	case 2:
 		SET(extents->cached_bytes, extents->cached_bytes + 4096);

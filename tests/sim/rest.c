@@ -38,6 +38,8 @@ static void count_object(const struct world_object *object, void *arg)
 	if (object->heap != tally->number)
 		return;
 	page = dry_arena_contains(arena, object->at) ? dry_arena_run_of(arena, object->at) : NULL;
+	if (page != NULL && arena->nodes > 1 && page->node < dry_port_nodes() && dry_sim_node_of(object->at) != page->node + 1u)
+		dry_sim_fail("rest: an object of node %u on node %d", page->node, (int)dry_sim_node_of(object->at) - 1);
 	if (page == NULL)
 		tally->extents++;
 	else if (page->kind == DRY_PAGE_SLAB)

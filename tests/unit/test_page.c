@@ -33,6 +33,16 @@ struct model {
 
 static struct model model;
 
+/* The nodes that chunks were placed on. */
+static unsigned placed[8];
+
+void __wrap_dry_port_place(void *addr, size_t size, unsigned node);
+void __wrap_dry_port_place(void *addr, size_t size, unsigned node)
+{
+	CHECK(size == DRY_CHUNK_SIZE && (uintptr_t)addr % DRY_CHUNK_SIZE == 0 && node < model.arena.nodes);
+	placed[((uintptr_t)addr - model.arena.base) / DRY_CHUNK_SIZE] = node;
+}
+
 static void verify(struct model *m)
 {
 	const char *problem = dry_arena_check(&m->arena);
@@ -118,7 +128,8 @@ static void step_alloc(struct model *m)
 		count = chunk;
 	if (rng_below(&m->rng, 3) == 0)
 		align = UINT32_C(1) << rng_below(&m->rng, m->arena.max_order + 1u);
-	run->page = dry_arena_alloc(&m->arena, count, align);
+	unsigned node = (unsigned)rng_below(&m->rng, m->arena.nodes);
+	run->page = dry_arena_alloc(&m->arena, count, align, node);
 	if (run->page == NULL) {
 		CHECK(m->used + count > m->arena.limit_pages || !model_has_room(m, count, align));
 		return;
@@ -128,6 +139,10 @@ static void step_alloc(struct model *m)
 	run->stamp = rng_next(&m->rng);
 	run->map = 0;
 	CHECK_EQ(run->page->kind, DRY_PAGE_RUN);
+	if (run->page->node != node) /* the node was out of chunks */
+		CHECK(m->arena.committed == m->arena.pages && m->arena.retired == 0);
+	if (m->arena.nodes > 1)
+		CHECK_EQ(run->page->node, placed[run->index >> m->arena.max_order]);
 	CHECK_EQ(run->page->count, count);
 	CHECK(((uintptr_t)dry_arena_address(&m->arena, run->index) & (((uintptr_t)align << m->arena.page_shift) - 1)) ==
 	      0);
@@ -252,7 +267,7 @@ static void fill(struct model *m)
 	size_t want = m->arena.limit_pages < m->arena.pages ? m->arena.limit_pages : m->arena.pages, got = 0;
 	struct dry_page **pages = malloc(want * sizeof(struct dry_page *)), *page;
 
-	while ((page = dry_arena_alloc(&m->arena, 1, 1)) != NULL) {
+	while ((page = dry_arena_alloc(&m->arena, 1, 1, 0)) != NULL) {
 		CHECK(got < want);
 		pages[got++] = page;
 	}
@@ -292,9 +307,9 @@ static void exercise(struct model *m, size_t steps)
 	drain(m);
 }
 
-static void run_reserved(struct model *m, size_t page_size, size_t reserve, size_t limit, size_t steps)
+static void run_reserved(struct model *m, size_t page_size, size_t reserve, size_t limit, unsigned nodes, size_t steps)
 {
-	struct dry_arena_attr attr = { .reserve = reserve, .page_size = page_size, .limit = limit };
+	struct dry_arena_attr attr = { .reserve = reserve, .page_size = page_size, .limit = limit, .nodes = nodes };
 
 	CHECK_EQ(dry_arena_init(&m->arena, &attr), 0);
 	CHECK_EQ(m->arena.base % DRY_CHUNK_SIZE, 0);
@@ -333,9 +348,9 @@ static void decay_by_age(void)
 	size_t left, dirty;
 
 	CHECK_EQ(dry_arena_init(arena, &attr), 0);
-	first = dry_arena_alloc(arena, 16, 1);
-	wall = dry_arena_alloc(arena, 16, 1);
-	second = dry_arena_alloc(arena, 32, 1);
+	first = dry_arena_alloc(arena, 16, 1, 0);
+	wall = dry_arena_alloc(arena, 16, 1, 0);
+	second = dry_arena_alloc(arena, 32, 1, 0);
 	CHECK(first != NULL && wall != NULL && second != NULL);
 	dry_arena_free(arena, first);
 	CHECK_EQ(dry_arena_decay(arena, 3, &left), 0);
@@ -364,7 +379,7 @@ static void neighbours_keep_maps(void)
 	for (keep = 0; keep < 4; keep++) {
 		CHECK_EQ(dry_arena_init(arena, &attr), 0);
 		for (i = 0; i < 4; i++) {
-			chunk[i] = dry_arena_alloc(arena, UINT32_C(1) << arena->max_order, 1);
+			chunk[i] = dry_arena_alloc(arena, UINT32_C(1) << arena->max_order, 1, 0);
 			CHECK(chunk[i] != NULL);
 			dry_arena_set_map(arena, chunk[i], 7);
 		}
@@ -391,7 +406,7 @@ static void give_up(void)
 
 	CHECK_EQ(dry_arena_init(arena, &attr), 0);
 	chunk = UINT32_C(1) << arena->max_order;
-	CHECK(dry_arena_alloc(arena, chunk, 1) != NULL);
+	CHECK(dry_arena_alloc(arena, chunk, 1, 0) != NULL);
 	CHECK(!dry_arena_give_up(arena, (size_t)13 << 20));
 	CHECK(!dry_arena_give_up(arena, SIZE_MAX));
 	end = dry_arena_address(arena, 4 * chunk);
@@ -402,8 +417,8 @@ static void give_up(void)
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == end - DRY_CHUNK_SIZE);
 	end[-1] = 1;
 	CHECK(dry_arena_run_of(arena, end - 1) == NULL);
-	CHECK(dry_arena_alloc(arena, chunk, 1) != NULL);
-	CHECK(dry_arena_alloc(arena, 1, 1) == NULL);
+	CHECK(dry_arena_alloc(arena, chunk, 1, 0) != NULL);
+	CHECK(dry_arena_alloc(arena, 1, 1, 0) == NULL);
 	CHECK(!dry_arena_give_up(arena, 1));
 	CHECK(dry_arena_check(arena) == NULL);
 	dry_arena_fini(arena);
@@ -439,8 +454,9 @@ int main(int argc, char **argv)
 
 		if (page < dry_port_page_size())
 			continue;
-		run_reserved(&model, page, (size_t)24 << 20, 0, test_scaled(4000));
-		run_reserved(&model, page, (size_t)16 << 20, (size_t)5 << 20, test_scaled(2000));
+		run_reserved(&model, page, (size_t)24 << 20, 0, 1, test_scaled(3000));
+		run_reserved(&model, page, (size_t)24 << 20, 0, 2 + (unsigned)rng_below(&model.rng, 3), test_scaled(3000));
+		run_reserved(&model, page, (size_t)16 << 20, (size_t)5 << 20, 1 + (unsigned)(i & 1), test_scaled(2000));
 		run_memory(&model, page, ((size_t)9 << 20) + 12345, test_scaled(2000));
 		run_memory(&model, page, (size_t)256 << 10, test_scaled(1000));
 	}

@@ -12,7 +12,6 @@
  * their objects; the next owner finds them. The registry below names the owner's
  * dry_slot_tls, so that a fence can look whether it is inside a sequence.
  */
-#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <linux/rseq.h>
 #include <pthread.h>
@@ -23,13 +22,15 @@
 
 #include "percpu.h"
 #include "port/contract.h"
+#include "port/linux/node.h"
 #include "port/linux/thread.h"
 #include "port/unix/thread_slots.h"
 
 #ifndef AT_RSEQ_FEATURE_SIZE
 #define AT_RSEQ_FEATURE_SIZE 27
 #endif
-#define MM_CID_OFFSET 24 /* in the kernel's struct rseq */
+#define NODE_OFFSET   20 /* in the kernel's struct rseq */
+#define MM_CID_OFFSET 24 /* likewise */
 #define MAX_CPUS      4096
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
@@ -47,49 +48,40 @@ static long membarrier(int command)
 	return rc;
 }
 
-/* Highest possible CPU number + 1, from text like "0-3,8-11". */
+/* Highest possible CPU number + 1; not known: as many as there is room for. */
 static unsigned possible_cpus(void)
 {
-	char text[256];
-	unsigned last = 0, value = 0;
-	int saved = dry_port_get_errno();
-	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text));
+	uint64_t set;
+	unsigned cpus = dry_linux_list("/sys/devices/system/cpu/possible", &set);
 
-	if (fd >= 0)
-		close(fd);
-	for (ssize_t i = 0; i < n; i++) {
-		if (text[i] >= '0' && text[i] <= '9')
-			value = value * 10 + (unsigned)(text[i] - '0');
-		else
-			value = 0;
-		if (value > last)
-			last = value;
-	}
-	if (n <= 0 || (size_t)n == sizeof(text))
-		last = MAX_CPUS - 1; /* not known: then as many as there is room for */
-	dry_port_set_errno(saved);
-	return last + 1;
+	return cpus != 0 ? cpus : MAX_CPUS;
+}
+
+/* glibc has registered an area for the thread. */
+static bool rseq_registered(void)
+{
+	if (&__rseq_size == NULL || &__rseq_offset == NULL || __rseq_size == 0)
+		return false;
+	struct rseq *area = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
+	return (int32_t)area->cpu_id >= 0;
 }
 
 static bool rseq_usable(void)
 {
-	if (!DRY_PERCPU_RESTARTS || &__rseq_size == NULL || &__rseq_offset == NULL || __rseq_size == 0)
-		return false;
-	struct rseq *area = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
-	if ((int32_t)area->cpu_id < 0)
-		return false;
-	if (possible_cpus() > MAX_CPUS)
+	if (!DRY_PERCPU_RESTARTS || !rseq_registered() || possible_cpus() > MAX_CPUS)
 		return false;
 	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) == 0;
 }
 
 void dry_port_init(void)
 {
+	size_t features = getauxval(AT_RSEQ_FEATURE_SIZE);
+
 	if (slot_count != 0)
 		return;
+	dry_linux_node_init(features >= NODE_OFFSET + sizeof(uint32_t) && rseq_registered() ? __rseq_offset + NODE_OFFSET : 0);
 	if (rseq_usable()) {
-		bool cid = getauxval(AT_RSEQ_FEATURE_SIZE) >= MM_CID_OFFSET + sizeof(uint32_t);
+		bool cid = features >= MM_CID_OFFSET + sizeof(uint32_t);
 
 		use_rseq = true;
 		slot_count = possible_cpus();
@@ -127,29 +119,4 @@ void dry_port_forked(void)
 	dry_thread_slots_forked();
 	membarrier(use_rseq ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ
 			    : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-}
-
-/* Nodes: those that have memory would be better, but a possible one without it is only unused. */
-unsigned dry_port_nodes(void)
-{
-	unsigned nodes = 1;
-	char path[] = "/sys/devices/system/node/node0";
-	int saved = dry_port_get_errno();
-
-	while (nodes < 8) {
-		path[sizeof(path) - 2] = (char)('0' + nodes);
-		if (access(path, F_OK) != 0)
-			break;
-		nodes++;
-	}
-	dry_port_set_errno(saved);
-	return nodes;
-}
-
-unsigned dry_port_node(void)
-{
-	unsigned cpu = 0, node = 0;
-
-	syscall(SYS_getcpu, &cpu, &node, NULL);
-	return node < 8 ? node : 0;
 }
