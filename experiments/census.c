@@ -21,8 +21,9 @@ static const struct {
 	{ "default", 0 },
 };
 
-static void never_runs(void *object)
+static void never_runs(void *object, void *arg)
 {
+	(void)arg;
 	(void)object;
 }
 

@@ -125,6 +125,7 @@ struct dry_heap_stats {
 	size_t in_use;         /* pages handed out to slabs and runs */
 	size_t extents;        /* big blocks outside the arena */
 	size_t dirty;          /* free pages that still hold memory */
+	size_t metadata;       /* pages of what the allocator itself keeps, tables of the arena aside */
 	size_t caches;         /* number of caches, aliases not counted */
 	size_t slots;          /* number of per-CPU (or per-thread) slots */
 	uint64_t allocs;       /* allocations from caches since the start; libdrystone-tiny does not count: 0 */
@@ -179,8 +180,14 @@ struct dry_cache_attr {
 	size_t size;               /* object size, 1 to 4194304 */
 	size_t align;              /* 0: 16 if the size is a multiple of 16, else 8; a power of two up to 65536 */
 	unsigned flags;            /* DRY_CACHE_* */
-	void (*ctor)(void *object); /* runs once per object when its slab is made; objects must be
-	                               freed in constructed state; must not call into this heap */
+	/*
+	 * Run once per object: ctor when its slab is made, dtor when that is given back (after the grace period of a
+	 * TYPESAFE_BY_RCU cache). Objects must be freed in constructed state. Neither may call into this heap; a dtor may
+	 * run in any thread that allocates or frees, or does housekeeping. Both get `arg`.
+	 */
+	void (*ctor)(void *object, void *arg);
+	void (*dtor)(void *object, void *arg);
+	void *arg;
 	unsigned limit;            /* objects in each per-CPU array, 1 to 512; 0: by size */
 };
 
@@ -202,6 +209,9 @@ int dry_cache_destroy(dry_cache *cache);
 
 /* An object, its content undefined (or as constructed). NULL and errno ENOMEM. */
 DRY_DIRECT_CALL void *dry_cache_alloc(dry_cache *cache);
+
+/* The same, on a memory node if there is memory on it: 0 to 7, in the numbers of the heap's nodes. It takes the slow path. */
+void *dry_cache_alloc_node(dry_cache *cache, unsigned node);
 
 /* A zeroed object; on a cache with constructor NULL and errno EINVAL. */
 void *dry_cache_zalloc(dry_cache *cache);

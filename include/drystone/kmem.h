@@ -78,6 +78,15 @@ static inline void *kmem_give_up(const char *what, const char *name)
 
 /* ---- caches ----------------------------------------------------------- */
 
+/* The kernel's constructor has one argument; the cache's private one holds it, as bytes: it is a function. */
+static inline void kmem_construct(void *object, void *arg)
+{
+	void (*ctor)(void *);
+
+	memcpy(&ctor, &arg, sizeof(ctor));
+	ctor(object);
+}
+
 /* First form. NULL: see dry_cache_create(). */
 static inline struct kmem_cache *kmem_cache_create_ctor(const char *name, unsigned int size, unsigned int align,
 							 slab_flags_t flags, void (*ctor)(void *))
@@ -90,7 +99,10 @@ static inline struct kmem_cache *kmem_cache_create_ctor(const char *name, unsign
 	attr.size = size;
 	attr.align = align;
 	attr.flags = flags & ~SLAB_PANIC;
-	attr.ctor = ctor;
+	if (ctor != NULL) {
+		attr.ctor = kmem_construct;
+		memcpy(&attr.arg, &ctor, sizeof(ctor));
+	}
 	cache = dry_cache_create(NULL, &attr);
 	if (cache == NULL && (flags & SLAB_PANIC))
 		kmem_give_up("kmem_cache_create failed", name);

@@ -21,17 +21,12 @@ static inline unsigned dry_ctz64(uint64_t x)
 }
 
 /*
- * The address in the upper 48 bits of word. On x86-64 the highest of them is a sign. On AArch64 it is not, a program's
- * address may have it; there what is above is as in `beside`, any address of the same half of the address space.
+ * The address in the upper 48 bits of word. On x86-64 the highest of them is a sign; on AArch64 it is not, a program's
+ * address may have it. What is above is as in `beside`, any address of the same half of the address space.
  */
 static inline void *dry_unpack_address(uint64_t word, const void *beside)
 {
-#ifdef __x86_64__
-	(void)beside;
-	return (void *)(uintptr_t)((int64_t)word >> 16);
-#else
 	return (void *)(uintptr_t)(word >> 16 | ((uint64_t)(uintptr_t)beside & 0xffff000000000000u));
-#endif
 }
 
 /* Number of set bits: in pairs, in nibbles, in bytes, then their sum. */

@@ -6,9 +6,9 @@
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
-#include "core/debug_ops.h"
-#include "core/node.h"
+#include "core/batch.h"
 #include "core/slab.h"
+#include "debug/hooks.h"
 #include "port/guard.h"
 
 enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 14 };
@@ -32,7 +32,7 @@ struct ring {
 
 static void *_Atomic small_places[RING_SMALL], *_Atomic big_places[RING_BIG];
 static struct ring rings[2] = { { 0, RING_SMALL / LITTLE, small_places }, { 0, RING_BIG / LITTLE, big_places } };
-static struct dry_heap *heap; /* the default one, once there are notes */
+static struct dry_arena *arena; /* of the default heap, once there are notes */
 static _Atomic uint16_t *side;
 static size_t coverable;       /* bytes of the arena that notes are reserved for; immutable after start-up */
 static _Atomic size_t covered; /* bytes of it with notes, multiple of COVER_STEP; | CLOSED: never more */
@@ -149,9 +149,9 @@ static bool verify_canaries(const struct dry_cache *cache, const char *object, s
 
 /* ---- notes ------------------------------------------------------------------ */
 
-bool dry_secure_init(struct dry_heap *of, size_t cover)
+bool dry_secure_init(struct dry_backing *backing, size_t cover)
 {
-	size_t bytes = of->arena.granules << DRY_GRANULE_SHIFT, page = dry_port_page_size();
+	size_t bytes = dry_backing_bytes(backing), page = dry_port_page_size();
 	char *table;
 
 	if (cover > bytes)
@@ -164,7 +164,7 @@ bool dry_secure_init(struct dry_heap *of, size_t cover)
 	dry_secure_seed();
 	side = (_Atomic uint16_t *)(void *)(table + page);
 	coverable = cover;
-	heap = of;
+	arena = &backing->arena;
 	return true;
 }
 
@@ -205,7 +205,7 @@ bool dry_secure_is(const struct dry_cache *cache)
 
 static _Atomic uint16_t *note_of(const void *object)
 {
-	uintptr_t offset = heap != NULL ? (uintptr_t)object - heap->arena.base : UINTPTR_MAX;
+	uintptr_t offset = arena != NULL ? (uintptr_t)object - arena->base : UINTPTR_MAX;
 
 	return offset < covered_bytes() ? &side[offset / 16] : NULL;
 }
@@ -249,8 +249,8 @@ static void slab_made(struct dry_cache *cache, void *object)
 	char *end = (char *)object + cache->size;
 	_Atomic uint16_t *note;
 
-	if (heap != NULL)
-		extend((uintptr_t)object - heap->arena.base);
+	if (arena != NULL)
+		extend((uintptr_t)object - arena->base);
 	note = note_of(object);
 	if (note == NULL)
 		return;
@@ -297,11 +297,15 @@ static void last_look(struct dry_cache *cache, void *object)
 		verify_wiped(cache, object, note_get(note) & ~STATE);
 }
 
+static struct dry_cache *cache_of(const void *object)
+{
+	return dry_slab_in(dry_arena_run_of(arena, object))->cache;
+}
+
 /* An object leaves the quarantine; nobody else has it. */
 static void let_go(void *object)
 {
-	struct dry_page *slab = dry_arena_run_of(&heap->arena, object);
-	struct dry_cache *cache = slab->slab.cache;
+	struct dry_cache *cache = cache_of(object);
 	_Atomic uint16_t *note = note_of(object);
 	size_t slack = note_get(note) & ~STATE;
 
@@ -331,7 +335,7 @@ static void keep(struct dry_cache *cache, void *object)
 static bool taken_back(struct dry_cache *cache, void *object)
 {
 	_Atomic uint16_t *note = note_of(object);
-	struct dry_page *slab;
+	struct dry_slab *slab;
 	uint16_t seen;
 	size_t slack;
 
@@ -379,7 +383,7 @@ static size_t sweep(struct dry_cache *cache, struct ring *ring)
 		void *object = atomic_exchange_explicit(&ring->place[i], NULL, memory_order_acq_rel);
 		if (object == NULL)
 			continue;
-		if (dry_arena_run_of(&heap->arena, object)->slab.cache == cache)
+		if (cache_of(object) == cache)
 			found++;
 		else if (put_back(ring, i, object))
 			continue;
@@ -404,17 +408,9 @@ static void drain(struct dry_cache *cache)
 	}
 }
 
-const struct dry_debug_ops dry_debug_secure = {
-	.slab_made = slab_made,
-	.handed_out = handed_out,
-	.taken_back = taken_back,
-	.last_look = last_look,
-	.drain = drain,
-	.random = dry_secure_random,
-};
-
-size_t dry_secure_size(struct dry_cache *cache, const struct dry_page *slab, void *object)
+static size_t usable(struct dry_cache *cache, const void *object)
 {
+	const struct dry_slab *slab = dry_slab_of(cache, object);
 	_Atomic uint16_t *note;
 	uint16_t seen;
 
@@ -423,7 +419,7 @@ size_t dry_secure_size(struct dry_cache *cache, const struct dry_page *slab, voi
 		return SIZE_MAX;
 	}
 	note = note_of(object);
-	if (note == NULL)
+	if (note == NULL) /* it is plain: no canaries, and its place is its size */
 		return cache->object_size;
 	seen = note_get(note);
 	if ((seen & STATE) == LIVE)
@@ -432,18 +428,27 @@ size_t dry_secure_size(struct dry_cache *cache, const struct dry_page *slab, voi
 	return SIZE_MAX;
 }
 
-bool dry_secure_resize(struct dry_cache *cache, const struct dry_page *slab, void *object, size_t size)
+static void sized(struct dry_cache *cache, void *object, size_t size)
 {
-	size_t old = dry_secure_size(cache, slab, object);
+	_Atomic uint16_t *note = note_of(object);
+	const struct dry_slab *slab = dry_slab_of(cache, object);
 
-	if (old == SIZE_MAX || cache->size - size >= FREE)
-		return false;
-	if (note_of(object) == NULL) /* it is plain: no canaries, and its place is its size */
-		return true;
-	verify_canaries(cache, object, cache->size - old, dry_slab_index(cache, slab, object));
+	if (note == NULL)
+		return;
+	verify_canaries(cache, object, note_get(note) & ~STATE, dry_slab_index(cache, slab, object));
 	dry_secure_set_size(cache, object, size);
-	return true;
 }
+
+const struct dry_debug_ops dry_debug_secure = {
+	.slab_made = slab_made,
+	.handed_out = handed_out,
+	.taken_back = taken_back,
+	.last_look = last_look,
+	.drain = drain,
+	.sized = sized,
+	.usable = usable,
+	.random = dry_secure_random,
+};
 
 /* ---- when the process ends ---------------------------------------------------- */
 
@@ -498,19 +503,19 @@ static void check_kept(const struct dry_cache *cache, const char *object)
 		verify_wiped(cache, object, seen & ~STATE);
 }
 
-void dry_secure_check_all(struct dry_heap *of)
+void dry_secure_check_all(void)
 {
-	struct dry_arena *arena = &of->arena;
-	uint32_t pages = atomic_load_explicit(&arena->committed, memory_order_acquire), looked = 0;
+	uint32_t pages, looked = 0;
 	size_t read = rings[0].used == RING_SMALL ? 0 : MAX_READ; /* of free objects, in bytes */
 
-	if (of != heap)
+	if (arena == NULL)
 		return;
+	pages = atomic_load_explicit(&arena->committed, memory_order_acquire);
 	for (unsigned r = 0; r < 2; r++) {
 		for (uint32_t i = 0; i < rings[r].used; i++) {
 			/* Taken out, it is nobody else's. */
 			void *object = atomic_exchange_explicit(&rings[r].place[i], NULL, memory_order_acq_rel);
-			struct dry_cache *cache = object != NULL ? dry_arena_run_of(arena, object)->slab.cache : NULL;
+			struct dry_cache *cache = object != NULL ? cache_of(object) : NULL;
 			if (object == NULL)
 				continue;
 			check_kept(cache, object);
@@ -521,10 +526,11 @@ void dry_secure_check_all(struct dry_heap *of)
 	if (pages > covered_bytes() >> arena->page_shift)
 		pages = (uint32_t)(covered_bytes() >> arena->page_shift);
 	for (uint32_t i = 0; i < pages && looked < MAX_CHECKED;) {
-		const struct dry_page *slab = &arena->desc[i];
-		const struct dry_cache *cache = slab->slab.cache;
-		uint32_t count = slab->kind != DRY_PAGE_NONE && slab->count != 0 ? slab->count : 1;
-		if (slab->kind == DRY_PAGE_SLAB && dry_secure_is(cache)) {
+		struct dry_page *page = &arena->desc[i];
+		const struct dry_slab *slab = dry_slab_in(page);
+		const struct dry_cache *cache = slab != NULL ? slab->cache : NULL;
+		uint32_t count = page->kind != DRY_PAGE_NONE && page->count != 0 ? page->count : 1;
+		if (slab != NULL && dry_secure_is(cache)) {
 			for (uint32_t index = 0; index < cache->num; index++, looked++) {
 				const char *object = dry_slab_objects(cache, slab) + (size_t)index * cache->size;
 				check_object(cache, object);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "malloc/background.h"
 
+#include "heap/heap.h"
 #include "malloc/options.h"
 
 #define START_BYTES ((size_t)16 << 20)
@@ -11,12 +12,16 @@ static _Atomic int running; /* 0: OFF, 1: RUNNING */
 
 static size_t idle_bytes(const struct dry_heap *heap)
 {
-	return (heap->arena.free_dirty << heap->arena.page_shift) + heap->extents.cached_bytes;
+	const struct dry_arena *arena = &heap->caches.backing.arena;
+
+	return (arena->free_dirty << arena->page_shift) + heap->extents.cached_bytes;
 }
 
 static size_t held_bytes(const struct dry_heap *heap)
 {
-	return idle_bytes(heap) + (heap->arena.used << heap->arena.page_shift) + heap->extents.live_bytes;
+	const struct dry_arena *arena = &heap->caches.backing.arena;
+
+	return idle_bytes(heap) + (arena->used << arena->page_shift) + heap->extents.live_bytes;
 }
 
 static void run(void)
@@ -47,7 +52,7 @@ static DRY_SLOW void start(void)
 		return;
 	/* No thread to be had: return what is free now, and try again later. */
 	atomic_store_explicit(&running, 0, memory_order_release);
-	dry_arena_purge_all(&dry_main_heap.arena);
+	dry_arena_purge_all(dry_heap_arena(&dry_main_heap));
 }
 
 void dry_background_poke(void)

@@ -6,7 +6,8 @@
 #ifndef DRY_MALLOC_GENERAL_H
 #define DRY_MALLOC_GENERAL_H
 
-#include "core/heap.h"
+#include "core/fast.h"
+#include "heap/heap.h"
 #include "malloc/size_class.h"
 
 /* The cache of a class; made at first use. NULL: no memory. */
@@ -15,8 +16,13 @@ struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
 /* Back to no cache for any class of the default heap, and no fast path; what is allocated stays valid. At start only. */
 void dry_general_forget(struct dry_heap *heap);
 
-/* The smallest class for size (at most DRY_CLASS_MAX) whose objects are aligned to align; DRY_CLASS_COUNT: none. */
-unsigned dry_class_for(size_t size, size_t align);
+/* Whether the secondary allocator takes the allocation over (heap/secondary.h). */
+static inline bool dry_general_ask_secondary(struct dry_heap *heap, size_t size, size_t align, bool first, void **block)
+{
+	const struct dry_secondary *secondary = dry_heap_secondary(heap);
+
+	return DRY_UNLIKELY(secondary != NULL) && secondary->allocate(heap, size, align, first, block);
+}
 
 /* align: a power of two. zero: content is zero. NULL: no memory. */
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero);

@@ -7,15 +7,15 @@
 #include "base/error.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
-#include "core/cache.h"
-#include "core/fast.h"
-#include "core/slab.h"
+#include "core/create.h"
+#include "core/reap.h"
 #include "debug/fail.h"
-#include "debug/guard.h"
+#include "debug/hooks.h"
 #include "debug/secure.h"
 #include "debug/select.h"
-#include "malloc/general.h"
+#include "guard/guard.h"
 #include "malloc/options.h"
+#include "malloc/size_class.h"
 
 #define COLD_BIG    16u /* big blocks of a process that are guarded in the default profile */
 #define COLD_BYTES  ((size_t)16 << 20) /* of them together */
@@ -26,10 +26,9 @@
 #define BIG         DRY_CLASS_COUNT /* in place of a class: none is as big */
 #define WATCH_FULL  2048u /* bytes; of sizes above, fewer are watched */
 #define COVER_MIN   ((size_t)64 << 20)
-#define NATURAL_MAX 4096u
 #define MIB         ((size_t)1 << 20)
 
-_Atomic bool dry_profile_asks;
+static _Atomic bool sampling; /* every slow allocation has to come by; else only those of a class without a cache */
 
 static _Atomic size_t cold_bytes;
 static bool started, noted;                /* options are known; there are notes for secure objects */
@@ -44,14 +43,14 @@ static _Atomic uint64_t seen[DRY_CLASS_COUNT];           /* objects that went in
 /* Notes for as much of the arena as there is room for. */
 static bool make_notes(struct dry_heap *heap)
 {
-	size_t cover = heap->arena.granules << DRY_GRANULE_SHIFT;
+	size_t cover = dry_backing_bytes(&heap->caches.backing);
 
 	if (__atomic_exchange_n(&tried, true, __ATOMIC_RELAXED))
 		return __atomic_load_n(&noted, __ATOMIC_ACQUIRE);
 	/* Where address space is short the program needs it more. */
 	if (!dry_option_secure && dry_port_address_room() != SIZE_MAX)
 		return false;
-	while (cover >= COVER_MIN && !dry_secure_init(heap, cover))
+	while (cover >= COVER_MIN && !dry_secure_init(&heap->caches.backing, cover))
 		cover /= 2;
 	__atomic_store_n(&noted, cover >= COVER_MIN, __ATOMIC_RELEASE);
 	return cover >= COVER_MIN;
@@ -80,22 +79,23 @@ static bool make_guards(bool asked_for)
 	return dry_guard_init(&attr);
 }
 
-void dry_profile_start(struct dry_heap *heap)
+bool dry_profile_start(struct dry_heap *heap)
 {
+	bool forget = false;
+
 	started = true;
 	off = dry_annotate != NULL || dry_debug_selects() || dry_fail_selects();
 	if (dry_fail_selects()) {
-		/* Every allocation has to come by the gate, and under the name that its cache always has. */
-		dry_caches_plain = true;
-		dry_general_forget(heap);
-		dry_alloc_gate = dry_fail_allows;
+		/* Every allocation has to come by, and under the name that its cache always has. */
+		heap->caches.hooks = dry_hooks_failing();
+		forget = true;
 	}
 	if (off)
-		return;
+		return forget;
 	if (dry_option_secure) {
-		dry_caches_plain = dry_caches_secure = true;
+		heap->caches.hooks = dry_hooks_secure();
 		dry_secure_keep_many(true);
-		dry_general_forget(heap);
+		forget = true;
 		if (!make_notes(heap) || !make_guards(true))
 			dry_warn("secure:1: no address space for all of it");
 	}
@@ -104,7 +104,8 @@ void dry_profile_start(struct dry_heap *heap)
 		dry_guard_report_faults(sampled);
 	if (sampled)
 		dry_guard_sample(dry_option_guard_rate);
-	atomic_store_explicit(&dry_profile_asks, sampled, memory_order_relaxed);
+	atomic_store_explicit(&sampling, sampled, memory_order_relaxed);
+	return forget;
 }
 
 DRY_EXPORT int dry_guard(size_t mean)
@@ -113,7 +114,7 @@ DRY_EXPORT int dry_guard(size_t mean)
 		return -DRY_ENOMEM;
 	dry_guard_sample(mean);
 	if (mean != 0)
-		atomic_store_explicit(&dry_profile_asks, true, memory_order_relaxed);
+		atomic_store_explicit(&sampling, true, memory_order_relaxed);
 	return 0;
 }
 
@@ -149,10 +150,12 @@ static struct dry_cache *make_cache(struct dry_heap *heap, unsigned class, bool 
 	if (!make_notes(heap))
 		return NULL;
 	dry_format(name, sizeof(name), "secure-%zu%s", size, aligned ? "-aligned" : "");
+	int error;
+
 	struct dry_cache_attr attr = { .name = name, .size = size - DRY_SECURE_TAIL };
 	attr.flags = DRY_CACHE_NO_MERGE | DRY_CACHE_SECURE;
-	attr.align = align < NATURAL_MAX ? align : NATURAL_MAX;
-	cache = dry_cache_create_split(heap, &attr, false);
+	attr.align = align < DRY_NATURAL_MAX ? align : DRY_NATURAL_MAX;
+	cache = dry_cache_make(&heap->caches, &attr, false, &error);
 	if (cache == NULL || !dry_secure_is(cache))
 		return NULL;
 	/* acq_rel: publishes the cache; who loses the race drops its own, still unused */
@@ -177,9 +180,9 @@ static bool alloc_secure(struct dry_heap *heap, size_t size, size_t align, void 
 	if (cache == NULL)
 		cache = make_cache(heap, class, aligned);
 	if (cache != NULL)
-		*object = dry_alloc_slow(cache);
+		*object = dry_heap_alloc_slow(cache);
 	if (*object == NULL && cache != NULL && dry_option_secure && dry_heap_trim(heap) != 0)
-		*object = dry_alloc_slow(cache);
+		*object = dry_heap_alloc_slow(cache);
 	if (*object != NULL)
 		dry_secure_set_size(cache, *object, size);
 	/* From a usual cache, made for want of memory, the class would be unprotected from then on. */
@@ -217,21 +220,21 @@ static bool is_first(size_t size, unsigned class)
 	return class == BIG ? afford(size) : count_to(&first_of[class], COLD_SIZE) && count_to(&first, COLD_SMALL);
 }
 
-void *dry_profile_sample(struct dry_heap *heap, size_t size)
+static void *sample(struct dry_heap *heap, size_t size)
 {
-	if (off || !dry_guard_due(since_last(heap, dry_class_of(size | (size == 0)))) || !make_guards(true))
+	if (off || !atomic_load_explicit(&sampling, memory_order_relaxed) ||
+	    !dry_guard_due(since_last(heap, dry_class_of(size | (size == 0)))) || !make_guards(true))
 		return NULL;
 	return dry_guard_alloc(size, 1, true);
 }
 
-bool dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align, void **object)
+static bool allocate_first(struct dry_heap *heap, size_t size, size_t align, void **object)
 {
 	unsigned class = size <= DRY_CLASS_MAX - DRY_SECURE_TAIL ? dry_class_of(size) : BIG;
 
-	*object = NULL;
-	if (!heap->is_default || DRY_UNLIKELY(off))
+	if (DRY_UNLIKELY(off))
 		return false;
-	bool asks = atomic_load_explicit(&dry_profile_asks, memory_order_relaxed);
+	bool asks = atomic_load_explicit(&sampling, memory_order_relaxed);
 	bool due = asks && dry_guard_due(class != BIG ? since_last(heap, class) : 1);
 	/* The first stack of a process costs as much as a hundred blocks: not for those that every process has. */
 	if ((due || is_first(size, class)) && make_guards(asks))
@@ -241,55 +244,22 @@ bool dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align, void **
 	return *object != NULL;
 }
 
-/* ---- blocks -------------------------------------------------------------------------- */
-
-/* The slab of an object in a secure cache; NULL: it is in none. */
-static struct dry_page *secure_slab(struct dry_heap *heap, const void *object)
+static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool is_first_of_class, void **object)
 {
-	struct dry_page *slab = dry_arena_contains(&heap->arena, object) ? dry_arena_run_of(&heap->arena, object) : NULL;
-
-	return slab != NULL && slab->kind == DRY_PAGE_SLAB && dry_secure_is(slab->slab.cache) ? slab : NULL;
+	*object = NULL;
+	if (is_first_of_class)
+		return allocate_first(heap, size, align, object);
+	*object = sample(heap, size);
+	return *object != NULL;
 }
 
-bool dry_profile_size(struct dry_heap *heap, void *object, size_t *size)
+static void free_block(struct dry_heap *heap, void *block)
 {
-	struct dry_page *slab;
-
-	if (heap->is_default && dry_guard_contains(object)) {
-		*size = dry_guard_size(object);
-		return true;
-	}
-	slab = secure_slab(heap, object);
-	if (slab != NULL)
-		*size = dry_secure_size(slab->slab.cache, slab, object);
-	return slab != NULL;
+	(void)heap;
+	dry_guard_free(block);
 }
 
-bool dry_profile_resize(struct dry_heap *heap, void *object, size_t size)
-{
-	struct dry_page *slab = secure_slab(heap, object);
-	struct dry_cache *cache = slab != NULL ? slab->slab.cache : NULL;
-
-	if (cache == NULL || size > cache->object_size || size < cache->object_size / 2)
-		return false;
-	return dry_secure_resize(cache, slab, object, size);
-}
-
-bool dry_profile_sized(struct dry_heap *heap, void *object, size_t size)
-{
-	char detail[64];
-	size_t real;
-
-	if (!dry_option_secure || object == NULL || !dry_profile_size(heap, object, &real))
-		return true;
-	if (real == SIZE_MAX)
-		return false;
-	if (real == size)
-		return true;
-	dry_format(detail, sizeof(detail), "freed as %zu bytes, it has %zu", size, real);
-	dry_fatal(DRY_FATAL_WRONG_SIZE, object, NULL, detail);
-	return false;
-}
+const struct dry_secondary dry_profile_secondary = { allocate, dry_guard_contains, free_block, dry_guard_size };
 
 /* ---- end and fork ------------------------------------------------------------------------ */
 
@@ -298,11 +268,11 @@ void dry_profile_finish(struct dry_heap *heap)
 	if (!dry_option_exit_check || !heap->ready)
 		return;
 	if (noted)
-		dry_secure_check_all(heap);
+		dry_secure_check_all();
 	dry_guard_check_all();
 	/* Frees that are still in array caches have not been looked at. */
 	if (dry_heap_is_quiet(heap))
-		dry_heap_return_objects(heap, true);
+		dry_caches_reap(&heap->caches, true);
 }
 
 void dry_profile_before_fork(void)

@@ -20,34 +20,16 @@
 #ifndef DRY_MALLOC_PROFILE_H
 #define DRY_MALLOC_PROFILE_H
 
-#include "core/heap.h"
-
-/* Every slow allocation must ask dry_profile_alloc(); else only those of a class without a cache. Written at start. */
-extern _Atomic bool dry_profile_asks;
-
-/* Options are parsed: set up what they ask for. */
-void dry_profile_start(struct dry_heap *heap);
+#include "heap/heap.h"
 
 /*
- * true: *block is a watched one of the default heap, its content zero unless options say otherwise, or NULL because memory is
- * exhausted. false: to be had the usual way.
+ * Options are parsed: set up what they ask for, as the heap's secondary allocator. true: what the heap has for its size classes
+ * by now is of another kind, and has to be forgotten.
  */
-bool dry_profile_alloc(struct dry_heap *heap, size_t size, size_t align, void **block);
+bool dry_profile_start(struct dry_heap *heap);
 
-/* As dry_profile_alloc() for a class that has its cache with arrays, while dry_profile_asks: nearly always NULL. */
-void *dry_profile_sample(struct dry_heap *heap, size_t size);
-
-/*
- * A watched block stands here: *size is its exact size. false: it is none. Reports a pointer to one
- * that is not alive, with *size SIZE_MAX.
- */
-bool dry_profile_size(struct dry_heap *heap, void *object, size_t *size);
-
-/* Give a watched block another size where it stands. false: cannot. */
-bool dry_profile_resize(struct dry_heap *heap, void *object, size_t size);
-
-/* Sized free: report a size that is not the object's. false: do not free it. */
-bool dry_profile_sized(struct dry_heap *heap, void *object, size_t size);
+/* What the default heap's blocks are asked for, from the start on. */
+extern const struct dry_secondary dry_profile_secondary;
 
 /* At the end of the process, and around fork. */
 void dry_profile_finish(struct dry_heap *heap);

@@ -53,7 +53,7 @@ void dry_meta_fini(struct dry_meta *meta)
 
 static bool is_big(const struct dry_meta *meta, size_t bytes)
 {
-	return bytes >= DRY_META_BIG && meta->users->owns_memory;
+	return bytes >= DRY_META_BIG && bytes > (size_t)1 << meta->users->page_shift && meta->users->owns_memory;
 }
 
 static void *take_pages(struct dry_meta *meta, size_t count, bool *dirty)

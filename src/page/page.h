@@ -70,11 +70,8 @@ enum dry_page_kind {
 
 #define DRY_PAGE_DIRTY 0x01 /* FREE: memory behind it since last purge; RUN: content undefined */
 
-struct dry_cache;
-
 /*
- * 64 bytes. For a FREE block or a RUN: order, flags, age, count, next/prev.
- * For a slab the core writes everything from `next` on; guarded by its node's lock.
+ * 64 bytes. For a FREE block or a RUN: order, flags, age, count, next/prev. Who has a run may write to `owner`.
  */
 struct dry_page {
 	uint8_t kind;   /* enum dry_page_kind; by dry_page_set_kind(), because dry_arena_run_of() looks without a lock */
@@ -82,30 +79,23 @@ struct dry_page {
 	uint8_t node;   /* memory node that it lies on; over memory of a user, that it was asked for */
 	uint8_t flags;  /* DRY_PAGE_DIRTY */
 	uint32_t count; /* pages in the run or block; likewise */
-	uint32_t next;  /* list links: page index or DRY_PAGE_NIL */
-	uint32_t prev;
 	union {
 		struct {
-			uint64_t age;   /* FREE and dirty: arena tick at which it was freed */
-			uint32_t clean; /* FREE: pages without memory behind them, about; = count if and only if not dirty */
-		} block;
-		struct {
-			uint64_t bits[4]; /* RUN of page/meta.c: 1 = free */
-			uint8_t class;
-		} pieces;
-		struct {
-			struct dry_cache *cache;
-			uint16_t active; /* objects out of the slab; 0 <= active <= num */
-			uint16_t first;  /* offset of the first object, bytes (colour) */
-			uint8_t list;    /* which list of its node it is on */
-			uint8_t state;   /* core's */
-			uint16_t host;   /* OBJFREELIST: index of the host object */
+			uint32_t next; /* list links: page index or DRY_PAGE_NIL */
+			uint32_t prev;
 			union {
-				uint64_t bits[4];  /* BITMAP: 1 = free */
-				void *freelist;    /* published types: index array; NULL in a full slab */
-				uint64_t grace[4]; /* while a deferred free is under way */
+				struct {
+					uint64_t age;   /* FREE and dirty: arena tick at which it was freed */
+					uint32_t clean; /* FREE: pages without memory behind them, about; = count if and only
+							   if not dirty */
+				} block;
+				struct {
+					uint64_t bits[4]; /* RUN of page/meta.c: 1 = free */
+					uint8_t class;
+				} pieces;
 			};
-		} slab;
+		};
+		uint64_t owner[7]; /* of a SLAB: process/backing_impl.h */
 	};
 };
 _Static_assert(sizeof(struct dry_page) == 64, "a page descriptor is one cache line");
@@ -239,6 +229,11 @@ static inline uint32_t dry_arena_index(const struct dry_arena *arena, const void
 static inline uint32_t dry_arena_index_of(const struct dry_arena *arena, const struct dry_page *page)
 {
 	return (uint32_t)(page - arena->desc);
+}
+/* Its first byte. */
+static inline void *dry_arena_start(const struct dry_arena *arena, const struct dry_page *page)
+{
+	return dry_arena_address(arena, dry_arena_index_of(arena, page));
 }
 /*
  * First page of the naturally aligned block of 2^order pages around a page. Blocks are

@@ -5,7 +5,7 @@
  * A port is a set of files chosen by the build: port_impl.h (found through the
  * include path; defines struct dry_lock with its inline calls) and sources
  * that define every function below. An architecture adds percpu.h, likewise
- * found through the include path (see arch/README). contract_check.c refers to
+ * found through the include path. contract_check.c refers to
  * each call with its exact type, so that a port that lacks one does not link
  * and one that differs does not compile. Nothing here allocates from a drystone
  * heap, and nothing changes errno except dry_port_set_errno().
@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "port/slots.h"
 #include "port_impl.h" /* struct dry_lock, DRY_LOCK_INIT, dry_lock_init/acquire/try/release */
 
 /* ---- memory ----------------------------------------------------------
@@ -54,32 +55,10 @@ void dry_port_release(void *addr, size_t size);
  */
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
 
-/* ---- CPUs, nodes, slots ----------------------------------------------
- * A slot is what a per-CPU array is indexed by: a concurrency id, a CPU number,
- * or (without restartable sequences) a number that a thread owns exclusively.
- * Slot ids are below dry_port_slots(). The sequences of percpu.h run on the
- * calling thread's current slot.
- */
+/* ---- CPUs, nodes; slots: port/slots.h ---- */
 
-/* Called once, before anything below; again is harmless. Decides the kind of slots. */
+/* Called once, before anything else; again is harmless. Decides the kind of slots. */
 void dry_port_init(void);
-
-/* Number of slots, 1 to 4096; constant after dry_port_init(). */
-unsigned dry_port_slots(void);
-
-/*
- * Make sure that the calling thread has a slot. true: the sequences work on a
- * slot. false: none is to be had; then the caller goes without array caches.
- * Always true with restartable sequences. May call dry_slot_attached().
- */
-bool dry_port_slot_attach(void);
-
-/*
- * Wait until every sequence that was under way at the call has finished or
- * will restart from its first instruction. false if that could not be had in
- * reasonable time: then the caller must assume that some are still under way.
- */
-bool dry_port_slot_fence(void);
 
 /*
  * Memory nodes, those that have memory, 1 to 8 and constant after dry_port_init(); and the caller's (below that number; a

@@ -2,7 +2,7 @@
 /* Where a reader outside of the process finds things; see <drystone/inspect.h>. */
 #include <drystone/inspect.h>
 
-#include "core/heap.h"
+#include "heap/heap.h"
 
 #define FIELD(type, member) DRY_INSPECT_FIELD(struct type, member)
 
@@ -18,10 +18,10 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.depot_size = sizeof(struct dry_depot),
 	.heap_next = FIELD(dry_heap, next),
 	.heap_name = FIELD(dry_heap, name),
-	.heap_caches = FIELD(dry_heap, caches),
-	.heap_slot_table = FIELD(dry_heap, areas),
-	.heap_slots = FIELD(dry_heap, slot_count),
-	.heap_nodes = FIELD(dry_heap, nodes),
+	.heap_caches = FIELD(dry_heap, caches.first),
+	.heap_slot_table = FIELD(dry_heap, caches.areas),
+	.heap_slots = FIELD(dry_heap, caches.slot_count),
+	.heap_nodes = FIELD(dry_heap, caches.nodes),
 	.cache_next = FIELD(dry_cache, next),
 	.cache_name = FIELD(dry_cache, name),
 	.cache_root = FIELD(dry_cache, root),
@@ -32,8 +32,8 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.cache_limit = FIELD(dry_cache, limit),
 	.cache_batchcount = FIELD(dry_cache, batchcount),
 	.cache_flags = FIELD(dry_cache, flags),
-	.cache_alloc_array = FIELD(dry_cache, alloc_at),
-	.cache_free_array = FIELD(dry_cache, free_at),
+	.cache_alloc_array = FIELD(dry_cache, alloc_place),
+	.cache_free_array = FIELD(dry_cache, free_place),
 	.cache_nodes = { (uint32_t)offsetof(struct dry_cache, node), DRY_MAX_NODES * sizeof(struct dry_node) },
 	.array_word = FIELD(dry_array, word),
 	.array_limit = FIELD(dry_array, limit),

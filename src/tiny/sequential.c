@@ -197,7 +197,7 @@ static bool give(struct dry_heap *heap, struct dry_sheet *sheet, void *start, si
 /* ---- objects of caches ------------------------------------------------------------------------- */
 
 /* class->objects: out and reserved; class->slabs: reserved, linked from class->free. */
-void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align, void (*ctor)(void *))
+void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align, void (*ctor)(void *, void *))
 {
 	memset(class, 0, sizeof(*class));
 	if (align < 4)
@@ -249,7 +249,7 @@ void *dry_tiny_object_alloc(struct dry_class *class)
 		class->objects++;
 	}
 	if (class->ctor != NULL)
-		class->ctor(object);
+		class->ctor(object, class->arg);
 	return object;
 }
 

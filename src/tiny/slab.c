@@ -8,7 +8,7 @@ enum { DRY_SLAB_BYTES = 1 << 19 }; /* a slab of several objects has no more, so 
 
 _Static_assert(offsetof(struct dry_slab, free) == offsetof(struct dry_class, free), "an empty list looks like a slab");
 
-void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align, void (*ctor)(void *))
+void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align, void (*ctor)(void *, void *))
 {
 	if (align < sizeof(void *))
 		align = sizeof(void *);
@@ -102,7 +102,7 @@ static void carve(struct dry_slab *slab)
 	do {
 		at -= class->slot;
 		if (class->ctor != NULL)
-			class->ctor(at);
+			class->ctor(at, class->arg);
 		object = (struct dry_object *)(void *)(at + class->link);
 		object->next = next;
 		object->key = ++key;

@@ -17,8 +17,9 @@
 
 struct heap_state s;
 
-static void construct(void *object)
+static void construct(void *object, void *arg)
 {
+	(void)arg;
 	faults_place();
 	*(unsigned char *)object = MARK; /* no object is smaller */
 }
@@ -292,7 +293,7 @@ static void count_text(void *arg, const char *text, size_t bytes)
 
 static int visit(dry_cache *cache, void *arg)
 {
-	EXPECT(arg == &s && cache->heap == s.heap);
+	EXPECT(arg == &s && dry_heap_of(cache->caches) == s.heap);
 	faults_place();
 	return 0;
 }

@@ -3,8 +3,8 @@
  * The target `heap`: the equations themselves. A field of a heap in order, whatever its state, gets a value that an equation
  * excludes: the checks must find it. Then everything is put back, and they must find nothing.
  */
-#include "core/node.h"
 #include "core/slab.h"
+#include "malloc/general.h"
 #include "heap_state.h"
 #include "page/internal.h"
 
@@ -43,7 +43,7 @@ static void restore(void)
 
 static struct dry_arena *arena(void)
 {
-	return &s.heap->arena;
+	return dry_heap_arena(s.heap);
 }
 
 /* A free block on a list of the arena, at least of order `least`. */
@@ -83,27 +83,27 @@ static struct dry_cache *some_cache(unsigned which)
 	for (unsigned i = 0; i < CACHES; i++)
 		if (s.cache[(which + i) % CACHES])
 			return s.cache[(which + i) % CACHES]->root;
-	return &s.heap->cache_cache;
+	return dry_general_cache(s.heap, 0);
 }
 
 /* A slab on a list of a node. */
-static struct dry_page *listed_slab(const struct dry_cache *cache, const struct dry_node **node)
+static struct dry_slab *listed_slab(const struct dry_cache *cache, const struct dry_node **node)
 {
-	for (uint32_t n = 0; n < s.heap->nodes; n++)
+	for (uint32_t n = 0; n < s.heap->caches.nodes; n++)
 		for (unsigned list = 0; list < DRY_LISTS; list++)
 			if (cache->node[n].list[list] != DRY_PAGE_NIL) {
 				*node = &cache->node[n];
-				return &arena()->desc[cache->node[n].list[list]];
+				return dry_backing_deref(&s.heap->caches.backing, cache->node[n].list[list]);
 			}
 	return NULL;
 }
 
 static struct dry_array *some_array(const struct dry_cache *cache, unsigned least)
 {
-	for (uint32_t slot = 0; cache->alloc_at != 0 && slot < s.heap->slot_count; slot++) {
-		struct dry_array *array = dry_area_array(s.heap->areas[slot], cache->alloc_at);
+	for (uint32_t slot = 0; cache->alloc_place != 0 && slot < s.heap->caches.slot_count; slot++) {
+		struct dry_array *array = dry_area_array(s.heap->caches.areas[slot], cache->alloc_place);
 
-		if (s.heap->areas[slot] != dry_stopped_area && dry_array_avail(array, false) >= least)
+		if (s.heap->caches.areas[slot] != dry_stopped_area && dry_array_avail(array, false) >= least)
 			return array;
 	}
 	return NULL;
@@ -130,7 +130,7 @@ static void hurt_counts(unsigned how, unsigned by)
 		SET(arena()->free_dirty, arena()->free_dirty - 1 - by);
 		break;
 	case 2:
-		SET(arena()->limit_pages, 0); /* the heap itself is in use */
+		SET(arena()->limit_pages, 0); /* something is in use */
 		break;
 	case 3:
 		SET(arena()->lists.nonempty[by & 1],
@@ -294,34 +294,34 @@ static void hurt_extents(unsigned how, unsigned by)
 static void hurt_slab(struct dry_cache *cache, unsigned how, unsigned by)
 {
 	const struct dry_node *node;
-	struct dry_page *slab = listed_slab(cache, &node);
+	struct dry_slab *slab = listed_slab(cache, &node);
 
 	if (!slab)
 		return;
 	switch (how % 7) {
 	case 0:
-		SET(slab->slab.cache, 0);
+		SET(slab->cache, 0);
 		break;
 	case 1:
-		SET(slab->slab.active, cache->num + 1);
+		SET(slab->active, cache->num + 1);
 		break;
 	case 2:
 		if (((size_t)1 << (arena()->page_shift + cache->order)) <= 65536)
-			SET(slab->slab.first, 0xffff);
+			SET(slab->first, 0xffff);
 		break;
 	case 3:
 		SET(slab->prev, by);
 		break;
 	case 4:
-		SET(slab->slab.list, slab->slab.list + 1);
+		SET(slab->list, slab->list + 1);
 		break;
 	case 5: /* a full slab may have no index array to look into */
-		if (slab->slab.active != 0 && slab->slab.active != cache->num)
-			SET(slab->slab.active, slab->slab.active - 1);
+		if (slab->active != 0 && slab->active != cache->num)
+			SET(slab->active, slab->active - 1);
 		break;
 	default:
 		if (cache->mgmt == DRY_MGMT_BITMAP)
-			SET(slab->slab.bits[0], slab->slab.bits[0] ^ 1);
+			SET(slab->bits[0], slab->bits[0] ^ 1);
 	}
 }
 
@@ -329,22 +329,22 @@ static void hurt_slab(struct dry_cache *cache, unsigned how, unsigned by)
 static void hurt_fill(struct dry_cache *cache)
 {
 	const struct dry_node *node;
-	struct dry_page *slab = listed_slab(cache, &node);
+	struct dry_slab *slab = listed_slab(cache, &node);
 	uint8_t other;
 
-	if (!slab || slab->next != DRY_PAGE_NIL || slab->slab.list >= DRY_LIST_FULL)
+	if (!slab || slab->next != DRY_PAGE_NIL || slab->list >= DRY_LIST_FULL)
 		return;
-	other = slab->slab.list;
+	other = slab->list;
 	if (node->list[DRY_LIST_FREE] != DRY_PAGE_NIL)
 		return;
 	put((void *)(uintptr_t)&node->list[other], sizeof(uint32_t), DRY_PAGE_NIL);
-	put((void *)(uintptr_t)&node->list[DRY_LIST_FREE], sizeof(uint32_t), dry_arena_index_of(arena(), slab));
-	SET(slab->slab.list, DRY_LIST_FREE);
+	put((void *)(uintptr_t)&node->list[DRY_LIST_FREE], sizeof(uint32_t), dry_backing_ref(&s.heap->caches.backing, slab));
+	SET(slab->list, DRY_LIST_FREE);
 }
 
 static void hurt_node(struct dry_cache *cache, unsigned how, unsigned by)
 {
-	struct dry_node *node = &cache->node[by % s.heap->nodes];
+	struct dry_node *node = &cache->node[by % s.heap->caches.nodes];
 	const struct dry_node *with;
 
 	switch (how % 5) {
@@ -371,7 +371,7 @@ static void hurt_array(struct dry_cache *cache, unsigned how, unsigned by)
 	struct dry_array *array = some_array(cache, how % 5 == 0 ? 0 : 1);
 	unsigned last;
 	uint32_t index;
-	struct dry_page *slab;
+	struct dry_slab *slab;
 
 	if (!array)
 		return;
@@ -399,8 +399,8 @@ static void hurt_array(struct dry_cache *cache, unsigned how, unsigned by)
 		slab = dry_slab_of(cache, array->entry[last]);
 		index = dry_slab_index(cache, slab, array->entry[last]);
 		/* active goes along, and no list knows of a full slab: only the array can tell */
-		SET(slab->slab.bits[index / 64], slab->slab.bits[index / 64] | UINT64_C(1) << index % 64);
-		SET(slab->slab.active, slab->slab.active - 1);
+		SET(slab->bits[index / 64], slab->bits[index / 64] | UINT64_C(1) << index % 64);
+		SET(slab->active, slab->active - 1);
 	}
 }
 

@@ -57,7 +57,7 @@ static void late_error(void)
 	unsigned char *at = s.object[i].at;
 	dry_cache *cache = at ? s.cache[s.object[i].cache] : NULL;
 
-	if (!at || cache->root->debug || cache->root->annotated)
+	if (!at || cache->root->debug)
 		return;
 	faults.no_fence = 0;
 	if (how & 1) {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../support/check.h"
-#include "core/heap.h"
+#include "heap/heap.h"
 #include "fail_port.h"
 
 #define PAST   ((size_t)16 << 20) /* notes for so much of the arena are taken into use at once */
@@ -27,7 +27,7 @@ struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count,
 
 int main(void)
 {
-	size_t base = (size_t)dry_heap_default()->arena.base, past = 0;
+	size_t base = (size_t)dry_heap_arena(dry_heap_default())->base, past = 0;
 
 	for (int i = 0; i < BLOCKS; i++)
 		CHECK(blocks[i] = dry_alloc(NULL, 4096));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What the files of guarded blocks share among themselves. */
-#ifndef DRY_DEBUG_GUARD_INTERNAL_H
-#define DRY_DEBUG_GUARD_INTERNAL_H
+#ifndef DRY_GUARD_INTERNAL_H
+#define DRY_GUARD_INTERNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static inline uintptr_t dry_guard_base(void)
 	return __atomic_load_n(&dry_guarded.base, __ATOMIC_ACQUIRE);
 }
 
-/* guard_report.c */
+/* report.c */
 
 /* Where the caller is, seen from the program. */
 void dry_guard_note_stack(struct dry_guard_stack *stack);

@@ -5,8 +5,8 @@
  */
 
 #include "base/fmt.h"
-#include "debug/guard.h"
-#include "debug/guard_internal.h"
+#include "guard/guard.h"
+#include "guard/internal.h"
 #include "debug/say.h"
 #include "port/stack.h"
 

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-#include "debug/guard.h"
+#include "guard/guard.h"
 
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
-#include "debug/guard_internal.h"
+#include "guard/internal.h"
 #include "debug/secure.h"
 #include "port/guard.h"
 
 #define GAP  15   /* pages between two blocks, while there is room */
 #define FILL 0xab /* around the object, within its pages */
 #define REGION_MIN ((size_t)16 << 20)
-
-struct dry_guard_region dry_guarded = { .lock = DRY_LOCK_INIT(DRY_RANK_GUARD) };
 
 static size_t page_size(void)
 {
@@ -89,13 +87,6 @@ void dry_guard_report_faults(bool stacks)
 {
 	__atomic_store_n(&dry_guarded.stacks, stacks, __ATOMIC_RELAXED);
 	dry_port_on_fault(dry_guard_report_fault);
-}
-
-bool dry_guard_contains(const void *ptr)
-{
-	uintptr_t base = dry_guard_base();
-
-	return base != 0 && (uintptr_t)ptr - base < dry_guarded.size;
 }
 
 /* ---- places; the lock is held ------------------------------------------------- */

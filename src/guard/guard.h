@@ -17,10 +17,10 @@
  *
  * Must not know: size classes, secure objects.
  */
-#ifndef DRY_DEBUG_GUARD_H
-#define DRY_DEBUG_GUARD_H
+#ifndef DRY_GUARD_GUARD_H
+#define DRY_GUARD_GUARD_H
 
-#include "core/heap.h"
+#include "heap/heap.h"
 
 struct dry_guard_attr {
 	size_t region; /* bytes of address space */
