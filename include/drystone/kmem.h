@@ -194,11 +194,9 @@ static inline void kmem_cache_free(struct kmem_cache *cache, void *object)
 /* All (returns count) or none (returns 0). */
 static inline int kmem_cache_alloc_bulk(struct kmem_cache *cache, gfp_t flags, size_t count, void **objects)
 {
-	size_t got = dry_cache_alloc_bulk(kmem_to_dry(cache), count, objects);
+	dry_cache *from = kmem_to_dry(cache);
 
-	for (size_t i = 0; (flags & __GFP_ZERO) && i < got; i++)
-		memset(objects[i], 0, kmem_cache_size(cache));
-	return (int)got;
+	return (int)(flags & __GFP_ZERO ? dry_cache_zalloc_bulk(from, count, objects) : dry_cache_alloc_bulk(from, count, objects));
 }
 
 static inline void kmem_cache_free_bulk(struct kmem_cache *cache, size_t count, void **objects)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "debug/hooks.h"
 
+#include <drystone/experiment.h>
+
 #include "base/annotate.h"
 #include "core/cache.h"
 #include "debug/fail.h"

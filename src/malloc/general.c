@@ -10,6 +10,7 @@
 #include "core/alloc.h"
 #include "core/create.h"
 #include "core/slab.h"
+#include "core/walk.h"
 
 _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
 
@@ -221,6 +222,10 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 	object = alloc_big(heap, size, align, zero);
 	if (object == NULL && dry_heap_trim(heap) != 0)
 		object = alloc_big(heap, size, align, zero);
+	if (object == NULL && dry_caches_reclaim(&heap->caches, size)) {
+		dry_heap_trim(heap);
+		object = alloc_big(heap, size, align, zero);
+	}
 	if (DRY_UNLIKELY(dry_annotate != NULL) && object != NULL) {
 		dry_annotate->given(&heap->caches, object, size, zero);
 		dry_annotate->closed((char *)object + size, find(heap, object).room - size);
