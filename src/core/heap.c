@@ -63,7 +63,7 @@ static int init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 	heap->caches_end = &heap->caches;
 	if (dry_annotate != NULL)
 		dry_annotate->heap(heap, true);
-	dry_extents_init(&heap->extents, EXTENT_CAP, heap->nodes);
+	dry_extents_init(&heap->extents, EXTENT_CAP, heap->nodes, attr->source);
 	if (dry_slots_init(heap) != 0)
 		return -DRY_ENOMEM;
 	return init_cache_cache(heap);
@@ -126,6 +126,13 @@ unsigned dry_heap_node(const struct dry_heap *heap)
 	return dry_port_node() % heap->nodes;
 }
 
+static bool valid_source(const struct dry_page_source *source)
+{
+	return source->reserve != NULL && source->commit != NULL && source->purge != NULL && source->release != NULL &&
+	       (source->unit == 0 || (dry_is_pow2(source->unit) && source->unit >= dry_port_page_size() &&
+				      source->unit <= DRY_CHUNK_SIZE));
+}
+
 /* ---- private heaps: the struct lies in the first run of its own arena ------------- */
 
 static bool valid(const struct dry_heap_attr *attr)
@@ -135,6 +142,8 @@ static bool valid(const struct dry_heap_attr *attr)
 	if (page != 0 && (page < system || (page != 4096 && page != 16384 && page != 65536)))
 		return false;
 	if (attr->nodes > DRY_MAX_NODES)
+		return false;
+	if (attr->source != NULL && (attr->memory != NULL || !valid_source(attr->source)))
 		return false;
 	return attr->memory == NULL ? attr->memory_size == 0 : attr->memory_size >= MIN_MEMORY;
 }
@@ -154,7 +163,7 @@ DRY_EXPORT dry_heap *dry_heap_create(const struct dry_heap_attr *attr)
 	}
 	unsigned nodes = attr->nodes != 0 ? attr->nodes : dry_port_nodes();
 	struct dry_arena_attr arena_attr = { attr->memory, attr->memory_size, PRIVATE_RESERVE, attr->limit,
-					     attr->page_size, nodes, false };
+					     attr->page_size, nodes, attr->source, false };
 	rc = dry_arena_init(&arena, &arena_attr);
 	if (rc != 0) {
 		dry_port_set_errno(-rc);
