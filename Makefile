@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-targets check-aarch64 demo bench experiments tiny-table wcet soak mutants install clean help
+.PHONY: all check check-targets check-aarch64 check-numa demo bench experiments tiny-table wcet soak mutants install clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -37,6 +37,11 @@ check-targets: ## the small-machine allocator on emulated Cortex-M3, RISC-V, big
 check-aarch64: ## the tests of the library on an emulated AArch64 machine; ends with "N passed, N failed"
 	@scripts/setup build aarch64
 	@scripts/check-aarch64
+
+check-numa: ## where memory lies on emulated machines with several memory nodes; ends with "N passed, N failed"
+	@scripts/setup build numa
+	@scripts/build release all drystone_tests
+	@scripts/check-numa
 
 tiny-table: ## what the small-machine allocator promises, measured; writes build/tiny-table.csv and docs/tiny.md
 	@scripts/setup build targets

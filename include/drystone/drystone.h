@@ -27,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <drystone/page_source.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -95,6 +97,8 @@ struct dry_heap_attr {
 	size_t page_size;              /* 4096, 16384 or 65536, not below the system's; 0: the system's */
 	unsigned nodes;                /* memory nodes, 1 to 8; 0: as many as the system has */
 	const struct dry_grace *grace; /* must outlive the heap; NULL: no typesafe caches */
+	/* Where the pages of blocks come from; copied; not together with `memory`. NULL: the system. Not for libdrystone-tiny. */
+	const struct dry_page_source *source;
 };
 
 /*

@@ -48,6 +48,43 @@ static inline uint32_t dry_arena_committed_locked(const struct dry_arena *arena)
 	return atomic_load_explicit(&arena->committed, memory_order_relaxed);
 }
 
+/* ---- pages of blocks, from a user's source or (reserve NULL) from the port ---- */
+
+static inline size_t dry_source_unit(const struct dry_page_source *source)
+{
+	return source->unit != 0 ? source->unit : dry_port_page_size();
+}
+static inline void *dry_source_reserve(const struct dry_page_source *source, size_t size, size_t align)
+{
+	return source->reserve != NULL ? source->reserve(source->arg, size, align) : dry_port_reserve(size, align, false);
+}
+/* placed: on a node; else where it is touched first. again: it was purged, and may be another node's. */
+static inline bool dry_source_commit(const struct dry_page_source *source, void *addr, size_t size, unsigned node, bool placed,
+				     bool again)
+{
+	if (source->reserve != NULL)
+		return source->commit(source->arg, addr, size, node) == 0;
+	if (!again && dry_port_commit(addr, size) != 0)
+		return false;
+	if (placed)
+		dry_port_place(addr, size, node);
+	return true;
+}
+static inline void dry_source_purge(const struct dry_page_source *source, void *addr, size_t size)
+{
+	if (source->reserve != NULL)
+		source->purge(source->arg, addr, size);
+	else
+		dry_port_purge(addr, size);
+}
+static inline void dry_source_release(const struct dry_page_source *source, void *addr, size_t size)
+{
+	if (source->reserve != NULL)
+		source->release(source->arg, addr, size);
+	else
+		dry_port_release(addr, size);
+}
+
 #define DRY_CHUNK_RETIRED 0x80u
 
 /* A byte per chunk of an arena that owns its memory: its node, and whether it is retired. */

@@ -54,6 +54,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <drystone/page_source.h>
+
 #include "port/contract.h"
 
 #define DRY_GRANULE_SHIFT   12
@@ -128,6 +130,7 @@ struct dry_arena_attr {
 	size_t limit;     /* most bytes in use at once; 0: no limit */
 	size_t page_size; /* 0: the port's */
 	unsigned nodes;   /* memory nodes; 0: 1. Ignored with memory */
+	const struct dry_page_source *source; /* of the pages, not of the arrays beside them; NULL: the port */
 	bool guarded;     /* reserved from the port: between two pages that are never committed */
 };
 
@@ -172,6 +175,7 @@ struct dry_arena {
 	uint8_t nodes;
 	bool owns_memory;   /* false: over memory that a user handed in: never committed, purged, released */
 	bool guarded;       /* as in the attribute */
+	struct dry_page_source source; /* reserve NULL: the port */
 	size_t limit_pages; /* SIZE_MAX: none */
 
 	/* Written with the lock held (release, after desc is usable); read by dry_arena_run_of (acquire). */

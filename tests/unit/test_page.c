@@ -39,6 +39,9 @@ static unsigned placed[8];
 void __wrap_dry_port_place(void *addr, size_t size, unsigned node);
 void __wrap_dry_port_place(void *addr, size_t size, unsigned node)
 {
+	/* malloc's own chunks are placed, too */
+	if ((uintptr_t)addr - model.arena.base >= model.arena.granules << DRY_GRANULE_SHIFT)
+		return;
 	CHECK(size == DRY_CHUNK_SIZE && (uintptr_t)addr % DRY_CHUNK_SIZE == 0 && node < model.arena.nodes);
 	placed[((uintptr_t)addr - model.arena.base) / DRY_CHUNK_SIZE] = node;
 }
