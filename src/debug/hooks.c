@@ -83,9 +83,10 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	return true;
 }
 
-static void sized(struct dry_cache *cache, void *object, size_t size)
+static bool sized(struct dry_cache *cache, void *object, size_t size)
 {
 	dry_annotate->cut(cache->caches, object, cache->object_size, size);
+	return true;
 }
 
 const struct dry_debug_ops dry_debug_annotate = {

@@ -416,7 +416,7 @@ static size_t usable(struct dry_cache *cache, const void *object)
 
 	if (dry_slab_index(cache, slab, object) == UINT32_MAX) {
 		dry_fatal(DRY_FATAL_INTERIOR, object, cache->name, NULL);
-		return SIZE_MAX;
+		return DRY_REPORTED;
 	}
 	note = note_of(object);
 	if (note == NULL) /* it is plain: no canaries, and its place is its size */
@@ -425,18 +425,21 @@ static size_t usable(struct dry_cache *cache, const void *object)
 	if ((seen & STATE) == LIVE)
 		return cache->size - (seen & ~STATE);
 	dry_fatal(DRY_FATAL_USE_AFTER_FREE, object, cache->name, "it is not allocated");
-	return SIZE_MAX;
+	return DRY_REPORTED;
 }
 
-static void sized(struct dry_cache *cache, void *object, size_t size)
+static bool sized(struct dry_cache *cache, void *object, size_t size)
 {
 	_Atomic uint16_t *note = note_of(object);
 	const struct dry_slab *slab = dry_slab_of(cache, object);
 
 	if (note == NULL)
-		return;
+		return true;
+	if (cache->size - size >= FREE) /* more slack than a note can say */
+		return false;
 	verify_canaries(cache, object, note_get(note) & ~STATE, dry_slab_index(cache, slab, object));
 	dry_secure_set_size(cache, object, size);
+	return true;
 }
 
 const struct dry_debug_ops dry_debug_secure = {

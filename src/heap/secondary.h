@@ -21,7 +21,7 @@ struct dry_secondary {
 	bool (*contains)(const void *ptr);
 	/* Of such a one. Reports what is no live block. */
 	void (*free)(struct dry_heap *heap, void *block);
-	/* Bytes asked for; SIZE_MAX after a report: no live block. */
+	/* Bytes asked for; DRY_REPORTED (core/debug_ops.h): no live block. */
 	size_t (*size)(void *block);
 };
 

@@ -150,7 +150,7 @@ struct place {
 	const struct dry_secondary *secondary; /* its block; then nothing else is known */
 	struct dry_page *run;                  /* of the arena; NULL: an extent, or nothing */
 	struct dry_slab *slab;                 /* in it; NULL: none */
-	size_t room; /* bytes usable at ptr; 0: nothing there, but for secondary; SIZE_MAX: reported already */
+	size_t room;                           /* bytes usable at ptr, DRY_NOT_LIVE or DRY_REPORTED */
 };
 
 static size_t room_in_slab(const struct dry_slab *slab, const void *ptr)
@@ -178,14 +178,15 @@ static struct place find(struct dry_heap *heap, void *ptr)
 		place.room = (size_t)place.run->count << arena->page_shift;
 	else
 		place.room = dry_extent_size(&heap->extents, ptr);
+	if (place.slab == NULL && place.room == 0)
+		place.room = DRY_NOT_LIVE;
 	return place;
 }
 
-/* Of a live object of a debugged cache `size` bytes were asked for. */
-static void debug_size(struct dry_cache *cache, void *object, size_t size)
+/* Of a live object of a debugged cache `size` bytes were asked for. false: it cannot have that size. */
+static bool debug_size(struct dry_cache *cache, void *object, size_t size)
 {
-	if (cache->debug->sized != NULL)
-		cache->debug->sized(cache, object, size);
+	return cache->debug->sized == NULL || cache->debug->sized(cache, object, size);
 }
 
 void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
@@ -268,7 +269,7 @@ static DRY_SLOW void annotate_free(struct dry_heap *heap, void *object)
 {
 	struct place place = find(heap, object);
 
-	if (place.secondary != NULL || place.slab != NULL || place.room == 0 ||
+	if (place.secondary != NULL || place.slab != NULL || place.room == DRY_NOT_LIVE ||
 	    (place.run != NULL && dry_arena_start(dry_heap_arena(heap), place.run) != object))
 		return;
 	dry_annotate->taken(&heap->caches, object, place.room);
@@ -300,11 +301,11 @@ size_t dry_general_usable(struct dry_heap *heap, const void *object)
 	if (DRY_LIKELY(room != 0) || object == NULL)
 		return room;
 	place = find(heap, (void *)(uintptr_t)object);
-	if (DRY_UNLIKELY(place.room == 0) && place.run == NULL && place.secondary == NULL)
+	if (DRY_UNLIKELY(place.room == DRY_NOT_LIVE) && place.run == NULL)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "its size was asked for, and it is no block");
-	if (place.room == SIZE_MAX)
+	if (place.room == DRY_NOT_LIVE || place.room == DRY_REPORTED)
 		return 0;
-	return DRY_UNLIKELY(dry_annotate != NULL) && place.room != 0 ? dry_annotate->size(object, place.room) : place.room;
+	return DRY_UNLIKELY(dry_annotate != NULL) ? dry_annotate->size(object, place.room) : place.room;
 }
 
 static bool knows_sizes(const struct dry_cache *cache)
@@ -318,12 +319,12 @@ bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size)
 	struct place place = find(heap, object);
 	char detail[64];
 
-	/* Who watches over a block knows its size. 0: no live object, which the free reports. */
-	if (place.room == SIZE_MAX)
+	/* Who watches over a block knows its size. */
+	if (place.room == DRY_REPORTED)
 		return false;
 	if (place.secondary == NULL && (place.slab == NULL || !knows_sizes(place.slab->cache)))
 		return true;
-	if (place.room == 0 || place.room == size || place.room == (size != 0 ? size : 1))
+	if (place.room == DRY_NOT_LIVE || place.room == size || place.room == (size != 0 ? size : 1))
 		return true;
 	dry_format(detail, sizeof(detail), "freed as %zu bytes, it has %zu", size, place.room);
 	dry_fatal(DRY_FATAL_WRONG_SIZE, object, place.slab != NULL ? place.slab->cache->name : NULL, detail);
@@ -357,8 +358,8 @@ static void *resize(struct dry_heap *heap, const struct place *place, void *obje
 {
 	if (!fits(size, place->room))
 		return resize_big(heap, place, object, size);
-	if (place->slab != NULL && place->slab->cache->debug != NULL)
-		debug_size(place->slab->cache, object, size);
+	if (place->slab != NULL && place->slab->cache->debug != NULL && !debug_size(place->slab->cache, object, size))
+		return NULL;
 	return object;
 }
 
@@ -372,9 +373,9 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 		place = find(heap, object);
 	else if (fits(size, class))
 		return object;
-	if (place.room == SIZE_MAX)
-		return NULL; /* reported */
-	if (place.room == 0 && place.secondary == NULL) {
+	if (place.room == DRY_REPORTED)
+		return NULL;
+	if (place.room == DRY_NOT_LIVE) {
 		dry_general_free(heap, object); /* says what is wrong with it */
 		return NULL;
 	}
