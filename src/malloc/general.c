@@ -139,19 +139,24 @@ static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool
 	return object != NULL && zero && !zeroed ? memset(object, 0, size) : object;
 }
 
+/* A heap over given memory, or with a limit, has nothing but its arena. */
+static bool arena_only(const struct dry_heap *heap)
+{
+	return !heap->arena.owns_memory || heap->arena.limit_pages != SIZE_MAX;
+}
+
 static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
-	/* A heap over given memory, or with a limit, has nothing but its arena. */
-	bool arena_only = !heap->arena.owns_memory || heap->arena.limit_pages != SIZE_MAX;
+	bool only = arena_only(heap);
 	size_t room = heap->arena.granules << DRY_GRANULE_SHIFT;
-	bool fits = size <= DRY_CHUNK_SIZE && size <= room && align <= DRY_CHUNK_SIZE;
+	bool fits = size <= room && align <= room && (only || (size <= DRY_CHUNK_SIZE && align <= DRY_CHUNK_SIZE));
 	void *object = NULL;
 
-	if (fits && (size <= RUN_MAX || arena_only))
+	if (fits && (size <= RUN_MAX || only))
 		object = alloc_run(heap, size, align, zero);
-	if (object == NULL && !arena_only)
+	if (object == NULL && !only)
 		object = alloc_extent(heap, size, align, zero);
-	if (object == NULL && fits && !arena_only)
+	if (object == NULL && fits && !only)
 		object = alloc_run(heap, size, align, zero);
 	return object;
 }
@@ -328,10 +333,13 @@ static void *resize_big(struct dry_heap *heap, void *object, size_t size, size_t
 		return NULL;
 	if (run == NULL)
 		return size > RUN_MAX ? dry_extent_resize(&heap->extents, object, size, true) : NULL;
-	if (run->kind != DRY_PAGE_RUN || size > old)
+	if (run->kind != DRY_PAGE_RUN || (size > RUN_MAX && !arena_only(heap)) || size > heap->arena.granules << DRY_GRANULE_SHIFT)
 		return NULL;
 	size_t page = (size_t)1 << heap->arena.page_shift;
-	dry_arena_trim_run(&heap->arena, run, (uint32_t)((size + page - 1) >> heap->arena.page_shift));
+	uint32_t pages = (uint32_t)((size + page - 1) >> heap->arena.page_shift);
+	if (size > old)
+		return dry_arena_extend_run(&heap->arena, run, pages) ? object : NULL;
+	dry_arena_trim_run(&heap->arena, run, pages);
 	return object;
 }
 
