@@ -46,7 +46,7 @@
  * held for the commit of a chunk, and not while memory is purged.
  * Descriptors of a handed-out run belong to the caller.
  *
- * Must not know: objects, caches, sizes classes, errno.
+ * Must not know: what caches, objects and size classes are (a descriptor only has room for what core says of a slab); errno.
  */
 #ifndef DRY_PAGE_PAGE_H
 #define DRY_PAGE_PAGE_H
