@@ -88,12 +88,16 @@ struct dry_grace {
 	void *arg;
 };
 
-/* How a heap is made. Zero-initialise, then set what matters. */
+/*
+ * How a heap is made. Zero-initialise, then set what matters. With `memory` or a limit, a heap has no big blocks beside
+ * its arena: a block may be as large as the memory side by side that is free, and grows there if it can. All that belongs to a heap
+ * over `memory` lies in it, and nothing else is taken; it must not be memory that other processes map, too.
+ */
 struct dry_heap_attr {
 	const char *name;              /* for reports; copied, at most 31 bytes kept; NULL: "heap" */
 	void *memory;                  /* use only this memory; NULL: take from the system */
 	size_t memory_size;            /* bytes at `memory`, at least 256 KiB; libdrystone-tiny: 2 KiB */
-	size_t limit;                  /* most bytes of pages in use at once; 0: no limit */
+	size_t limit;                  /* most bytes of pages in use at once, to the page; 0: no limit */
 	size_t page_size;              /* 4096, 16384 or 65536, not below the system's; 0: the system's */
 	unsigned nodes;                /* memory nodes, 1 to 8; 0: as many as the system has */
 	const struct dry_grace *grace; /* must outlive the heap; NULL: no typesafe caches */

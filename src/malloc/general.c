@@ -127,20 +127,26 @@ static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool
 	return object != NULL && zero && !zeroed ? memset(object, 0, size) : object;
 }
 
+/* A heap over given memory, or with a limit, has nothing but its arena. */
+static bool arena_only(const struct dry_heap *heap)
+{
+	const struct dry_arena *arena = &heap->caches.backing.arena;
+
+	return !arena->owns_memory || arena->limit_pages != SIZE_MAX;
+}
+
 static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
-	/* A heap over given memory, or with a limit, has nothing but its arena. */
-	const struct dry_arena *arena = dry_heap_arena(heap);
-	bool arena_only = !arena->owns_memory || arena->limit_pages != SIZE_MAX;
-	size_t room = arena->granules << DRY_GRANULE_SHIFT;
-	bool fits = size <= DRY_CHUNK_SIZE && size <= room && align <= DRY_CHUNK_SIZE;
+	bool only = arena_only(heap);
+	size_t room = dry_heap_arena(heap)->granules << DRY_GRANULE_SHIFT;
+	bool fits = size <= room && align <= room && (only || (size <= DRY_CHUNK_SIZE && align <= DRY_CHUNK_SIZE));
 	void *object = NULL;
 
-	if (fits && (size <= RUN_MAX || arena_only))
+	if (fits && (size <= RUN_MAX || only))
 		object = alloc_run(heap, size, align, zero);
-	if (object == NULL && !arena_only)
+	if (object == NULL && !only)
 		object = alloc_extent(heap, size, align, zero);
-	if (object == NULL && fits && !arena_only)
+	if (object == NULL && fits && !only)
 		object = alloc_run(heap, size, align, zero);
 	return object;
 }
@@ -341,9 +347,12 @@ static void *resize_big(struct dry_heap *heap, const struct place *place, void *
 		return NULL;
 	if (place->run == NULL)
 		return size > RUN_MAX ? dry_extent_resize(&heap->extents, object, size, true) : NULL;
-	if (place->slab != NULL || size > place->room)
+	if (place->slab != NULL || (size > RUN_MAX && !arena_only(heap)) || size > arena->granules << DRY_GRANULE_SHIFT)
 		return NULL;
-	dry_arena_trim_run(arena, place->run, (uint32_t)((size + page - 1) >> arena->page_shift));
+	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
+	if (size > place->room)
+		return dry_arena_extend_run(arena, place->run, pages) ? object : NULL;
+	dry_arena_trim_run(arena, place->run, pages);
 	return object;
 }
 

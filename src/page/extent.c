@@ -6,6 +6,8 @@
 #include "base/rank.h"
 #include "page/internal.h"
 
+#define BATCH 16 /* extents released without the lock in between */
+
 /* ---- registry: linear probing; deletion moves later entries up ---------- */
 
 /* Extents start at page boundaries; the product's top bits depend on all of the page's. */
@@ -144,21 +146,24 @@ static int fitting_spare(const struct dry_extents *extents, size_t size, size_t 
 /* Release the spare extents that are over the cap, or freed at `newest` or before. Drops the lock. */
 static size_t release_spares_locked(struct dry_extents *extents, size_t cap, unsigned most, uint64_t newest)
 {
-	struct dry_extent_spare victims[DRY_EXTENT_CACHED];
-	unsigned count = 0, i;
+	struct dry_extent_spare victims[BATCH];
+	unsigned count, i;
 	size_t bytes = 0;
 
-	while (extents->cached != 0 &&
-	       (extents->cached > most || extents->cached_bytes > cap || extents->spare[0].age <= newest)) {
-		victims[count] = take_spare_locked(extents, 0);
-		bytes += victims[count++].size;
-	}
-	if (count == 0)
-		return 0;
-	dry_lock_release(&extents->lock);
-	for (i = 0; i < count; i++)
-		dry_source_release(&extents->source, (void *)victims[i].addr, victims[i].size);
-	dry_lock_acquire(&extents->lock);
+	do {
+		for (count = 0; count < BATCH && extents->cached != 0 &&
+				(extents->cached > most || extents->cached_bytes > cap || extents->spare[0].age <= newest);
+		     count++) {
+			victims[count] = take_spare_locked(extents, 0);
+			bytes += victims[count].size;
+		}
+		if (count == 0)
+			break;
+		dry_lock_release(&extents->lock);
+		for (i = 0; i < count; i++)
+			dry_source_release(&extents->source, (void *)victims[i].addr, victims[i].size);
+		dry_lock_acquire(&extents->lock);
+	} while (count == BATCH);
 	return bytes;
 }
 

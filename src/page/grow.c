@@ -39,6 +39,14 @@ static bool place(const struct dry_arena *arena, uint32_t chunk, unsigned node, 
 	return true;
 }
 
+void dry_chunk_revive_locked(struct dry_arena *arena, uint32_t chunk)
+{
+	*dry_chunk(arena, chunk) &= (uint8_t)~DRY_CHUNK_RETIRED;
+	arena->retired--;
+	arena->free_clean -= dry_chunk_pages(arena);
+	dry_buddy_put_apart_locked(arena, chunk << arena->max_order, dry_chunk_pages(arena), 1, 1);
+}
+
 /* The first retired chunk of the node, else the first of any. */
 static bool revive(struct dry_arena *arena, unsigned node)
 {
@@ -54,23 +62,16 @@ static bool revive(struct dry_arena *arena, unsigned node)
 	}
 	if (chunk == chunks && !place(arena, chunk = found, node, true))
 		return false;
-	*dry_chunk(arena, chunk) = (uint8_t)node;
-	arena->retired--;
-	arena->free_clean -= dry_chunk_pages(arena);
-	dry_buddy_put_apart_locked(arena, chunk << arena->max_order, dry_chunk_pages(arena), 1, 1);
+	dry_chunk_revive_locked(arena, chunk);
 	return true;
 }
 
-bool dry_arena_grow_locked(struct dry_arena *arena, unsigned node)
+bool dry_arena_extend_locked(struct dry_arena *arena, unsigned node)
 {
 	uint32_t committed = dry_arena_committed_locked(arena);
 	size_t chunks = ((size_t)committed >> arena->max_order) + 1;
 
-	if (!arena->owns_memory)
-		return false;
-	if (arena->retired != 0 && revive(arena, node))
-		return true;
-	if (arena->pages - committed < dry_chunk_pages(arena) ||
+	if (!arena->owns_memory || arena->pages - committed < dry_chunk_pages(arena) ||
 	    !array_extend(&arena->desc_array, chunks * desc_bytes(arena)) ||
 	    !array_extend(&arena->map_array, chunks * map_bytes()) ||
 	    !array_extend(&arena->chunk_array, chunks) ||
@@ -80,6 +81,11 @@ bool dry_arena_grow_locked(struct dry_arena *arena, unsigned node)
 	atomic_store_explicit(&arena->committed, committed + dry_chunk_pages(arena), memory_order_release);
 	dry_buddy_put_apart_locked(arena, committed, dry_chunk_pages(arena), 1, 1);
 	return true;
+}
+
+bool dry_arena_grow_locked(struct dry_arena *arena, unsigned node)
+{
+	return (arena->retired != 0 && revive(arena, node)) || dry_arena_extend_locked(arena, node);
 }
 
 /* No chunk from `first` to `last` has metadata that is still needed. */

@@ -116,10 +116,22 @@ void dry_buddy_put_apart_locked(struct dry_arena *arena, uint32_t index, uint32_
 /* Take a free block off its list; its kind becomes NONE. */
 void dry_buddy_unlink_locked(struct dry_arena *arena, uint32_t index);
 
+/* Take free blocks that hold `count` pages from `index` on; what is left of the last one goes back. Counts them as used. */
+void dry_buddy_take_locked(struct dry_arena *arena, uint32_t index, uint32_t count);
+
+/* wide.c; the lock is held */
+
+/* Free blocks side by side from the start of a chunk on that hold `count` pages, in all: the first page, or DRY_PAGE_NIL. */
+uint32_t dry_wide_find_locked(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
+
 /* grow.c; the lock is held */
 
 /* Make a chunk of a node free: a retired one, else the next one of the reservation. */
 bool dry_arena_grow_locked(struct dry_arena *arena, unsigned node);
+/* The latter only. */
+bool dry_arena_extend_locked(struct dry_arena *arena, unsigned node);
+/* Make a retired chunk free. */
+void dry_chunk_revive_locked(struct dry_arena *arena, uint32_t chunk);
 /* Take a chunk that is one free clean block out of use, and its metadata with it. */
 void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk);
 

@@ -5,9 +5,9 @@
  * A port is a set of files chosen by the build: port_impl.h (found through the
  * include path; defines struct dry_lock with its inline calls) and sources
  * that define every function below. An architecture adds percpu.h, likewise
- * found through the include path. contract_check.c refers to
- * each call with its exact type, so that a port that lacks one does not link
- * and one that differs does not compile. Nothing here allocates from a drystone
+ * found through the include path (arch/generic is the plain one). contract_check.c
+ * refers to each call with its exact type, so that a port that lacks one does not
+ * link and one that differs does not compile. Nothing here allocates from a drystone
  * heap, and nothing changes errno except dry_port_set_errno().
  */
 #ifndef DRY_PORT_CONTRACT_H
