@@ -52,7 +52,7 @@ static inline struct dry_array *dry_area_array(char *area, uint32_t place)
 static inline unsigned dry_array_avail(const struct dry_array *array, bool packed)
 {
 	/* relaxed: a hint, unless the array is at rest */
-	return __atomic_load_n(&array->word, __ATOMIC_RELAXED) & (packed ? 0xff : 0xffff);
+	return (unsigned)(dry_peek64(&array->word) & (packed ? 0xff : 0xffff));
 }
 
 /* Object number i of an array at rest, 0 <= i < avail, oldest first. */

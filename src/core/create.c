@@ -159,7 +159,7 @@ static bool make_root(struct dry_cache *cache, struct dry_caches *caches, const 
 	init_struct(cache, caches, attr->name);
 	if (!dry_cache_layout(cache, attr))
 		return false;
-	cache->packed = packed;
+	cache->packed = packed && sizeof(void *) == sizeof(uint64_t); /* an entry has room for a word */
 	for (uint32_t n = 0; n < caches->nodes; n++)
 		cache->node[n].free_limit = 1 + 2 * cache->limit / cache->num;
 	cache->mergeable = !packed && cache->debug == NULL && is_mergeable(attr);

@@ -12,6 +12,7 @@
 #ifndef DRY_CORE_FREELIST_H
 #define DRY_CORE_FREELIST_H
 
+#include "base/bits.h"
 #include "core/cache.h"
 
 struct dry_freelist {
@@ -43,7 +44,7 @@ static inline const struct dry_freelist *dry_freelist_of(const struct dry_cache 
 /* One word of a bitmap. relaxed: guarded by the lock, but who frees an object looks at its bit without. */
 static inline void dry_bitmap_set(struct dry_slab *slab, unsigned word, uint64_t bits)
 {
-	__atomic_store_n(&slab->bits[word], bits, __ATOMIC_RELAXED);
+	dry_poke64(&slab->bits[word], bits);
 }
 
 static inline bool dry_bitmap_put(struct dry_slab *slab, uint32_t index)

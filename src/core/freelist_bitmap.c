@@ -19,7 +19,7 @@ static bool init(struct dry_cache *cache, struct dry_slab *slab, uint32_t life)
 static void take_random(const struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
-		uint32_t at = (uint32_t)(cache->debug->random() % cache->num), word = at / 64;
+		uint32_t at = (uint32_t)cache->debug->random() % cache->num, word = at / 64;
 		uint64_t bits = slab->bits[word] & UINT64_MAX << at % 64;
 		while (bits == 0) {
 			word = (word + 1) % DRY_SLAB_WORDS;
@@ -59,7 +59,7 @@ static bool put(struct dry_cache *cache, struct dry_slab *slab, void *object, ui
 static bool is_free(const struct dry_cache *cache, const struct dry_slab *slab, uint32_t index)
 {
 	(void)cache;
-	return __atomic_load_n(&slab->bits[index >> 6], __ATOMIC_RELAXED) >> (index & 63) & 1;
+	return dry_peek64(&slab->bits[index >> 6]) >> (index & 63) & 1;
 }
 
 static uint32_t count(const struct dry_cache *cache, const struct dry_slab *slab)

@@ -134,7 +134,7 @@ static bool try_off_slab(struct dry_cache *cache, bool only_if_better)
 		return false;
 	if (only_if_better && published_order(cache, true, &on)) {
 		size_t off_waste = array + off.left, on_waste = slab_bytes(cache, on.order) - on.num * cache->size;
-		if (off_waste * slab_bytes(cache, on.order) >= on_waste * slab_bytes(cache, off.order))
+		if ((uint64_t)off_waste * slab_bytes(cache, on.order) >= (uint64_t)on_waste * slab_bytes(cache, off.order))
 			return false;
 	}
 	use(cache, &off, DRY_MGMT_OFF_SLAB, off.left);
@@ -200,7 +200,7 @@ static bool default_order(const struct dry_cache *cache, uint32_t max_objects, s
 		if (num == 0 || num > max_objects)
 			continue;
 		/* compare left / bytes without division */
-		if (!found || left * slab_bytes(cache, best->order) < best->left * bytes)
+		if (!found || (uint64_t)left * slab_bytes(cache, best->order) < (uint64_t)best->left * bytes)
 			*best = (struct candidate){ (uint32_t)num, left, (uint8_t)order };
 		found = true;
 		if (!wasteful(best->left, slab_bytes(cache, best->order)))
@@ -284,6 +284,19 @@ static void choose_limits(struct dry_cache *cache, unsigned wanted)
 	cache->batchcount = (cache->limit + 1) / 2;
 }
 
+/* ceil(2^44 / size), digit by digit: not every machine divides 64 bits. */
+static uint64_t reciprocal_of(size_t size)
+{
+	uint64_t quotient = 0, rest = 1;
+
+	for (unsigned digit = 0; digit < 44; digit++) {
+		bool fits = rest * 2 >= size;
+		rest = fits ? rest * 2 - size : rest * 2;
+		quotient = quotient * 2 + fits;
+	}
+	return quotient + (rest != 0);
+}
+
 size_t dry_cache_align(const struct dry_cache_attr *attr)
 {
 	/* What needs 16 has a size that is a multiple of it; more would be waste. */
@@ -310,7 +323,7 @@ bool dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr
 	cache->debug = choose != NULL ? choose(cache, false) : NULL;
 	if (cache->debug != NULL && cache->debug->layout != NULL)
 		cache->debug->layout(cache);
-	cache->reciprocal = (((uint64_t)1 << 44) + cache->size - 1) / cache->size;
+	cache->reciprocal = reciprocal_of(cache->size);
 	if (!choose_type(cache))
 		return false;
 	choose_limits(cache, attr->limit);

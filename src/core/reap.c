@@ -28,7 +28,7 @@ static void empty_array(struct dry_cache *cache, struct dry_array *array, bool p
 		}
 	}
 	/* relaxed: statistics look at any time */
-	__atomic_store_n(&array->word, array->word & (packed ? 0xff00 : ~(uint64_t)0xffff), __ATOMIC_RELAXED);
+	dry_poke64(&array->word, array->word & (packed ? 0xff00 : ~(uint64_t)0xffff));
 	array->seen = (uint32_t)array->word;
 	if (packed) /* they went in as allocations to come */
 		atomic_fetch_sub_explicit(&cache->node[0].bulk_allocs, avail, memory_order_relaxed);
@@ -37,7 +37,7 @@ static void empty_array(struct dry_cache *cache, struct dry_array *array, bool p
 static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry_array *array, bool packed)
 {
 	unsigned avail = dry_array_avail(array, packed);
-	uint32_t now = (uint32_t)__atomic_load_n(&array->word, __ATOMIC_RELAXED); /* a hint in a dry run */
+	uint32_t now = (uint32_t)dry_peek64(&array->word); /* a hint in a dry run */
 
 	if (drain->untouched_only && array->seen != now) {
 		if (drain->mark)

@@ -5,6 +5,13 @@
 #include "base/fatal.h"
 #include "core/freelist.h"
 
+static void release(struct dry_cache *cache, struct dry_slab *slab)
+{
+	for (uint32_t i = 0; i < cache->num && cache->dtor; i++)
+		cache->dtor(dry_slab_object(cache, slab, i), cache->arg);
+	dry_backing_free(&cache->caches->backing, slab);
+}
+
 struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gfp, uint32_t colour)
 {
 	struct dry_backing *backing = &cache->caches->backing;
@@ -25,18 +32,11 @@ struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gf
 	}
 	/* After the objects: it may lie in one of them. */
 	if (!dry_freelist_of(cache)->init(cache, slab, colour)) {
-		dry_backing_free(backing, slab);
+		release(cache, slab);
 		return NULL;
 	}
 	dry_backing_publish(backing, slab, cache->free_place);
 	return slab;
-}
-
-static void release(struct dry_cache *cache, struct dry_slab *slab)
-{
-	for (uint32_t i = 0; i < cache->num && cache->dtor; i++)
-		cache->dtor(dry_slab_object(cache, slab, i), cache->arg);
-	dry_backing_free(&cache->caches->backing, slab);
 }
 
 static void release_after_grace(struct dry_grace_head *head)
