@@ -57,6 +57,7 @@ static DRY_DESTRUCTOR void unloaded(void)
 		dry_print_leaks();
 	if (dry_option_stats)
 		dry_print_stats();
+	dry_port_ending();
 	dry_profile_finish(&dry_main_heap);
 }
 

@@ -75,6 +75,14 @@ uint64_t dry_port_clock_ms(void);
 /* Sleep about ms milliseconds. */
 void dry_port_sleep_ms(unsigned ms);
 
+/*
+ * Only what libc's own malloc asks of the system may be asked for: another call may end the process, because the program
+ * has filters on them. Once true, it stays so.
+ */
+bool dry_port_restricted(void);
+/* The process ends: no call is made from now on that was not made before. */
+void dry_port_ending(void);
+
 /* Start a detached helper thread with all signals blocked and a small stack. 0 or -errno. */
 int dry_port_thread_start(void (*fn)(void));
 
