@@ -49,6 +49,7 @@ struct dry_debug_hooks {
 	const struct dry_debug_ops *(*choose)(const struct dry_cache *cache, bool typed);
 	bool (*allows)(const struct dry_cache *cache); /* asked by every slow allocation; false: it fails */
 	bool no_arrays;                                /* every allocation is to be a slow one */
+	uint8_t tail; /* bytes that a general cache leaves its objects short of the slot: for a canary */
 };
 
 #endif

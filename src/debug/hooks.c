@@ -6,6 +6,7 @@
 #include "base/annotate.h"
 #include "core/cache.h"
 #include "debug/fail.h"
+#include "debug/secure.h"
 #include "debug/select.h"
 
 /* No secure cache: memory that may be read after its free, or a type that was asked for. */
@@ -45,7 +46,9 @@ static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool ty
 }
 
 static const struct dry_debug_hooks usual = { .wanted = wanted, .choose = choose };
-static const struct dry_debug_hooks secure = { .wanted = wanted_secure, .choose = choose, .no_arrays = true };
+static const struct dry_debug_hooks secure = {
+	.wanted = wanted_secure, .choose = choose, .no_arrays = true, .tail = DRY_SECURE_TAIL,
+};
 static const struct dry_debug_hooks failing = {
 	.wanted = wanted, .choose = choose, .allows = dry_fail_allows, .no_arrays = true,
 };

@@ -63,14 +63,15 @@ void dry_general_forget(struct dry_heap *heap)
 
 static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned class)
 {
-	size_t size = dry_class_size(class), align = size & -size;
+	size_t size = dry_class_size(class), align = size & -size, tail = heap->caches.hooks->tail;
+	size_t most = tail != 0 ? DRY_TAIL_ALIGN : DRY_NATURAL_MAX;
 	struct dry_cache *expected = NULL, *cache;
 	char name[32];
 	int error;
 
-	dry_format(name, sizeof(name), "kmalloc-%zu", size);
-	struct dry_cache_attr attr = { .name = name, .size = size, .flags = DRY_CACHE_NO_MERGE };
-	attr.align = align < DRY_NATURAL_MAX ? align : DRY_NATURAL_MAX;
+	dry_format(name, sizeof(name), "%s-%zu", tail != 0 ? "secure" : "kmalloc", size);
+	struct dry_cache_attr attr = { .name = name, .size = size - tail, .flags = DRY_CACHE_NO_MERGE };
+	attr.align = align < most ? align : most;
 	cache = dry_cache_make(&heap->caches, &attr, true, &error);
 	if (cache == NULL)
 		return NULL;
@@ -206,17 +207,15 @@ void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
 
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
-	unsigned class = DRY_CLASS_COUNT;
 	void *object;
 
 	if (size > SIZE_LIMIT || align > SIZE_LIMIT / 2 + 1)
 		return NULL;
-	if (dry_general_ask_secondary(heap, size, align, true, &object))
+	if (dry_general_ask_secondary(heap, size, align, &object))
 		return object != NULL && zero ? memset(object, 0, size) : object;
 	if (size == 0)
 		size = 1;
-	if (size <= DRY_CLASS_MAX)
-		class = dry_class_for(size, align);
+	unsigned class = dry_general_class(heap, size, align);
 	if (class < DRY_CLASS_COUNT) {
 		struct dry_cache *cache = dry_general_cache(heap, class);
 		object = cache != NULL ? dry_percpu_pop_packed(DRY_SLOTS(&heap->caches), cache->alloc_place) : NULL;
