@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-targets check-aarch64 demo bench experiments tiny-table wcet soak mutants install clean help
+.PHONY: all check check-targets check-aarch64 demo bench experiments tiny-table wcet soak mutants install uninstall amalgam clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -58,6 +58,13 @@ install: ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	@scripts/setup build
 	@scripts/build release
 	@cmake --install build --prefix "$(PREFIX)"
+
+uninstall: ## remove what the last `make install` put there (DESTDIR is honoured)
+	@cmake -P cmake/uninstall.cmake
+
+amalgam: ## one drystone.c and the headers in build/amalgam, to take along; its first lines say how to compile it
+	@scripts/setup build
+	@scripts/amalgam build/amalgam
 
 clean: ## remove everything that was built
 	@rm -rf build
