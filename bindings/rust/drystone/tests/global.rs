@@ -4,16 +4,18 @@ use drystone::{Drystone, Heap};
 use std::alloc::{GlobalAlloc, Layout};
 use std::collections::HashMap;
 
+// 64 MiB are looked for, and 48 must be found: other tests run meanwhile, but need less than that.
+
 #[global_allocator]
 static GLOBAL: Drystone = Drystone;
 
 #[test]
 fn program_allocates_from_the_default_heap() {
     let before = Heap::default_stats();
-    let blocks: Vec<Vec<u8>> = (0..64).map(|i| vec![i; 60000]).collect();
+    let blocks: Vec<Vec<u8>> = (0..64).map(|i| vec![i; 1 << 20]).collect();
     let after = Heap::default_stats();
 
-    assert!(after.in_use + after.extents >= before.in_use + before.extents + 64 * 60000);
+    assert!(after.in_use + after.extents >= before.in_use + before.extents + (48 << 20));
     assert!(blocks.iter().enumerate().all(|(i, block)| block.iter().all(|&byte| byte == i as u8)));
 }
 
@@ -61,9 +63,9 @@ fn malloc_is_replaced() {
         fn free(block: *mut std::ffi::c_void);
     }
     let before = Heap::default_stats();
-    let blocks: Vec<_> = (0..64).map(|_| unsafe { malloc(60000) }).collect();
+    let blocks: Vec<_> = (0..64).map(|_| unsafe { malloc(1 << 20) }).collect();
     let after = Heap::default_stats();
 
-    assert!(after.in_use + after.extents >= before.in_use + before.extents + 64 * 60000);
+    assert!(after.in_use + after.extents >= before.in_use + before.extents + (48 << 20));
     blocks.into_iter().for_each(|block| unsafe { free(block) });
 }
