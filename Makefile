@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-targets check-aarch64 check-numa demo bench experiments tiny-table wcet soak mutants install clean help
+.PHONY: all check check-targets check-aarch64 check-numa check-bindings demo bench experiments tiny-table wcet soak mutants install uninstall amalgam clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -14,6 +14,10 @@ all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drys
 check: ## all tests, under 15 minutes; ends with "N passed, N failed"
 	@scripts/setup build check
 	@scripts/check
+
+check-bindings: ## the Rust crates, the Python wheel, every way to embed; needs package registries; some minutes
+	@scripts/setup build bindings
+	@scripts/check-bindings
 
 demo: ## real programs with and without drystone, side by side; under 2 minutes
 	@scripts/setup build demo
@@ -63,6 +67,13 @@ install: ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	@scripts/setup build
 	@scripts/build release
 	@cmake --install build --prefix "$(PREFIX)"
+
+uninstall: ## remove what the last `make install` put there (DESTDIR is honoured)
+	@cmake -P cmake/uninstall.cmake
+
+amalgam: ## one drystone.c and the headers in build/amalgam, to take along; its first lines say how to compile it
+	@scripts/setup build
+	@scripts/amalgam build/amalgam
 
 clean: ## remove everything that was built
 	@rm -rf build

@@ -30,6 +30,10 @@
 #include <drystone/page_source.h>
 
 #ifdef __cplusplus
+#ifdef __GNUC__ /* a struct and the function that fills it have one name */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
 extern "C" {
 #endif
 
@@ -345,5 +349,8 @@ void dry_heap_slabinfo(dry_heap *heap, void (*write)(void *arg, const char *text
 
 #ifdef __cplusplus
 }
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
 #endif
 #endif

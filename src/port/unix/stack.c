@@ -40,7 +40,7 @@ static _Atomic uint64_t code_read; /* when, in ms */
 static atomic_flag code_busy = ATOMIC_FLAG_INIT;
 static struct range own; /* the library's own code; empty if it cannot be told from the program's */
 
-extern const char program_main[] __asm__("main") DRY_WEAK;
+extern int program_main(int count, char **arguments) __asm__("main") DRY_WEAK;
 /* Where the library is linked in from libdrystone.a, its code has a section of its own. */
 extern const char own_start[] __asm__("__start_dry_text") DRY_WEAK, own_stop[] __asm__("__stop_dry_text") DRY_WEAK;
 extern char **environ;
