@@ -13,7 +13,7 @@
 #define UNSUITED      (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_POISON | DRY_CACHE_TYPE_MASK)
 #define BITMAP_LEAST  16u /* bytes; there are too many smaller objects in a page for a bitmap */
 
-static unsigned wanted(const struct dry_cache_attr *attr)
+static unsigned flags_for(const struct dry_cache_attr *attr)
 {
 	unsigned flags = dry_debug_wanted(attr->name);
 
@@ -26,9 +26,9 @@ static unsigned wanted(const struct dry_cache_attr *attr)
 	return flags;
 }
 
-static unsigned wanted_secure(const struct dry_cache_attr *attr)
+static unsigned flags_for_secure(const struct dry_cache_attr *attr)
 {
-	return wanted(attr) | ((attr->flags & UNSUITED) == 0 ? DRY_CACHE_NO_MERGE | DRY_CACHE_SECURE : 0);
+	return flags_for(attr) | ((attr->flags & UNSUITED) == 0 ? DRY_CACHE_NO_MERGE | DRY_CACHE_SECURE : 0);
 }
 
 static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool typed)
@@ -45,12 +45,12 @@ static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool ty
 	return NULL;
 }
 
-static const struct dry_debug_hooks usual = { .wanted = wanted, .choose = choose };
+static const struct dry_debug_hooks usual = { .wanted = flags_for, .choose = choose };
 static const struct dry_debug_hooks secure = {
-	.wanted = wanted_secure, .choose = choose, .no_arrays = true, .tail = DRY_SECURE_TAIL,
+	.wanted = flags_for_secure, .choose = choose, .no_arrays = true, .tail = DRY_SECURE_TAIL,
 };
 static const struct dry_debug_hooks failing = {
-	.wanted = wanted, .choose = choose, .allows = dry_fail_allows, .no_arrays = true,
+	.wanted = flags_for, .choose = choose, .allows = dry_fail_allows, .no_arrays = true,
 };
 
 const struct dry_debug_hooks *dry_hooks_usual(void)

@@ -153,7 +153,7 @@ static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool ze
 }
 
 /* Where a pointer leads. */
-struct place {
+struct found {
 	const struct dry_secondary *secondary; /* its block; then nothing else is known */
 	struct dry_page *run;                  /* of the arena; NULL: an extent, or nothing */
 	struct dry_slab *slab;                 /* in it; NULL: none */
@@ -167,11 +167,11 @@ static size_t room_in_slab(const struct dry_slab *slab, const void *ptr)
 	return debug != NULL && debug->usable != NULL ? debug->usable(slab->cache, ptr) : slab->cache->size;
 }
 
-static struct place find(struct dry_heap *heap, void *ptr)
+static struct found find(struct dry_heap *heap, void *ptr)
 {
 	const struct dry_secondary *secondary = dry_heap_secondary(heap);
 	struct dry_arena *arena = dry_heap_arena(heap);
-	struct place place = { .run = dry_arena_run_of(arena, ptr) };
+	struct found place = { .run = dry_arena_run_of(arena, ptr) };
 
 	if (DRY_UNLIKELY(secondary != NULL) && secondary->contains(ptr)) {
 		place.secondary = secondary;
@@ -272,7 +272,7 @@ static void free_in_arena(struct dry_heap *heap, void *object)
 /* A big block is about to go; what a slab has, its cache tells of. */
 static DRY_SLOW void annotate_free(struct dry_heap *heap, void *object)
 {
-	struct place place = find(heap, object);
+	struct found place = find(heap, object);
 
 	if (place.secondary != NULL || place.slab != NULL || place.room == DRY_NOT_LIVE ||
 	    (place.run != NULL && dry_arena_start(dry_heap_arena(heap), place.run) != object))
@@ -301,7 +301,7 @@ void dry_general_free(struct dry_heap *heap, void *object)
 size_t dry_general_usable(struct dry_heap *heap, const void *object)
 {
 	size_t room = class_size_of(heap, object);
-	struct place place;
+	struct found place;
 
 	if (DRY_LIKELY(room != 0) || object == NULL)
 		return room;
@@ -321,7 +321,7 @@ static bool knows_sizes(const struct dry_cache *cache)
 
 bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size)
 {
-	struct place place = find(heap, object);
+	struct found place = find(heap, object);
 	char detail[64];
 
 	/* Who watches over a block knows its size. */
@@ -337,7 +337,7 @@ bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size)
 }
 
 /* Change the size where it stands, or by moving pages; NULL: has to be copied. */
-static void *resize_big(struct dry_heap *heap, const struct place *place, void *object, size_t size)
+static void *resize_big(struct dry_heap *heap, const struct found *place, void *object, size_t size)
 {
 	struct dry_arena *arena = dry_heap_arena(heap);
 	size_t page = (size_t)1 << arena->page_shift;
@@ -362,7 +362,7 @@ static bool fits(size_t size, size_t room)
 }
 
 /* Without a copy; NULL: it takes one. */
-static void *resize(struct dry_heap *heap, const struct place *place, void *object, size_t size)
+static void *resize(struct dry_heap *heap, const struct found *place, void *object, size_t size)
 {
 	if (!fits(size, place->room))
 		return resize_big(heap, place, object, size);
@@ -374,7 +374,7 @@ static void *resize(struct dry_heap *heap, const struct place *place, void *obje
 void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 {
 	size_t class = class_size_of(heap, object);
-	struct place place = { .room = class };
+	struct found place = { .room = class };
 	void *copy;
 
 	if (class == 0)

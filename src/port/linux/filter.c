@@ -22,7 +22,7 @@
 
 static struct dry_lock lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 /* What is not known to be free counts as filtered. Written with the lock held; relaxed without: a hint. */
-static _Atomic enum { UNKNOWN, FREE, FILTERED } state;
+static _Atomic enum { UNKNOWN, NO_FILTER, FILTERED } state;
 
 static void set_locked(int value)
 {
@@ -68,8 +68,8 @@ bool dry_linux_free_begin(void)
 {
 	dry_lock_acquire(&lock);
 	if (get() == UNKNOWN)
-		set_locked(is_free() ? FREE : FILTERED);
-	if (get() == FREE)
+		set_locked(is_free() ? NO_FILTER : FILTERED);
+	if (get() == NO_FILTER)
 		return true;
 	dry_lock_release(&lock);
 	return false;
@@ -84,7 +84,7 @@ bool dry_port_restricted(void)
 {
 	if (get() == UNKNOWN && dry_linux_free_begin())
 		dry_linux_free_end();
-	return get() != FREE;
+	return get() != NO_FILTER;
 }
 
 void dry_linux_filter_forked(void)

@@ -32,6 +32,7 @@ pub struct dry_heap_attr {
     pub page_size: usize,
     pub nodes: c_uint,
     pub grace: *const dry_grace,
+    pub source: *const c_void,
 }
 
 #[repr(C)]
@@ -41,6 +42,7 @@ pub struct dry_heap_stats {
     pub in_use: usize,
     pub extents: usize,
     pub dirty: usize,
+    pub metadata: usize,
     pub caches: usize,
     pub slots: usize,
     pub allocs: u64,
@@ -55,7 +57,10 @@ pub struct dry_cache_attr {
     pub size: usize,
     pub align: usize,
     pub flags: c_uint,
-    pub ctor: Option<unsafe extern "C" fn(object: *mut c_void)>,
+    pub ctor: Option<unsafe extern "C" fn(object: *mut c_void, arg: *mut c_void)>,
+    pub dtor: Option<unsafe extern "C" fn(object: *mut c_void, arg: *mut c_void)>,
+    pub arg: *mut c_void,
+    pub reclaim: Option<unsafe extern "C" fn(arg: *mut c_void, bytes: usize) -> usize>,
     pub limit: c_uint,
 }
 

@@ -38,6 +38,9 @@ fn create<'heap, T>(heap: *mut dry_heap, name: &str, flags: u32) -> Result<Cache
         align: align_of::<T>(),
         flags,
         ctor: None,
+        dtor: None,
+        arg: core::ptr::null_mut(),
+        reclaim: None,
         limit: 0,
     };
     match NonNull::new(unsafe { dry_cache_create(heap, &attr) }) {

@@ -51,6 +51,7 @@ impl Builder {
             page_size: self.page_size,
             nodes: 0,
             grace: null(),
+            source: null(),
         };
         match NonNull::new(unsafe { dry_heap_create(&attr) }) {
             Some(raw) => Ok(Heap { raw }),
