@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "source.h"
+#include "cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool source_parse(struct source *source, const char *text)
+{
+	char *end;
+	long pid;
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (errno == 0 && end != text && *end == '\0') {
+		*source = (struct source){ .pid = (pid_t)pid };
+		return pid > 0 && pid <= INT_MAX;
+	}
+	*source = (struct source){ .path = text };
+	return access(text, F_OK) == 0;
+}
+
+bool source_is_there(const struct source *source)
+{
+	return source->path != NULL || kill(source->pid, 0) == 0 || errno != ESRCH;
+}
+
+/* The message for a result other than OK. */
+static void explain(enum target_result result, const char *what, const struct dry_inspect *layout)
+{
+	switch (result) {
+	case TARGET_NO_PROCESS:
+		cli_error("no %s", what);
+		break;
+	case TARGET_NO_PERMISSION:
+		cli_error("no permission to read %s: be its owner with /proc/sys/kernel/yama/ptrace_scope at 0, or root", what);
+		break;
+	case TARGET_NOT_DRYSTONE:
+		cli_error("%s does not run on drystone", what);
+		break;
+	case TARGET_OTHER_VERSION:
+		cli_error("%s runs on another drystone (layout version %u, %u bytes, %u-bit); this command reads "
+			  "version %u, %u bytes, %u-bit",
+			  what, layout->version, layout->size, layout->pointer_size * 8, DRY_INSPECT_VERSION,
+			  (unsigned)sizeof(*layout), (unsigned)sizeof(void *) * 8);
+		break;
+	case TARGET_OK:
+		break;
+	}
+}
+
+/* Said when the library is there and nothing came from it. */
+static void note_owner(const struct target *target, struct snapshot *snapshot)
+{
+	const struct target_map *owner;
+
+	if (target->core != NULL && core_is_cut(target->core))
+		snprintf(snapshot->note, sizeof(snapshot->note), "The core file is cut short.");
+	if (snapshot->damage != NULL || snapshot->sum[SUM_ALLOCS] != 0 || snapshot->sum[SUM_BIG_BLOCKS] != 0)
+		return;
+	owner = target_malloc_owner(target);
+	if (owner != NULL) {
+		const char *slash = strrchr(owner->path, '/');
+		snprintf(snapshot->note, sizeof(snapshot->note),
+			 "%s brings its own malloc: drystone is loaded, and serves nothing.",
+			 slash != NULL ? slash + 1 : owner->path);
+	} else {
+		snprintf(snapshot->note, sizeof(snapshot->note),
+			 "Nothing was allocated from drystone: the program may have an allocator of its own.");
+	}
+}
+
+bool source_read(const struct source *source, const struct walk_options *options, struct snapshot *snapshot)
+{
+	struct dry_inspect layout = { 0 };
+	struct target target;
+	enum target_result result;
+	const char *error = NULL;
+	char what[4200];
+
+	memset(snapshot, 0, sizeof(*snapshot));
+	if (source->path != NULL) {
+		snprintf(what, sizeof(what), "core file %s", source->path);
+		error = target_open_core(&target, source->path);
+		result = TARGET_OK;
+	} else {
+		snprintf(what, sizeof(what), "process %d", (int)source->pid);
+		result = target_open(&target, source->pid);
+	}
+	if (error == NULL && result == TARGET_OK)
+		result = target_find_layout(&target, &layout);
+	if (error != NULL) {
+		cli_error("%s cannot be read: %s", what, error);
+	} else if (result == TARGET_OK) {
+		walk_target(&target, &layout, options, snapshot);
+		note_owner(&target, snapshot);
+	} else {
+		explain(result, what, &layout);
+	}
+	target_close(&target);
+	return error == NULL && result == TARGET_OK;
+}
