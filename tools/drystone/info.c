@@ -20,7 +20,7 @@ struct info {
 	enum format format;
 	struct selection selection;
 	enum row_kind part;    /* ROW_CACHE: no parts */
-	const char *columns;   /* NULL: the default ones */
+	struct columns columns; /* none: the default ones */
 	double interval;       /* seconds; 0: once */
 	bool kernel;
 	struct source source;
@@ -79,8 +79,7 @@ static bool set_option(struct info *info, int letter, char *argument)
 		info->selection.filter = argument;
 		return true;
 	case 'o':
-		info->columns = argument;
-		return true;
+		return columns_parse(&info->columns, argument);
 	case 'w':
 		return set_interval(info, argument);
 	case 'c':
@@ -106,7 +105,7 @@ static bool is_sensible(const struct info *info)
 		why = "--openmetrics is of one moment: it does not go with --watch";
 	else if (info->part != ROW_CACHE && (info->format == FORMAT_METRICS || info->format == FORMAT_SLABINFO || info->kernel))
 		why = "--cpu and --node go with the table and --json, and not with --kernel";
-	else if (info->columns != NULL && info->format != FORMAT_TEXT)
+	else if (info->columns.count != 0 && info->format != FORMAT_TEXT)
 		why = "--columns are those of the table";
 	if (why != NULL)
 		cli_error("info: %s", why);
@@ -166,11 +165,8 @@ static bool show(const struct info *info, const struct snapshot *full)
 		show_metrics(&s, MOST_METRICS);
 	} else {
 		columns_default(&columns, info->selection.parts, s.compared);
-		good = info->columns == NULL || columns_parse(&columns, info->columns);
-		if (good) {
-			show_summary(&s);
-			show_table(&s, &columns);
-		}
+		show_summary(&s);
+		show_table(&s, info->columns.count != 0 ? &info->columns : &columns);
 	}
 	snapshot_free(&s);
 	if (good && (fflush(stdout) != 0 || ferror(stdout))) {

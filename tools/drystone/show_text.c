@@ -90,26 +90,28 @@ int figure_width(enum figure figure)
 
 static void show_head(const struct snapshot *s)
 {
-	char rss[32], anonymous[32], swapped[32];
+	static const enum total sizes[] = { SUM_RSS, SUM_ANONYMOUS, SUM_SWAPPED };
+	const char *before = "";
+	char text[32];
 
 	if (s->pid != 0)
 		printf("%s, %s %d: ", s->program, s->of_core ? "core file of process" : "process", s->pid);
 	else
 		printf("%s: ", s->program);
-	if (s->has[SUM_RSS]) {
-		format_bytes(rss, sizeof(rss), s->sum[SUM_RSS]);
-		format_bytes(anonymous, sizeof(anonymous), s->sum[SUM_ANONYMOUS]);
-		format_bytes(swapped, sizeof(swapped), s->sum[SUM_SWAPPED]);
-		printf("resident %s, of which anonymous %s; ", rss, anonymous);
-		if (s->sum[SUM_SWAPPED] != 0)
-			printf("swapped out %s; ", swapped);
-	}
 	printf("%" PRIu64 " objects of %" PRIu64 " caches", s->sum[SUM_OBJECTS], s->sum[SUM_CACHES]);
 	if (s->has[SUM_GUARDED])
 		printf(", %" PRIu64 " big blocks", s->sum[SUM_BIG_BLOCKS]);
 	if (s->sum[SUM_HEAPS] > 1)
 		printf(", in %" PRIu64 " heaps", s->sum[SUM_HEAPS]);
-	puts("\n");
+	putchar('\n');
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (!s->has[sizes[i]] || (sizes[i] == SUM_SWAPPED && s->sum[SUM_SWAPPED] == 0))
+			continue;
+		format_bytes(text, sizeof(text), s->sum[sizes[i]]);
+		printf("%s%s %s", before, total_info[sizes[i]].text, text);
+		before = ", ";
+	}
+	puts(*before != '\0' ? "\n" : "");
 }
 
 void show_summary(const struct snapshot *s)
