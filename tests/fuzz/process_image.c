@@ -172,7 +172,7 @@ size_t process_image_look(struct target *target)
 	struct snapshot s;
 	size_t count;
 
-	if (target_find_layout(target, &layout) != TARGET_OK)
+	if (target_find_layout(target, true, &layout) != TARGET_OK)
 		return 0;
 	walk_target(target, &layout, &options, &s);
 	check(&s);

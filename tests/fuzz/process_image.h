@@ -16,8 +16,11 @@
 #define BASE  ((uint64_t)0x10000)
 #define IMAGE 16384
 
-/* Rows that the whole image has: caches, their nodes and slots with something in them, three sizes of big blocks. */
-#define WHOLE_ROWS 15
+/*
+ * Rows that the whole image has: caches, their nodes and slots with something in them, big blocks
+ * of three sizes and guarded ones.
+ */
+#define WHOLE_ROWS 16
 
 struct array {
 	uint16_t limit;

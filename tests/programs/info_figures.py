@@ -40,7 +40,8 @@ def holder(info):
     check(abs(sum(parts) - s["waste_bytes"]) < 64, "waste", parts)
     equal(s["heap_resident_bytes"] + s["others_bytes"], s["anonymous_bytes"], "anonymous memory")
     check(s["anonymous_bytes"] * 0.9 < s["heap_resident_bytes"], "most of it is drystone's", s)
-    check(all(c["resident_bytes"] <= c["bytes"] for c in rows), "more resident than there is")
+    equal(s["guarded_bytes"], sum(b["bytes"] for b in info["big_blocks"] if b["kind"] == "guarded"), "guarded blocks")
+    check(all(row.get("resident_bytes", 0) <= row["bytes"] for row in rows), "more resident than there is")
     check(info["whole"] and not info["core"] and info["program"] == "holder", "head")
 
 

@@ -70,7 +70,7 @@ static void sum_range(struct snapshot *s, enum total sum, enum total first, enum
 
 static bool counts(const struct row *row)
 {
-	return (ON(row->kind) & (ON_CACHES | ON_BIG)) && row->alias_of[0] == '\0';
+	return (ON(row->kind) & ON_WHOLES) && row->alias_of[0] == '\0';
 }
 
 void snapshot_sum(struct snapshot *s)
@@ -122,7 +122,7 @@ void snapshot_compare(struct snapshot *snapshot, const struct snapshot *older)
 		struct row *row = &snapshot->rows[i];
 		const struct row *key = row, **found;
 
-		if (!(ON(row->kind) & (ON_CACHES | ON_BIG)))
+		if (!(ON(row->kind) & ON_WHOLES))
 			continue;
 		found = bsearch(&key, sorted, older->count, sizeof(*sorted), by_identity);
 		double bytes = (double)row->v[FIG_BYTES] - (found != NULL ? (double)(*found)->v[FIG_BYTES] : 0);
@@ -151,14 +151,20 @@ bool figure_by_key(const char *key, int *which)
 
 const char *row_kind_name(enum row_kind kind)
 {
-	static const char *const names[ROW_KINDS] = { "cache", "runs", "extents", "node", "slot" };
+	static const char *const names[ROW_KINDS] = { "cache", "runs", "extents", "guarded", "node", "slot", "process" };
 
 	return names[kind];
 }
 
 void row_full_name(const struct row *row, char *text, size_t size)
 {
-	int n = snprintf(text, size, "%s%s%s", row->default_heap ? "" : row->heap, row->default_heap ? "" : "/", row->name);
+	int n;
+
+	if (row->kind == ROW_PROCESS) {
+		snprintf(text, size, "%7u %s", row->index, row->name);
+		return;
+	}
+	n = snprintf(text, size, "%s%s%s", row->default_heap ? "" : row->heap, row->default_heap ? "" : "/", row->name);
 
 	if ((ON(row->kind) & ON_PARTS) && n >= 0 && (size_t)n < size)
 		snprintf(text + n, size - (size_t)n, "@%s%u", row_kind_name(row->kind), row->index);

@@ -24,12 +24,15 @@
 #define ROW_NAME 64
 
 /* What a row is about. */
-enum row_kind { ROW_CACHE, ROW_RUNS, ROW_EXTENTS, ROW_NODE, ROW_SLOT, ROW_KINDS };
+enum row_kind { ROW_CACHE, ROW_RUNS, ROW_EXTENTS, ROW_GUARDED, ROW_NODE, ROW_SLOT, ROW_PROCESS, ROW_KINDS };
 #define ON(kind)   (1u << (kind))
 #define ON_CACHES  ON(ROW_CACHE)
-#define ON_BIG     (ON(ROW_RUNS) | ON(ROW_EXTENTS))
+#define ON_BLOCKS  (ON(ROW_RUNS) | ON(ROW_EXTENTS))
+#define ON_BIG     (ON_BLOCKS | ON(ROW_GUARDED))
 #define ON_PARTS   (ON(ROW_NODE) | ON(ROW_SLOT)) /* of a cache */
-#define ON_ALL     (ON_CACHES | ON_BIG | ON_PARTS)
+#define ON_WHOLES  (ON_CACHES | ON_BIG | ON(ROW_PROCESS))
+#define ON_COUNTED (ON_CACHES | ON_BLOCKS | ON(ROW_PROCESS)) /* have objects that can be counted */
+#define ON_ALL     (ON_WHOLES | ON_PARTS)
 
 enum unit {
 	UNIT_BYTES,
@@ -44,15 +47,15 @@ enum unit {
 #define FIGURES(X)                                                                                                         \
 	X(BYTES, "bytes", "BYTES", UNIT_BYTES, ON_ALL, true, "memory of its slabs or pages")                               \
 	X(SHARE, "share", "SHARE", UNIT_SHARE, ON_ALL, false, "its part of the bytes of all rows")                         \
-	X(LIVE, "live_bytes", "LIVE", UNIT_BYTES, ON_CACHES | ON_BIG, true, "bytes of objects that the program holds")     \
-	X(WASTE, "waste_bytes", "WASTE", UNIT_BYTES, ON_CACHES, true, "bytes that hold no object of the program")          \
+	X(LIVE, "live_bytes", "LIVE", UNIT_BYTES, ON_WHOLES, true, "bytes of objects that the program holds")              \
+	X(WASTE, "waste_bytes", "WASTE", UNIT_BYTES, ON_CACHES | ON(ROW_PROCESS), true, "bytes that hold no object of it") \
 	X(IN_SLABS, "free_bytes", "FREE", UNIT_BYTES, ON_CACHES | ON(ROW_NODE), true, "bytes of free objects in slabs")    \
 	X(CACHED, "cached_bytes", "CACHED", UNIT_BYTES, ON_CACHES | ON_PARTS, true,                                        \
 	  "bytes of free objects in array caches, shared and alien arrays, quarantine")                                    \
-	X(RESIDENT, "resident_bytes", "RESIDENT", UNIT_BYTES, ON_CACHES | ON_BIG, true, "memory behind its pages")         \
-	X(ACTIVE, "active_objs", "OBJECTS", UNIT_COUNT, ON_CACHES | ON_BIG, true, "objects that the program holds")        \
+	X(RESIDENT, "resident_bytes", "RESIDENT", UNIT_BYTES, ON_COUNTED, true, "memory behind its pages")                 \
+	X(ACTIVE, "active_objs", "OBJECTS", UNIT_COUNT, ON_COUNTED, true, "objects that the program holds")                \
 	X(TOTAL, "num_objs", "ALL OBJS", UNIT_COUNT, ON_CACHES | ON(ROW_NODE), true, "objects in all slabs")               \
-	X(SIZE, "objsize", "SIZE", UNIT_BYTES, ON_CACHES | ON_BIG, false, "bytes from one object to the next")             \
+	X(SIZE, "objsize", "SIZE", UNIT_BYTES, ON_CACHES | ON_BLOCKS, false, "bytes from one object to the next")          \
 	X(ASKED, "object_size", "ASKED", UNIT_BYTES, ON_CACHES, false, "bytes of an object as asked for")                  \
 	X(PER_SLAB, "objperslab", "PER SLAB", UNIT_COUNT, ON_CACHES, false, "objects in a slab")                           \
 	X(PAGES, "pagesperslab", "PAGES", UNIT_COUNT, ON_CACHES, false, "pages in a slab")                                 \
@@ -67,15 +70,15 @@ enum unit {
 	X(ARRAYS, "array_objs", "IN ARRAYS", UNIT_COUNT, ON_CACHES | ON(ROW_SLOT), false, "objects in array caches")       \
 	X(FREE_OBJS, "free_objs", "FREE OBJS", UNIT_COUNT, ON_CACHES | ON(ROW_NODE), false, "free objects in slabs")       \
 	X(KEPT, "quarantine_objs", "KEPT", UNIT_COUNT, ON_CACHES, false, "objects in quarantine")                          \
-	X(ALLOCS, "allocs", "ALLOCS", UNIT_COUNTER, ON_CACHES | ON_PARTS, true, "allocations")                             \
+	X(ALLOCS, "allocs", "ALLOCS", UNIT_COUNTER, ON_CACHES | ON_PARTS | ON(ROW_PROCESS), true, "allocations")           \
 	X(SLOW_ALLOCS, "slow_allocs", "SLOW ALLOCS", UNIT_COUNTER, ON_CACHES | ON(ROW_NODE), true,                         \
 	  "allocations that found the array cache empty")                                                                  \
 	X(SLOW_FREES, "slow_frees", "SLOW FREES", UNIT_COUNTER, ON_CACHES | ON(ROW_NODE), true,                            \
 	  "frees that found the array cache full")                                                                         \
 	X(LOCKS, "lock_rounds", "LOCKS", UNIT_COUNTER, ON_CACHES | ON(ROW_NODE), true,                                     \
 	  "times that the lock of a node's slabs was taken for slabs")                                                     \
-	X(GROWTH, "growth", "GROWTH/S", UNIT_CHANGE, ON_CACHES | ON_BIG, false, "change of its bytes a second")            \
-	X(RATE, "alloc_rate", "ALLOCS/S", UNIT_RATE, ON_CACHES, false, "allocations a second")
+	X(GROWTH, "growth", "GROWTH/S", UNIT_CHANGE, ON_WHOLES, false, "change of its bytes a second")                     \
+	X(RATE, "alloc_rate", "ALLOCS/S", UNIT_RATE, ON_CACHES | ON(ROW_PROCESS), false, "allocations a second")
 
 enum figure {
 #define X(name, ...) FIG_##name,
@@ -120,7 +123,7 @@ extern const struct figure_info figure_info[FIGURE_COUNT];
 	X(OTHERS, "others_bytes", "not drystone's", 1, UNIT_BYTES, "anonymous memory that is not drystone's")              \
 	X(RESIDENT_OURS, "heap_resident_bytes", "resident, drystone's", 0, UNIT_BYTES, "resident memory that is drystone's") \
 	X(FREE_CLEAN, "free_clean_bytes", "free pages, clean", 0, UNIT_BYTES, "free pages that hold no memory")            \
-	X(ACTIVE, "active_bytes", "in use", 0, UNIT_BYTES, "memory of slabs, page runs and extents: live and waste")     \
+	X(ACTIVE, "active_bytes", "in use", 0, UNIT_BYTES, "memory of slabs, page runs and extents: live and waste")       \
 	X(FRAGMENTATION, "fragmentation_ratio", "fragmentation", 0, UNIT_SHARE, "the part of active_bytes that is waste")  \
 	X(TRIM, "trim_bytes", "malloc_trim returns", 0, UNIT_BYTES, "what malloc_trim() would return at least")            \
 	X(RESERVED, "reserved_bytes", "reserved", 0, UNIT_BYTES, "address space")                                          \
@@ -153,7 +156,7 @@ struct row {
 	char heap[ROW_NAME], name[ROW_NAME];
 	char alias_of[ROW_NAME]; /* "": it is none */
 	bool default_heap;
-	unsigned index; /* of a node or slot */
+	unsigned index; /* of a node or slot; id of a process */
 	uint64_t id;    /* of a cache: its address; joins two snapshots */
 	uint64_t v[FIGURE_COUNT];
 };

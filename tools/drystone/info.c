@@ -183,9 +183,10 @@ static bool take(struct info *info, struct snapshot *s)
 					      .parts = info->part != ROW_CACHE };
 	const char *error;
 
-	if (!info->kernel)
-		return source_read(&info->source, &options, s);
-	error = kernel_read(s);
+	if (info->kernel)
+		error = kernel_read(s);
+	else
+		error = source_read(&info->source, &options, s) ? NULL : info->source.error;
 	if (error != NULL) {
 		cli_error("%s", error);
 		snapshot_free(s);

@@ -80,7 +80,7 @@ static bool find_by_symbol(const struct target *target, const char *link, const 
 	return found;
 }
 
-enum target_result target_find_layout(const struct target *target, struct dry_inspect *layout)
+enum target_result target_find_layout(const struct target *target, bool scan, struct dry_inspect *layout)
 {
 	char link[64], program[4096] = "";
 	ssize_t n;
@@ -94,7 +94,7 @@ enum target_result target_find_layout(const struct target *target, struct dry_in
 		n = readlink(link, program, sizeof(program) - 1);
 		program[n > 0 ? n : 0] = '\0';
 		found = find_by_symbol(target, link, program, layout) ||
-			(n > 0 && scan_program(target, program, layout));
+			(scan && n > 0 && scan_program(target, program, layout));
 	}
 	if (!found)
 		return TARGET_NOT_DRYSTONE;

@@ -6,6 +6,7 @@
 #include "figures.h"
 
 #define MAX_COLUMNS 16
+#define MAX_LINE    512 /* bytes of a line of a table, with its end */
 
 /* The columns of a table, after the name. */
 struct columns {
@@ -22,6 +23,9 @@ bool columns_parse(struct columns *columns, const char *list);
 void format_bytes(char *text, size_t size, uint64_t bytes);
 /* A figure as it stands in a table. */
 void format_figure(char *text, size_t size, enum figure figure, uint64_t value);
+/* Lines of a table, without an end. `first` stands above the names. */
+void format_titles(char *text, size_t size, const char *first, const struct columns *columns);
+void format_row(char *text, size_t size, const struct row *row, const struct columns *columns);
 /* Columns that a figure takes. */
 int figure_width(enum figure figure);
 

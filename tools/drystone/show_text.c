@@ -140,37 +140,52 @@ void show_summary(const struct snapshot *s)
 	putchar('\n');
 }
 
+void format_titles(char *text, size_t size, const char *first, const struct columns *columns)
+{
+	size_t n = (size_t)snprintf(text, size, "%-*s", NAME_WIDTH, first);
+
+	for (size_t c = 0; c < columns->count && n < size; c++)
+		n += (size_t)snprintf(text + n, size - n, " %*s", figure_width(columns->figure[c]),
+				      figure_info[columns->figure[c]].title);
+}
+
+void format_row(char *text, size_t size, const struct row *row, const struct columns *columns)
+{
+	char value[64];
+	int over;
+	size_t n;
+
+	row_full_name(row, text, size);
+	n = strlen(text);
+	if (row->alias_of[0] != '\0')
+		n += (size_t)snprintf(text + n, size - n, "=%s", row->alias_of);
+	over = (int)n - NAME_WIDTH; /* a long name takes from the columns beside it */
+	if (over < 0)
+		n += (size_t)snprintf(text + n, size - n, "%*s", -over, "");
+	for (size_t c = 0; c < columns->count && n < size; c++) {
+		enum figure figure = columns->figure[c];
+		int width = figure_width(figure), room;
+
+		if (figure_info[figure].kinds & ON(row->kind))
+			format_figure(value, sizeof(value), figure, row->v[figure]);
+		else
+			strcpy(value, "-");
+		room = over < width - (int)strlen(value) ? over : width - (int)strlen(value);
+		room = room > 0 ? room : 0;
+		over -= room;
+		n += (size_t)snprintf(text + n, size - n, " %*s", width - room, value);
+	}
+}
+
 void show_table(const struct snapshot *s, const struct columns *columns)
 {
-	char text[2 * ROW_NAME + 96];
+	char line[MAX_LINE];
 
-	printf("%-*s", NAME_WIDTH, "CACHE");
-	for (size_t c = 0; c < columns->count; c++)
-		printf(" %*s", figure_width(columns->figure[c]), figure_info[columns->figure[c]].title);
-	putchar('\n');
+	format_titles(line, sizeof(line), "CACHE", columns);
+	puts(line);
 	for (size_t i = 0; i < s->count; i++) {
-		const struct row *row = &s->rows[i];
-		int over, n;
-
-		row_full_name(row, text, sizeof(text));
-		if (row->alias_of[0] != '\0')
-			snprintf(text + strlen(text), sizeof(text) - strlen(text), "=%s", row->alias_of);
-		n = printf("%-*s", NAME_WIDTH, text);
-		over = n - NAME_WIDTH; /* a long name takes from the columns beside it */
-		for (size_t c = 0; c < columns->count; c++) {
-			enum figure figure = columns->figure[c];
-			int width = figure_width(figure), room;
-
-			if (figure_info[figure].kinds & ON(row->kind))
-				format_figure(text, sizeof(text), figure, row->v[figure]);
-			else
-				strcpy(text, "-");
-			room = over < width - (int)strlen(text) ? over : width - (int)strlen(text);
-			room = room > 0 ? room : 0;
-			over -= room;
-			printf(" %*s", width - room, text);
-		}
-		putchar('\n');
+		format_row(line, sizeof(line), &s->rows[i], columns);
+		puts(line);
 	}
 	if (s->left_out != 0)
 		printf("\n%zu without memory are left out (--all)\n", s->left_out);

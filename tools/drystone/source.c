@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "source.h"
-#include "cli.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -31,27 +30,23 @@ bool source_is_there(const struct source *source)
 }
 
 /* The message for a result other than OK. */
-static void explain(enum target_result result, const char *what, const struct dry_inspect *layout)
+static void explain(struct source *source, enum target_result result, const char *what, const struct dry_inspect *layout)
 {
-	switch (result) {
-	case TARGET_NO_PROCESS:
-		cli_error("no %s", what);
-		break;
-	case TARGET_NO_PERMISSION:
-		cli_error("no permission to read %s: be its owner with /proc/sys/kernel/yama/ptrace_scope at 0, or root", what);
-		break;
-	case TARGET_NOT_DRYSTONE:
-		cli_error("%s does not run on drystone", what);
-		break;
-	case TARGET_OTHER_VERSION:
-		cli_error("%s runs on another drystone (layout version %u, %u bytes, %u-bit); this command reads "
-			  "version %u, %u bytes, %u-bit",
-			  what, layout->version, layout->size, layout->pointer_size * 8, DRY_INSPECT_VERSION,
-			  (unsigned)sizeof(*layout), (unsigned)sizeof(void *) * 8);
-		break;
-	case TARGET_OK:
-		break;
-	}
+	size_t size = sizeof(source->error);
+
+	if (result == TARGET_NO_PROCESS)
+		snprintf(source->error, size, "no %s", what);
+	else if (result == TARGET_NO_PERMISSION)
+		snprintf(source->error, size,
+			 "no permission to read %s: be its owner with /proc/sys/kernel/yama/ptrace_scope at 0, or root", what);
+	else if (result == TARGET_NOT_DRYSTONE)
+		snprintf(source->error, size, "%s does not run on drystone", what);
+	else
+		snprintf(source->error, size,
+			 "%s runs on another drystone (layout version %u, %u bytes, %u-bit); this command reads version %u, "
+			 "%u bytes, %u-bit",
+			 what, layout->version, layout->size, layout->pointer_size * 8, DRY_INSPECT_VERSION,
+			 (unsigned)sizeof(*layout), (unsigned)sizeof(void *) * 8);
 }
 
 /* Said when the library is there and nothing came from it. */
@@ -75,13 +70,13 @@ static void note_owner(const struct target *target, struct snapshot *snapshot)
 	}
 }
 
-bool source_read(const struct source *source, const struct walk_options *options, struct snapshot *snapshot)
+bool source_read(struct source *source, const struct walk_options *options, struct snapshot *snapshot)
 {
 	struct dry_inspect layout = { 0 };
 	struct target target;
 	enum target_result result;
 	const char *error = NULL;
-	char what[4200];
+	char what[256];
 
 	memset(snapshot, 0, sizeof(*snapshot));
 	if (source->path != NULL) {
@@ -93,14 +88,14 @@ bool source_read(const struct source *source, const struct walk_options *options
 		result = target_open(&target, source->pid);
 	}
 	if (error == NULL && result == TARGET_OK)
-		result = target_find_layout(&target, &layout);
+		result = target_find_layout(&target, true, &layout);
 	if (error != NULL) {
-		cli_error("%s cannot be read: %s", what, error);
+		snprintf(source->error, sizeof(source->error), "%s cannot be read: %s", what, error);
 	} else if (result == TARGET_OK) {
 		walk_target(&target, &layout, options, snapshot);
 		note_owner(&target, snapshot);
 	} else {
-		explain(result, what, &layout);
+		explain(source, result, what, &layout);
 	}
 	target_close(&target);
 	return error == NULL && result == TARGET_OK;

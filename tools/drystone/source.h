@@ -8,13 +8,14 @@
 struct source {
 	pid_t pid;
 	const char *path; /* of a core file; NULL: a process */
+	char error[512];  /* why the last reading failed */
 };
 
 /* false: it is neither the id of a process nor the name of a file. */
 bool source_parse(struct source *source, const char *text);
 /* Whether the process still exists; a core file always does. */
 bool source_is_there(const struct source *source);
-/* false after a message that says why. */
-bool source_read(const struct source *source, const struct walk_options *options, struct snapshot *snapshot);
+/* false: see source->error. */
+bool source_read(struct source *source, const struct walk_options *options, struct snapshot *snapshot);
 
 #endif

@@ -69,9 +69,9 @@ bool core_is_cut(const struct core *core);
 
 /*
  * layout.c: find and check the layout. TARGET_OTHER_VERSION: *layout holds what was found, of which only
- * version, size and pointer_size mean something.
+ * version, size and pointer_size mean something. scan: also in a program that was stripped, which takes a look at all its data.
  */
-enum target_result target_find_layout(const struct target *target, struct dry_inspect *layout);
+enum target_result target_find_layout(const struct target *target, bool scan, struct dry_inspect *layout);
 
 /* layout.c: the mapped object, other than the C library and drystone, that has a malloc of its own; NULL: none. */
 const struct target_map *target_malloc_owner(const struct target *target);

@@ -384,6 +384,18 @@ static void for_each(struct reader *r, uint64_t first, const struct dry_inspect_
 	}
 }
 
+static void add_guarded(struct reader *r, uint64_t bytes)
+{
+	struct row *row;
+
+	sum_add(r->snapshot, SUM_GUARDED, bytes);
+	sum_add(r->snapshot, SUM_RESIDENT_OURS, bytes); /* each stands alone in its pages, and was handed out to be used */
+	if (bytes == 0 || (row = reader_row(r, ROW_GUARDED)) == NULL)
+		return;
+	strcpy(row->name, "guarded");
+	row->v[FIG_BYTES] = row->v[FIG_LIVE] = bytes;
+}
+
 static void add_heap(struct reader *r, uint64_t heap, uint64_t unused)
 {
 	const struct dry_inspect *layout = r->layout;
@@ -402,7 +414,7 @@ static void add_heap(struct reader *r, uint64_t heap, uint64_t unused)
 	for_each(r, READ(r, heap, heap_caches), &layout->cache_next, MAX_CACHES, add_cache, heap);
 	if (!r->options->blocks || r->damage != NULL)
 		return;
-	sum_add(r->snapshot, SUM_GUARDED, READ(r, heap, heap_guarded));
+	add_guarded(r, READ(r, heap, heap_guarded));
 	read_arenas(r, heap);
 	read_extents(r, heap);
 }
