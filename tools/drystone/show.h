@@ -33,6 +33,8 @@ void show_summary(const struct snapshot *snapshot);
 void show_table(const struct snapshot *snapshot, const struct columns *columns);
 /* /proc/slabinfo 2.1 */
 void show_slabinfo(const struct snapshot *snapshot);
+/* "key": "text" */
+void json_text(const char *key, const char *text);
 void show_json(const struct snapshot *snapshot);
 /* Caches beyond `most` are summed up as one. */
 void show_metrics(const struct snapshot *snapshot, size_t most);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_text(const char *key, const char *text)
+void json_text(const char *key, const char *text)
 {
 	printf("\"%s\": \"", key);
 	for (; *text != '\0'; text++)
@@ -32,15 +32,15 @@ static void print_value(const char *comma, const char *key, enum unit unit, uint
 static void print_row(const struct snapshot *s, const struct row *row)
 {
 	printf("\n    {");
-	print_text("name", row->name);
+	json_text("name", row->name);
 	printf(", ");
-	print_text("kind", row_kind_name(row->kind));
+	json_text("kind", row_kind_name(row->kind));
 	printf(", ");
-	print_text("heap", row->heap);
+	json_text("heap", row->heap);
 	printf(", \"default_heap\": %s", row->default_heap ? "true" : "false");
 	if (row->alias_of[0] != '\0') {
 		printf(", ");
-		print_text("alias_of", row->alias_of);
+		json_text("alias_of", row->alias_of);
 	}
 	if (ON(row->kind) & ON_PARTS)
 		printf(", \"index\": %u", row->index);
@@ -75,11 +75,11 @@ void show_json(const struct snapshot *s)
 	const char *comma = "";
 
 	printf("{\"pid\": %d, ", s->pid);
-	print_text("program", s->program);
+	json_text("program", s->program);
 	printf(", \"core\": %s, \"whole\": %s", s->of_core ? "true" : "false", s->damage == NULL ? "true" : "false");
 	if (s->note[0] != '\0') {
 		printf(", ");
-		print_text("note", s->note);
+		json_text("note", s->note);
 	}
 	printf(",\n  \"summary\": {");
 	for (int i = 0; i < TOTAL_COUNT; i++)

@@ -29,10 +29,20 @@ bool source_is_there(const struct source *source)
 	return source->path != NULL || kill(source->pid, 0) == 0 || errno != ESRCH;
 }
 
-/* The message for a result other than OK. */
-static void explain(struct source *source, enum target_result result, const char *what, const struct dry_inspect *layout)
+static void name_source(const struct source *source, char *what, size_t size)
+{
+	if (source->path != NULL)
+		snprintf(what, size, "core file %s", source->path);
+	else
+		snprintf(what, size, "process %d", (int)source->pid);
+}
+
+void source_explain(struct source *source, enum target_result result, const struct dry_inspect *layout)
 {
 	size_t size = sizeof(source->error);
+	char what[256];
+
+	name_source(source, what, sizeof(what));
 
 	if (result == TARGET_NO_PROCESS)
 		snprintf(source->error, size, "no %s", what);
@@ -56,7 +66,7 @@ static void note_owner(const struct target *target, struct snapshot *snapshot)
 
 	if (target->core != NULL && core_is_cut(target->core))
 		snprintf(snapshot->note, sizeof(snapshot->note), "The core file is cut short.");
-	if (snapshot->damage != NULL || snapshot->sum[SUM_ALLOCS] != 0 || snapshot->sum[SUM_BIG_BLOCKS] != 0)
+	if (snapshot->damage != NULL || walk_served(snapshot))
 		return;
 	owner = target_malloc_owner(target);
 	if (owner != NULL) {
@@ -80,22 +90,21 @@ bool source_read(struct source *source, const struct walk_options *options, stru
 
 	memset(snapshot, 0, sizeof(*snapshot));
 	if (source->path != NULL) {
-		snprintf(what, sizeof(what), "core file %s", source->path);
 		error = target_open_core(&target, source->path);
 		result = TARGET_OK;
 	} else {
-		snprintf(what, sizeof(what), "process %d", (int)source->pid);
 		result = target_open(&target, source->pid);
 	}
 	if (error == NULL && result == TARGET_OK)
 		result = target_find_layout(&target, true, &layout);
 	if (error != NULL) {
+		name_source(source, what, sizeof(what));
 		snprintf(source->error, sizeof(source->error), "%s cannot be read: %s", what, error);
 	} else if (result == TARGET_OK) {
 		walk_target(&target, &layout, options, snapshot);
 		note_owner(&target, snapshot);
 	} else {
-		explain(source, result, what, &layout);
+		source_explain(source, result, &layout);
 	}
 	target_close(&target);
 	return error == NULL && result == TARGET_OK;

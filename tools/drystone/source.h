@@ -15,6 +15,8 @@ struct source {
 bool source_parse(struct source *source, const char *text);
 /* Whether the process still exists; a core file always does. */
 bool source_is_there(const struct source *source);
+/* Set source->error for a result other than OK. */
+void source_explain(struct source *source, enum target_result result, const struct dry_inspect *layout);
 /* false: see source->error. */
 bool source_read(struct source *source, const struct walk_options *options, struct snapshot *snapshot);
 

@@ -80,5 +80,7 @@ const struct target_map *target_malloc_owner(const struct target *target);
 uint64_t elf_find_symbol(const struct target *target, uint64_t base, const char *name);
 /* elf.c: the same by the symbol table in the file `path` (for programs that export nothing). */
 uint64_t elf_find_symbol_in_file(const struct target *target, uint64_t base, const char *path, const char *name);
+/* elf.c: where the object mapped from `base` on goes when it calls or takes the symbol; 0: it does not, or not yet. */
+uint64_t elf_find_bound(const struct target *target, uint64_t base, const char *name);
 
 #endif

@@ -6,6 +6,12 @@
 #include "figures.h"
 #include "target.h"
 
+/* Whether anything was ever allocated from drystone, as far as figures tell. */
+static inline bool walk_served(const struct snapshot *snapshot)
+{
+	return snapshot->sum[SUM_ALLOCS] + snapshot->sum[SUM_BIG_BLOCKS] + snapshot->sum[SUM_GUARDED] != 0;
+}
+
 struct walk_options {
 	bool blocks; /* page runs, extents, what is free and what is resident, too; else only the caches */
 	bool parts;  /* rows of nodes and slots, too */
