@@ -44,7 +44,8 @@ static void judge_kernel(void)
 
 	uname(&name);
 	first_line("/sys/devices/system/node/online", nodes, sizeof(nodes));
-	doctor_say(AREA, LEVEL_OK, "kernel", "%s %s, %s: %ld processors, memory nodes %s, pages of %ld KiB", name.sysname, name.release,
+	doctor_say(AREA, LEVEL_OK, "kernel", "%s %s, %s: %ld processors, memory nodes %s, pages of %ld KiB",
+		   name.sysname, name.release,
 		   name.machine, sysconf(_SC_NPROCESSORS_ONLN), nodes[0] != '\0' ? nodes : "0", sysconf(_SC_PAGESIZE) / 1024);
 }
 
@@ -57,14 +58,17 @@ static void judge_sequences(void)
 	if (registered)
 		doctor_say(AREA, LEVEL_OK, "rseq", "restartable sequences: one set of arrays per CPU, without locks");
 	else
-		doctor_say(AREA, LEVEL_NOTE, "rseq", "no restartable sequences (kernel before 4.18, C library before 2.35, or switched "
+		doctor_say(AREA, LEVEL_NOTE, "rseq",
+			   "no restartable sequences (kernel before 4.18, C library before 2.35, or switched "
 						     "off by GLIBC_TUNABLES): one set of arrays per thread");
 	if (registered && features >= MM_CID_END)
 		doctor_say(AREA, LEVEL_OK, "mm_cid", "compact CPU ids (mm_cid): only as many arrays as threads run at once");
 	else if (registered)
-		doctor_say(AREA, LEVEL_NOTE, "mm_cid", "no compact CPU ids (mm_cid, kernel 6.3): arrays of every CPU fill with time");
+		doctor_say(AREA, LEVEL_NOTE, "mm_cid",
+			   "no compact CPU ids (mm_cid, kernel 6.3): arrays of every CPU fill with time");
 	if (registered && features < NODE_ID_END)
-		doctor_say(AREA, LEVEL_NOTE, "node_id", "no memory node beside the CPU number (kernel 6.3): it is asked for by getcpu()");
+		doctor_say(AREA, LEVEL_NOTE, "node_id",
+			   "no memory node beside the CPU number (kernel 6.3): it is asked for by getcpu()");
 	if (barriers >= 0 && (barriers & MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ))
 		doctor_say(AREA, LEVEL_OK, "membarrier", "membarrier for sequences: other CPUs' arrays can be emptied");
 	else
@@ -77,18 +81,22 @@ static void judge_memory(void)
 	char text[128];
 	const char *chosen = strchr(first_line("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text)), '[');
 
-	if (chosen != NULL)
-		doctor_say(AREA, strncmp(chosen, "[always]", 8) == 0 ? LEVEL_NOTE : LEVEL_OK, "thp", "transparent huge pages: %.*s%s",
+	if (chosen != NULL) {
+		bool always = strncmp(chosen, "[always]", 8) == 0;
+		doctor_say(AREA, always ? LEVEL_NOTE : LEVEL_OK, "thp", "transparent huge pages: %.*s%s",
 			   (int)strcspn(chosen + 1, "]"), chosen + 1,
-			   strncmp(chosen, "[always]", 8) == 0 ? "; a resident size may count memory that was never touched" : "");
+			   always ? "; a resident size may count memory that was never touched" : "");
+	}
 	first_line("/proc/sys/vm/overcommit_memory", text, sizeof(text));
 	if (strcmp(text, "2") == 0)
-		doctor_say(AREA, LEVEL_NOTE, "overcommit", "overcommit_memory is 2: memory is refused when all that was promised is counted");
+		doctor_say(AREA, LEVEL_NOTE, "overcommit",
+			   "overcommit_memory is 2: memory is refused when all that was promised is counted");
 	else
 		doctor_say(AREA, LEVEL_OK, "overcommit", "overcommit_memory is %s", text[0] != '\0' ? text : "not known");
 	first_line("/proc/sys/vm/max_map_count", text, sizeof(text));
 	if (text[0] != '\0' && strtoull(text, NULL, 10) < 65530)
-		doctor_say(AREA, LEVEL_NOTE, "max_map_count", "only %s mappings in a process: extents and guarded blocks take some each", text);
+		doctor_say(AREA, LEVEL_NOTE, "max_map_count",
+			   "only %s mappings in a process: extents and guarded blocks take some each", text);
 }
 
 static void judge_limit(pid_t pid, int resource, const char *key, const char *name)
@@ -157,7 +165,8 @@ static void judge_tracing(void)
 	if (text[0] == '\0' || strcmp(text, "0") == 0)
 		doctor_say(AREA, LEVEL_OK, "tracing", "drystone info and top may read your own processes");
 	else
-		doctor_say(AREA, LEVEL_NOTE, "tracing", "ptrace_scope is %s: drystone info and top need root for most processes", text);
+		doctor_say(AREA, LEVEL_NOTE, "tracing",
+			   "ptrace_scope is %s: drystone info and top need root for most processes", text);
 }
 
 void doctor_machine(pid_t pid)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Whether a preload reaches a program file. Its libraries are those that our own dynamic linker lists for it (ld.so(8), --list),
- * which runs nothing of the program; a program with another dynamic linker is judged by its file alone.
+ * Whether a preload reaches a program file. Its libraries are those that our own dynamic linker lists for it
+ * (ld.so(8), --list), which runs nothing of the program; one with another dynamic linker is judged by its file alone.
  */
 #define _GNU_SOURCE
 #include "doctor.h"
@@ -79,7 +79,8 @@ static void judge_rights(const char *path)
 
 	if (stat(path, &status) == 0 && (((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
 					 ((status.st_mode & S_ISGID) && status.st_gid != getegid())))
-		doctor_say(AREA, LEVEL_NO, "setuid", "it runs with other rights than yours (setuid or setgid): ld.so ignores LD_PRELOAD");
+		doctor_say(AREA, LEVEL_NO, "setuid",
+			   "it runs with other rights than yours (setuid or setgid): ld.so ignores LD_PRELOAD");
 	if (getxattr(path, "security.capability", NULL, 0) > 0)
 		doctor_say(AREA, LEVEL_NO, "capabilities", "it has file capabilities: ld.so ignores LD_PRELOAD");
 }
@@ -98,7 +99,8 @@ static void judge_symbols(const struct symbols *seen, bool is_static)
 	if (sanitizer != NULL)
 		doctor_say(AREA, LEVEL_NO, "sanitizer", "it is built with %s, which has to be its malloc", sanitizer);
 	else if (!is_static && (seen->malloc || seen->own_malloc))
-		doctor_say(AREA, LEVEL_NO, "own-malloc", "it has a malloc of its own%s%s, which comes before any that is preloaded",
+		doctor_say(AREA, LEVEL_NO, "own-malloc",
+			   "it has a malloc of its own%s%s, which comes before any that is preloaded",
 			   owner != NULL ? ", " : "", owner != NULL ? owner : "");
 	else if (!is_static && owner != NULL)
 		doctor_say(AREA, LEVEL_NOTE, "own-allocator",
@@ -193,7 +195,8 @@ static void judge_libraries(const char *path, const char *interpreter)
 		return;
 	}
 	if (!same) {
-		doctor_say(AREA, LEVEL_NOTE, "linker", "its dynamic linker is %s: what it would load was not looked at", interpreter);
+		doctor_say(AREA, LEVEL_NOTE, "linker", "its dynamic linker is %s: what it would load was not looked at",
+			   interpreter);
 		return;
 	}
 	if (!cli_find_library(NULL, "libdrystone.so", library) || (list = list_libraries(ours, library, path, &child)) == NULL)
@@ -238,7 +241,8 @@ static bool judge_file(const char *path, unsigned depth)
 	case ELF_FILE_OTHER:
 		return judge_script(path, depth);
 	case ELF_FILE_FOREIGN:
-		doctor_say(AREA, LEVEL_NO, "architecture", "%s is for another processor or of another width than this libdrystone.so",
+		doctor_say(AREA, LEVEL_NO, "architecture",
+			   "%s is for another processor or of another width than this libdrystone.so",
 			   path);
 		return true;
 	case ELF_FILE_OK:

@@ -151,7 +151,7 @@ void elf_file_needed(const struct elf_file *file, void (*visit)(void *, const ch
 	}
 }
 
-void elf_file_symbols(const struct elf_file *file, bool (*visit)(void *, const char *, uint64_t, bool), void *arg)
+void elf_file_symbols(const struct elf_file *file, elf_file_visit *visit, void *arg)
 {
 	unsigned count;
 	const Section *section = sections_of(file, &count);

@@ -25,7 +25,10 @@ void elf_file_close(struct elf_file *file);
 const char *elf_file_interpreter(const struct elf_file *file);
 /* Visit the names of the libraries that it needs. */
 void elf_file_needed(const struct elf_file *file, void (*visit)(void *, const char *), void *arg);
-/* Visit all symbols, exported: those that the dynamic linker knows; value 0: not defined here. It goes on while visit gives true. */
-void elf_file_symbols(const struct elf_file *file, bool (*visit)(void *, const char *name, uint64_t value, bool exported), void *arg);
+/*
+ * Visit all symbols while visit gives true. exported: the dynamic linker knows it; value 0: it is not defined here.
+ */
+typedef bool elf_file_visit(void *arg, const char *name, uint64_t value, bool exported);
+void elf_file_symbols(const struct elf_file *file, elf_file_visit *visit, void *arg);
 
 #endif
