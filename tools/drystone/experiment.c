@@ -44,5 +44,6 @@ const struct cli_command cli_experiment = {
 	.main = main_experiment,
 	.synopsis = "NAME... [OPTION]...",
 	.summary = "measure again what the documents behind drystone measured",
+	.about = "NAME is one of those that `drystone experiment` lists. See drystone-experiment(1).\n",
 	.program_follows = true,
 };

@@ -40,7 +40,7 @@ void cli_print_help(const struct cli_command *command)
 	snprintf(before, sizeof(before), "       drystone %s ", command->name);
 	printf("Usage: drystone %s ", command->name);
 	print_lines(command->synopsis, before);
-	printf("%s\n", command->about);
+	printf("\n%s\n", command->about);
 	for (const struct cli_option *option = command->options; option != NULL && option->letter != 0; option++)
 		print_option(option);
 	print_option(&help_option);

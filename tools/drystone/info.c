@@ -22,7 +22,7 @@ struct info {
 	enum row_kind part;    /* ROW_CACHE: no parts */
 	struct columns columns; /* none: the default ones */
 	double interval;       /* seconds; 0: once */
-	bool kernel;
+	bool kernel, keys;
 	struct source source;
 };
 
@@ -40,7 +40,7 @@ static bool set_sort(struct info *info, const char *key)
 {
 	if (figure_by_key(key, &info->selection.sort))
 		return true;
-	cli_error("info: no key \"%s\" to sort by; `drystone help info` lists them", key);
+	cli_error("info: no key \"%s\" to sort by; `drystone info --keys` lists them", key);
 	return false;
 }
 
@@ -91,6 +91,9 @@ static bool set_option(struct info *info, int letter, char *argument)
 	case 'k':
 		info->kernel = true;
 		return true;
+	case 'K':
+		info->keys = true;
+		return true;
 	default:
 		return false;
 	}
@@ -112,6 +115,14 @@ static bool is_sensible(const struct info *info)
 	return why == NULL;
 }
 
+static int print_keys(void)
+{
+	printf("%-16s %s\n", "name", "what it is called");
+	for (int i = 0; i < FIGURE_COUNT; i++)
+		printf("%-16s %s\n", figure_info[i].key, figure_info[i].help);
+	return 0;
+}
+
 /* -1: go on; else the exit status. */
 static int parse(struct info *info, int argc, char **argv)
 {
@@ -122,6 +133,8 @@ static int parse(struct info *info, int argc, char **argv)
 			return CLI_USAGE;
 	if (!is_sensible(info))
 		return CLI_USAGE;
+	if (info->keys)
+		return print_keys();
 	if (info->kernel ? argc != optind : argc - optind != 1) {
 		cli_error(info->kernel ? "info: --kernel takes no PID. Try `drystone info --help`" :
 					 "info: one PID or core file is expected. Try `drystone info --help`");
@@ -274,6 +287,7 @@ static const struct cli_option options[] = {
 	{ 'j', "json", NULL, "everything, as JSON" },
 	{ 'm', "openmetrics", NULL, "as OpenMetrics, which Prometheus reads" },
 	{ 'l', "slabinfo", NULL, "the caches in the format of /proc/slabinfo 2.1" },
+	{ 'K', "keys", NULL, "list the keys of --sort and --columns" },
 	{ 'k', "kernel", NULL, "the running kernel's caches, from /proc/slabinfo" },
 	{ 0, NULL, NULL, NULL },
 };
@@ -281,14 +295,11 @@ static const struct cli_option options[] = {
 const struct cli_command cli_info = {
 	.name = "info",
 	.main = main_info,
-	.synopsis = "[OPTION]... PID\n[OPTION]... CORE\n[OPTION]... --kernel",
+	.synopsis = "[OPTION]... PID\n[OPTION]... CORE\n[OPTION]... --kernel\n--keys",
 	.summary = "where the memory of a process is",
 	.about = "Print where the memory of a running process is: a summary, then its caches and big blocks by\n"
 		 "size. The process is not stopped, and no code runs in it. CORE is a core file.\n",
 	.options = options,
-	.notes = "Keys: name, bytes, share, live_bytes, waste_bytes, free_bytes, cached_bytes, resident_bytes,\n"
-		 "active_objs, num_objs, objsize, object_size, allocs, slow_allocs, growth, alloc_rate and\n"
-		 "more; drystone-info(1) says what each means. Caches of other heaps than malloc's are named\n"
-		 "HEAP/CACHE. Needs the permission to trace the process. Exit status: 0; 1 if it could not be\n"
-		 "read; 2 for a wrong call.\n",
+	.notes = "Caches of other heaps than malloc's are named HEAP/CACHE. It needs the permission to trace the\n"
+		 "process. Exit status: 0; 1 if it could not be read, or not to the end; 2 for a wrong call.\n",
 };

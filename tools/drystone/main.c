@@ -63,7 +63,7 @@ static void print_usage(FILE *out)
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
 	fputs("  help        what a command does, and its options\n\n"
-	      "`drystone help COMMAND` says more.\n", out);
+	      "`drystone help COMMAND` or `man drystone-COMMAND` says more.\n", out);
 }
 
 static const struct cli_command *find(const char *name)

@@ -32,7 +32,7 @@ bool columns_parse(struct columns *columns, const char *list)
 		at += *at == ',';
 		snprintf(key, sizeof(key), "%.*s", (int)strcspn(at, ","), at);
 		if (!figure_by_key(key, &which) || which == SORT_NAME || columns->count == MAX_COLUMNS) {
-			cli_error("info: no column \"%s\"; `drystone help info` lists them", key);
+			cli_error("info: no column \"%s\"; `drystone info --keys` lists them", key);
 			return false;
 		}
 		columns->figure[columns->count++] = (enum figure)which;
