@@ -19,6 +19,26 @@ foreach(section 1 3 7)
 	file(GLOB pages CONFIGURE_DEPENDS man/*.${section})
 	install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
+if(TARGET drystone_cli)
+	install(FILES completions/drystone.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME drystone)
+	install(FILES completions/_drystone DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+	install(FILES completions/drystone.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
+# A page for each public function, from the comments of the headers.
+find_program(DRY_PYTHON python3)
+if(DRY_PYTHON)
+	file(GLOB headers CONFIGURE_DEPENDS include/drystone/*.h)
+	set(dry_man_dir ${CMAKE_BINARY_DIR}/man)
+	add_custom_command(OUTPUT ${dry_man_dir}/list
+		COMMAND ${DRY_PYTHON} ${CMAKE_SOURCE_DIR}/scripts/man-functions ${CMAKE_SOURCE_DIR}/include/drystone
+			${CMAKE_SOURCE_DIR}/man ${dry_man_dir} > ${dry_man_dir}/list
+		DEPENDS ${CMAKE_SOURCE_DIR}/scripts/man-functions ${headers} VERBATIM)
+	file(MAKE_DIRECTORY ${dry_man_dir})
+	add_custom_target(drystone_man ALL DEPENDS ${dry_man_dir}/list)
+	install(DIRECTORY ${dry_man_dir}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 FILES_MATCHING PATTERN "*.3")
+else()
+	message(STATUS "no python3: no manual pages of single functions")
+endif()
 install(DIRECTORY LICENSES DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Paths in the .pc files are relative to the file, so that an installed tree can be moved

@@ -14,6 +14,9 @@
  *   array of a cache in slot s:  area = ((char **)heap_slot_table)[s]; where area is not stopped_area:
  *                                area + cache_alloc_array * array_unit
  *                                (and + cache_free_array * array_unit, where it is another place)
+ *   heap -> arena[i]                                                   inline at heap_arenas, arena_size bytes each
+ *   arena -> descriptors of pages [0, arena_committed)                 by arena_desc, page_size bytes each
+ *   heap -> extents: a table of live ones, an array of kept ones       by extents_*
  *
  * The figures of a cache (sums over the heap's nodes; arrays over the heap's slots):
  *   num_objs     = sum(slabs) * num
@@ -23,6 +26,11 @@
  *   active_slabs = sum(slabs - free_slabs)
  *   allocations  = sum(slow_allocs + bulk_allocs), and where the cache has one array a slot, + sum(its counters),
  *                  where it has two, - sum(avail of the alloc arrays)
+ *
+ * The pages of an arena (base 0: it is not in use). The first descriptor of a run or free block says which kind it
+ * is and how many pages it has; those inside are of another kind than page_free, page_run and page_slab. A slab's says
+ * whose it is. A run is a big block of the program, unless it holds what drystone itself needs: an area of a slot, an
+ * array of a depot (depot_entry), alien depots (node_alien), or the heap.
  *
  * Concurrency: the process goes on while it is read. Any value may be from another
  * moment than its neighbour, and a cache may vanish between two reads. A reader bounds
@@ -43,7 +51,7 @@ extern "C" {
 
 #define DRY_INSPECT_SYMBOL  "dry_inspect"
 #define DRY_INSPECT_MAGIC   "DRYSTONE-LAYOUT" /* 15 characters and the NUL */
-#define DRY_INSPECT_VERSION 2u /* grows when a field changes its meaning or place in this struct */
+#define DRY_INSPECT_VERSION 3u /* grows when a field changes its meaning or place in this struct */
 
 /* An integer, pointer, char array or inline struct array. size in bytes. */
 struct dry_inspect_field {
@@ -88,8 +96,34 @@ struct dry_inspect {
 	struct dry_inspect_field depot_avail; /* in an alien depot */
 	struct dry_inspect_field node_slow_allocs, node_slow_frees, node_bulk_allocs;
 
-	uint32_t shared_factor;     /* batches that a shared array holds */
-	uint32_t reserved;          /* 0 */
+	struct dry_inspect_field heap_own_cache; /* the cache of cache structures, inline in the heap: metadata */
+	struct dry_inspect_field heap_area_size; /* bytes of a slot's area */
+	struct dry_inspect_field heap_guarded;   /* bytes of guarded blocks */
+	struct dry_inspect_field heap_arenas;    /* offset of arena[0]; size of all of them */
+	struct dry_inspect_field cache_kept;     /* objects in quarantine */
+	struct dry_inspect_field node_lock_rounds;
+	struct dry_inspect_field node_shared_entry, depot_entry; /* pointers to the objects of a depot */
+
+	/* in an arena; those that count do so in pages */
+	struct dry_inspect_field arena_base, arena_page_shift, arena_pages;
+	struct dry_inspect_field arena_committed; /* pages with descriptors, from the first on */
+	struct dry_inspect_field arena_free_dirty, arena_free_clean, arena_limbo;
+	struct dry_inspect_field arena_desc, arena_desc_bytes; /* arrays beside the pages, and the bytes used of them */
+	struct dry_inspect_field arena_map, arena_map_bytes, arena_bits, arena_bits_bytes;
+
+	struct dry_inspect_field page_kind, page_count, page_cache, page_node; /* in a descriptor */
+
+	/* in a heap */
+	struct dry_inspect_field extents_table, extents_slots;  /* of live ones, in no order; address 0: slot unused */
+	struct dry_inspect_field extents_kept, extents_kept_count; /* inline array of free ones that wait for reuse */
+	struct dry_inspect_field extent_address, extent_bytes;     /* in an entry of the table */
+	struct dry_inspect_field kept_address, kept_bytes;         /* in an entry of the array */
+
+	uint32_t arena_size, page_size, extent_size, kept_size; /* distances between two of each */
+	uint8_t page_free, page_run, page_slab;                 /* values of page_kind */
+	uint8_t reserved[5];                                    /* 0 */
+	uint32_t shared_factor;                                 /* batches that a shared array holds */
+	uint32_t reserved_2;                                    /* 0 */
 	const void *stopped_area;   /* entry of a slot table that stands for "no area" */
 	const void *heaps;        /* address of the variable that points to the first heap */
 	const void *default_heap; /* address of the default heap; NULL: the heap named "default" */

@@ -38,8 +38,8 @@ start "$cli" run --library "$lib" -- "$real" -uc 'import time
 keep = [bytes(500) for i in range(50000)]
 print("ready")
 time.sleep(100)'
-"$cli" info "$child" | parse --min-objects 50000 >/dev/null || fail "a quiet process: $(cat "$work/why")"
-"$cli" info --all "$child" | parse --min-objects 50000 >/dev/null || fail "--all: $(cat "$work/why")"
+"$cli" info --slabinfo "$child" | parse --min-objects 50000 >/dev/null || fail "a quiet process: $(cat "$work/why")"
+"$cli" info --slabinfo --all "$child" | parse --min-objects 50000 >/dev/null || fail "--all: $(cat "$work/why")"
 "$cli" info --json "$child" | python3 -c 'import json, sys
 big = [c for c in json.load(sys.stdin)["caches"] if c["objsize"] >= 533 and c["objsize"] < 700]
 sys.exit(not 50000 <= sum(c["active_objs"] for c in big) <= 52000)' || fail "--json: not the 50000 objects"
@@ -69,7 +69,7 @@ stop
 cc -O1 -pthread "$here/busy.c" -o "$work/busy"
 start "$cli" run --library "$lib" -- "$work/busy"
 for n in $(seq 50); do
-	"$cli" info "$child" >"$work/out" 2>"$work/err" || fail "under load, $n: $(cat "$work/err")"
+	"$cli" info --slabinfo "$child" >"$work/out" 2>"$work/err" || fail "under load, $n: $(cat "$work/err")"
 	parse --min-objects 1000 <"$work/out" >/dev/null || fail "under load, $n: $(tail -n 1 "$work/why")"
 	[ "$failures" -lt 5 ] || break
 done
@@ -79,7 +79,7 @@ cc -O1 -pthread -DHEAPS -I "$top/include" "$here/busy.c" -o "$work/heaps" "$lib"
 start "$work/heaps"
 whole=0
 for n in $(seq 20); do
-	if "$cli" info "$child" >"$work/out" 2>"$work/err"; then
+	if "$cli" info --slabinfo "$child" >"$work/out" 2>"$work/err"; then
 		whole=$((whole + 1))
 	else
 		grep -q 'could not be read to the end' "$work/err" || fail "heaps, $n: $(cat "$work/err")"
@@ -98,7 +98,7 @@ refused 1 "^drystone: process $child does not run on drystone$" "$cli" info "$ch
 stop
 refused 1 '^drystone: no process 4194305$' "$cli" info 4194305
 for bad in x 0 -- 12x '' 99999999999; do refused 2 'drystone: info: ' "$cli" info "$bad"; done
-refused 2 'one PID is expected' "$cli" info
-refused 2 'one PID is expected' "$cli" info 1 2
+refused 2 'one PID or core file is expected' "$cli" info
+refused 2 'one PID or core file is expected' "$cli" info 1 2
 refused 2 "unrecognized option" "$cli" info --nonsense 1
 finish

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The parts of the `drystone` command. Each command gets its own argv; the result is the exit status. */
+/*
+ * The parts of the `drystone` command. Each command is described by one struct cli_command, from which its options are parsed and
+ * its help is printed; the shells' completions read that help. A command gets its own argv; its result is the exit status.
+ */
 #ifndef DRYSTONE_CLI_H
 #define DRYSTONE_CLI_H
 
@@ -11,20 +14,49 @@ enum { CLI_RUN_FAILED = 125, CLI_NOT_EXECUTABLE = 126, CLI_NOT_FOUND = 127 };
 /* Of all other commands. */
 enum { CLI_FAILED = 1, CLI_USAGE = 2 };
 
-int cli_run(int argc, char **argv);
-int cli_info(int argc, char **argv);
-int cli_experiment(int argc, char **argv);
+struct cli_option {
+	char letter; /* 0: the end of the list */
+	const char *name;
+	const char *argument; /* NULL: it takes none; in brackets: it may */
+	const char *help;     /* lines */
+};
+
+struct cli_command {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	const char *synopsis; /* what follows the name; lines */
+	const char *summary;  /* a line */
+	const char *about;    /* lines */
+	const struct cli_option *options;
+	const char *notes;    /* lines */
+	bool program_follows; /* options end at the first word that is none */
+};
+
+extern const struct cli_command cli_run, cli_info, cli_top, cli_doctor, cli_experiment;
+
+/* help.c */
+void cli_print_help(const struct cli_command *command);
+/*
+ * The next option's letter, as getopt_long(): -1: there is no more; '?': it is wrong, and a line said so.
+ * Option -h need not be listed: it prints the help and ends the command.
+ */
+int cli_next_option(const struct cli_command *command, int argc, char **argv);
 
 /* One line "drystone: ..." on standard error. */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* A line if the dynamic linker will not load a library into the program: linked statically, setuid. */
-void cli_warn_if_not_loaded(const char *program);
 
 /* Folder of this executable, without a final slash. */
 bool cli_own_folder(char *path, size_t size);
 
 /* Allocation that ends the command with a message when there is no memory. */
 void *cli_realloc(void *memory, size_t count, size_t size);
+
+/* program.c: a line if the dynamic linker will not load a library into the program: linked statically, setuid. */
+void cli_warn_if_not_loaded(const char *program);
+/* program.c: where execvp() finds it; false if nowhere. */
+bool cli_find_program(const char *name, char *path, size_t size);
+
+/* run.c: path of the library beside this command, or by `wanted` (may be NULL); false after a message. PATH_MAX bytes. */
+bool cli_find_library(const char *wanted, const char *name, char *path);
 
 #endif

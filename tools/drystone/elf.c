@@ -6,19 +6,17 @@
  */
 #define _GNU_SOURCE
 #include "target.h"
+#include "elf_file.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define MAX_SEGMENTS 64
 #define MAX_DYNAMIC  256
 #define MAX_SYMBOLS  (1u << 20)
 #define MAX_NAME     64
+#define MAX_RELOCATIONS (1u << 20)
 
 typedef ElfW(Ehdr) Header;
 typedef ElfW(Phdr) Segment;
@@ -30,6 +28,7 @@ struct object {
 	uint64_t bias; /* added to an address in the file */
 	uint64_t dynamic, dynamic_size;
 	uint64_t symbols, strings, gnu_hash, hash; /* addresses; 0: none */
+	uint64_t calls, calls_size, data, data_size; /* relocations of functions and of the rest */
 };
 
 static bool is_elf(const Header *header)
@@ -91,24 +90,40 @@ static bool read_dynamic(struct object *object)
 		case DT_HASH:
 			object->hash = address;
 			break;
+		case DT_JMPREL:
+			object->calls = address;
+			break;
+		case DT_PLTRELSZ:
+			object->calls_size = entries[i].d_un.d_val;
+			break;
+		case DT_RELA:
+			object->data = address;
+			break;
+		case DT_RELASZ:
+			object->data_size = entries[i].d_un.d_val;
+			break;
 		}
 	}
 	return object->symbols != 0 && object->strings != 0;
+}
+
+/* Read symbol `index`; whether it has this name. */
+static bool is_name(const struct object *object, uint64_t index, const char *name, Symbol *symbol)
+{
+	char text[MAX_NAME];
+	size_t size = strlen(name) + 1;
+
+	return size <= sizeof(text) && index < MAX_SYMBOLS &&
+	       target_read(object->target, object->symbols + index * sizeof(*symbol), symbol, sizeof(*symbol)) &&
+	       target_read(object->target, object->strings + symbol->st_name, text, size) && memcmp(text, name, size) == 0;
 }
 
 /* Address of symbol `index` if it is a defined one of this name; else 0. */
 static uint64_t match(const struct object *object, uint32_t index, const char *name)
 {
 	Symbol symbol;
-	char text[MAX_NAME];
-	size_t size = strlen(name) + 1;
 
-	if (size > sizeof(text) || index >= MAX_SYMBOLS ||
-	    !target_read(object->target, object->symbols + (uint64_t)index * sizeof(symbol), &symbol,
-			 sizeof(symbol)) ||
-	    symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0 ||
-	    !target_read(object->target, object->strings + symbol.st_name, text, size) ||
-	    memcmp(text, name, size) != 0)
+	if (!is_name(object, index, name, &symbol) || symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0)
 		return 0;
 	return symbol.st_value + object->bias;
 }
@@ -171,54 +186,68 @@ uint64_t elf_find_symbol(const struct target *target, uint64_t base, const char 
 	return object.hash != 0 ? find_by_table(&object, name) : 0;
 }
 
-/* Whether `count` things of `size` bytes from `offset` on lie within the file. */
-static bool within(uint64_t file_size, uint64_t offset, uint64_t count, uint64_t size)
-{
-	return offset <= file_size && count <= (file_size - offset) / size;
-}
+struct wanted {
+	const char *name;
+	uint64_t value;
+};
 
-/* Value of the symbol in a file's SHT_SYMTAB; 0: not there. */
-static uint64_t find_in_image(const char *image, uint64_t size, const char *name)
+static bool match_in_file(void *arg, const char *name, uint64_t value, bool exported)
 {
-	const Header *header = (const Header *)(const void *)image;
-	size_t length = strlen(name) + 1;
+	struct wanted *wanted = arg;
 
-	if (size < sizeof(*header) || !is_elf(header) || header->e_shentsize != sizeof(ElfW(Shdr)) ||
-	    !within(size, header->e_shoff, header->e_shnum, sizeof(ElfW(Shdr))) || header->e_shoff % 8 != 0)
-		return 0;
-	const ElfW(Shdr) *section = (const ElfW(Shdr) *)(const void *)(image + header->e_shoff);
-	for (unsigned i = 0; i < header->e_shnum; i++) {
-		if (section[i].sh_type != SHT_SYMTAB || section[i].sh_link >= header->e_shnum ||
-		    !within(size, section[i].sh_offset, section[i].sh_size, 1) || section[i].sh_offset % 8 != 0)
-			continue;
-		const ElfW(Shdr) *strings = &section[section[i].sh_link];
-		if (!within(size, strings->sh_offset, strings->sh_size, 1))
-			continue;
-		const Symbol *symbol = (const Symbol *)(const void *)(image + section[i].sh_offset);
-		for (uint64_t n = section[i].sh_size / sizeof(*symbol); n != 0; n--, symbol++)
-			if (symbol->st_shndx != SHN_UNDEF && within(strings->sh_size, symbol->st_name, length, 1) &&
-			    memcmp(image + strings->sh_offset + symbol->st_name, name, length) == 0)
-				return symbol->st_value;
-	}
-	return 0;
+	(void)exported;
+	if (value != 0 && strcmp(name, wanted->name) == 0)
+		wanted->value = value;
+	return wanted->value == 0;
 }
 
 uint64_t elf_find_symbol_in_file(const struct target *target, uint64_t base, const char *path, const char *name)
 {
 	struct object object = { .target = target };
-	uint64_t value = 0;
-	struct stat info;
-	int file = open(path, O_RDONLY | O_CLOEXEC);
+	struct wanted wanted = { name, 0 };
+	struct elf_file file;
 
-	if (file < 0)
+	if (elf_file_open(&file, path) != ELF_FILE_OK)
 		return 0;
-	if (fstat(file, &info) == 0 && info.st_size > 0) {
-		void *image = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-		if (image != MAP_FAILED) {
-			value = find_in_image(image, (uint64_t)info.st_size, name);
-			munmap(image, (size_t)info.st_size);
-		}
+	elf_file_symbols(&file, match_in_file, &wanted);
+	elf_file_close(&file);
+	return wanted.value != 0 && read_segments(&object, base) ? wanted.value + object.bias : 0;
+}
+
+/* ---- what another object calls --------------------------------------------------------------------- */
+
+/* Through a table of relocations; those of one symbol stand in no order. */
+static uint64_t find_slot(const struct object *object, uint64_t table, uint64_t bytes, const char *name)
+{
+	enum { PIECE = 256 };
+	ElfW(Rela) piece[PIECE];
+	Symbol symbol;
+	uint64_t slot;
+
+	if (bytes > MAX_RELOCATIONS * sizeof(*piece))
+		return 0;
+	for (uint64_t left = bytes / sizeof(*piece); left != 0;) {
+		uint64_t n = left < PIECE ? left : PIECE;
+
+		if (!target_read(object->target, table, piece, n * sizeof(*piece)))
+			return 0;
+		for (uint64_t i = 0; i < n; i++)
+			if (ELF64_R_SYM(piece[i].r_info) != 0 && is_name(object, ELF64_R_SYM(piece[i].r_info), name, &symbol) &&
+			    target_read(object->target, piece[i].r_offset + object->bias, &slot, sizeof(slot)))
+				return slot;
+		left -= n;
+		table += n * sizeof(*piece);
 	}
-	close(file);
-	return value != 0 && read_segments(&object, base) ? value + object.bias : 0;
+	return 0;
+}
+
+uint64_t elf_find_bound(const struct target *target, uint64_t base, const char *name)
+{
+	struct object object = { .target = target };
+	uint64_t address;
+
+	if (!read_segments(&object, base) || !read_dynamic(&object))
+		return 0;
+	address = find_slot(&object, object.calls, object.calls_size, name);
+	return address != 0 ? address : find_slot(&object, object.data, object.data_size, name);
 }

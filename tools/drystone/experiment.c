@@ -15,7 +15,7 @@
 static const char *const places[] = { "experiments/run", DRY_BIN_TO_LIBEXEC "/drystone/experiments/run",
 				      "../libexec/drystone/experiments/run" };
 
-int cli_experiment(int argc, char **argv)
+static int main_experiment(int argc, char **argv)
 {
 	static char help[] = "--help"; /* a call without arguments asks for it */
 	char *only_help[] = { NULL, help, NULL };
@@ -38,3 +38,12 @@ int cli_experiment(int argc, char **argv)
 		  DRY_BIN_TO_LIBEXEC);
 	return CLI_FAILED;
 }
+
+const struct cli_command cli_experiment = {
+	.name = "experiment",
+	.main = main_experiment,
+	.synopsis = "NAME... [OPTION]...",
+	.summary = "measure again what the documents behind drystone measured",
+	.about = "NAME is one of those that `drystone experiment` lists. See drystone-experiment(1).\n",
+	.program_follows = true,
+};

@@ -1,211 +1,305 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* drystone info: the slab listing of a running process, from outside. */
+/* drystone info: where the memory of a process is, from outside; of a core file; of the running kernel. */
 #include "cli.h"
-#include "walk.h"
+#include "kernel.h"
+#include "show.h"
+#include "source.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-static const char help[] =
-	"Usage: drystone info [OPTION]... PID\n"
-	"Print the slab listing of a running process in the format of /proc/slabinfo 2.1,\n"
-	"without stopping the process or running code in it.\n"
-	"\n"
-	"  -a, --all   also the further names of caches that share their slabs\n"
-	"  -j, --json  as JSON, with counts of allocations\n"
-	"  -h, --help  this text\n"
-	"\n"
-	"Caches of other heaps than malloc's are named HEAP/CACHE. Needs the permission to\n"
-	"trace the process. Exit status: 0; 1 if it could not be read; 2 for a wrong call.\n";
+#define MOST_METRICS 200 /* caches in OpenMetrics; the others are one */
+
+enum format { FORMAT_TEXT, FORMAT_SLABINFO, FORMAT_JSON, FORMAT_METRICS };
 
 struct info {
-	bool all, json;
-	pid_t pid;
+	enum format format;
+	struct selection selection;
+	enum row_kind part;    /* ROW_CACHE: no parts */
+	struct columns columns; /* none: the default ones */
+	double interval;       /* seconds; 0: once */
+	bool kernel, keys;
+	struct source source;
 };
 
-static void print_name(const struct walk_cache *cache, char *name, size_t size)
+static bool set_format(struct info *info, enum format format)
 {
-	if (cache->default_heap)
-		snprintf(name, size, "%s", cache->name);
-	else
-		snprintf(name, size, "%s/%s", cache->heap, cache->name);
+	if (info->format != FORMAT_TEXT && info->format != format) {
+		cli_error("info: one of --slabinfo, --json and --openmetrics at most");
+		return false;
+	}
+	info->format = format;
+	return true;
 }
 
-static void print_text(const struct walk *walk, bool all)
+static bool set_sort(struct info *info, const char *key)
 {
-	char name[2 * WALK_NAME];
+	if (figure_by_key(key, &info->selection.sort))
+		return true;
+	cli_error("info: no key \"%s\" to sort by; `drystone info --keys` lists them", key);
+	return false;
+}
 
-	puts("slabinfo - version: 2.1");
-	puts("# name            <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab>"
-	     " : tunables <limit> <batchcount> <sharedfactor>"
-	     " : slabdata <active_slabs> <num_slabs> <sharedavail>");
-	for (size_t i = 0; i < walk->count; i++) {
-		const struct walk_cache *c = &walk->caches[i];
+static bool set_interval(struct info *info, const char *text)
+{
+	char *end;
 
-		if (c->alias_of[0] != '\0' && !all)
-			continue;
-		print_name(c, name, sizeof(name));
-		printf("%-17s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 " %4" PRIu64 " %4" PRIu64 " : tunables %4" PRIu64
-		       " %4" PRIu64 " %4" PRIu64 " : slabdata %6" PRIu64 " %6" PRIu64 " %6" PRIu64 "\n",
-		       name, c->active_objs, c->num_objs, c->size, c->num, c->pages, c->limit, c->batchcount,
-		       c->shared_factor, c->active_slabs, c->num_slabs, c->shared_avail);
+	info->interval = 1;
+	if (text == NULL)
+		return true;
+	info->interval = strtod(text, &end);
+	if (end != text && *end == '\0' && info->interval >= 0.05 && info->interval <= 86400)
+		return true;
+	cli_error("info: \"%s\" is no number of seconds from 0.05 to 86400", text);
+	return false;
+}
+
+static bool set_option(struct info *info, int letter, char *argument)
+{
+	switch (letter) {
+	case 'a':
+		info->selection.aliases = true;
+		return true;
+	case 'j':
+		return set_format(info, FORMAT_JSON);
+	case 'm':
+		return set_format(info, FORMAT_METRICS);
+	case 'l':
+		return set_format(info, FORMAT_SLABINFO);
+	case 's':
+		return set_sort(info, argument);
+	case 'r':
+		info->selection.reverse = true;
+		return true;
+	case 'f':
+		info->selection.filter = argument;
+		return true;
+	case 'o':
+		return columns_parse(&info->columns, argument);
+	case 'w':
+		return set_interval(info, argument);
+	case 'c':
+		info->part = ROW_SLOT;
+		return true;
+	case 'n':
+		info->part = ROW_NODE;
+		return true;
+	case 'k':
+		info->kernel = true;
+		return true;
+	case 'K':
+		info->keys = true;
+		return true;
+	default:
+		return false;
 	}
 }
 
-/* Only printable ASCII comes here; quote and backslash are what is left to escape. */
-static void print_json_text(const char *key, const char *text)
+/* What cannot go together; false after a message. */
+static bool is_sensible(const struct info *info)
 {
-	printf("\"%s\": \"", key);
-	for (; *text != '\0'; text++)
-		printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-	printf("\", ");
+	const char *why = NULL;
+
+	if (info->format == FORMAT_METRICS && info->interval != 0)
+		why = "--openmetrics is of one moment: it does not go with --watch";
+	else if (info->part != ROW_CACHE && (info->format == FORMAT_METRICS || info->format == FORMAT_SLABINFO || info->kernel))
+		why = "--cpu and --node go with the table and --json, and not with --kernel";
+	else if (info->columns.count != 0 && info->format != FORMAT_TEXT)
+		why = "--columns are those of the table";
+	if (why != NULL)
+		cli_error("info: %s", why);
+	return why == NULL;
 }
 
-static void print_json(const struct walk *walk, const struct info *info)
+static int print_keys(void)
 {
-	const char *comma = "";
-
-	printf("{\"pid\": %d, \"caches\": [", (int)info->pid);
-	for (size_t i = 0; i < walk->count; i++) {
-		const struct walk_cache *c = &walk->caches[i];
-
-		if (c->alias_of[0] != '\0' && !info->all)
-			continue;
-		printf("%s\n  {", comma);
-		comma = ",";
-		print_json_text("name", c->name);
-		print_json_text("heap", c->heap);
-		if (c->alias_of[0] != '\0')
-			print_json_text("alias_of", c->alias_of);
-		printf("\"default_heap\": %s, \"object_size\": %" PRIu64, c->default_heap ? "true" : "false",
-		       c->object_size);
-		printf(", \"active_objs\": %" PRIu64 ", \"num_objs\": %" PRIu64 ", \"objsize\": %" PRIu64,
-		       c->active_objs, c->num_objs, c->size);
-		printf(", \"objperslab\": %" PRIu64 ", \"pagesperslab\": %" PRIu64, c->num, c->pages);
-		printf(", \"limit\": %" PRIu64 ", \"batchcount\": %" PRIu64 ", \"sharedfactor\": %" PRIu64, c->limit,
-		       c->batchcount, c->shared_factor);
-		printf(", \"active_slabs\": %" PRIu64 ", \"num_slabs\": %" PRIu64 ", \"sharedavail\": %" PRIu64,
-		       c->active_slabs, c->num_slabs, c->shared_avail);
-		printf(", \"allocs\": %" PRIu64 ", \"slow_allocs\": %" PRIu64 ", \"slow_frees\": %" PRIu64 "}",
-		       c->allocs, c->slow_allocs, c->slow_frees);
-	}
-	puts("\n]}");
+	printf("%-16s %s\n", "name", "what it is called");
+	for (int i = 0; i < FIGURE_COUNT; i++)
+		printf("%-16s %s\n", figure_info[i].key, figure_info[i].help);
+	return 0;
 }
 
 /* -1: go on; else the exit status. */
 static int parse(struct info *info, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "all", no_argument, NULL, 'a' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	char *end;
-	long pid;
-	int c;
+	int letter;
 
-	while ((c = getopt_long(argc, argv, "ajh", options, NULL)) != -1) {
-		switch (c) {
-		case 'a':
-			info->all = true;
-			break;
-		case 'j':
-			info->json = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			fputs("Try `drystone info --help`.\n", stderr);
+	while ((letter = cli_next_option(&cli_info, argc, argv)) != -1)
+		if (!set_option(info, letter, optarg))
 			return CLI_USAGE;
-		}
-	}
-	if (argc - optind != 1) {
-		cli_error("info: one PID is expected. Try `drystone info --help`");
+	if (!is_sensible(info))
+		return CLI_USAGE;
+	if (info->keys)
+		return print_keys();
+	if (info->kernel ? argc != optind : argc - optind != 1) {
+		cli_error(info->kernel ? "info: --kernel takes no PID. Try `drystone info --help`" :
+					 "info: one PID or core file is expected. Try `drystone info --help`");
 		return CLI_USAGE;
 	}
-	errno = 0;
-	pid = strtol(argv[optind], &end, 10);
-	if (errno != 0 || end == argv[optind] || *end != '\0' || pid <= 0 || pid > INT_MAX) {
-		cli_error("info: \"%s\" is no process id", argv[optind]);
+	if (!info->kernel && !source_parse(&info->source, argv[optind])) {
+		cli_error("info: \"%s\" is neither a process id nor a core file", argv[optind]);
 		return CLI_USAGE;
 	}
-	info->pid = (pid_t)pid;
+	if (info->selection.sort == SORT_LISTED && info->format != FORMAT_SLABINFO && info->format != FORMAT_METRICS)
+		info->selection.sort = FIG_BYTES;
+	info->selection.parts = info->part != ROW_CACHE;
+	info->selection.no_empty = info->format == FORMAT_TEXT && !info->selection.aliases && !info->selection.parts;
 	return -1;
 }
 
-/* The message for a result other than OK. */
-static void explain(enum target_result result, int pid, const struct dry_inspect *layout)
+/* Rows of the other kind of parts are not wanted. */
+static void drop_other_parts(struct snapshot *s, enum row_kind part)
 {
-	switch (result) {
-	case TARGET_NO_PROCESS:
-		cli_error("no process %d", pid);
-		break;
-	case TARGET_NO_PERMISSION:
-		cli_error("no permission to read process %d: be its owner with /proc/sys/kernel/yama/ptrace_scope at 0, "
-			  "or root", pid);
-		break;
-	case TARGET_NOT_DRYSTONE:
-		cli_error("process %d does not run on drystone", pid);
-		break;
-	case TARGET_OTHER_VERSION:
-		cli_error("process %d runs on another drystone (layout version %u, %u bytes, %u-bit); this command reads "
-			  "version %u, %u bytes, %u-bit",
-			  pid, layout->version, layout->size, layout->pointer_size * 8, DRY_INSPECT_VERSION,
-			  (unsigned)sizeof(*layout), (unsigned)sizeof(void *) * 8);
-		break;
-	case TARGET_OK:
-		break;
-	}
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (!(ON(s->rows[i].kind) & ON_PARTS) || s->rows[i].kind == part)
+			s->rows[kept++] = s->rows[i];
+	s->count = kept;
 }
 
-static int report(const struct info *info, const struct target *target, const struct dry_inspect *layout)
+static bool show(const struct info *info, const struct snapshot *full)
 {
-	struct walk walk;
-	int status = 0;
+	struct snapshot s = snapshot_copy(full);
+	struct columns columns;
+	bool good = true;
 
-	walk_process(target, layout, &walk);
-	if (info->json)
-		print_json(&walk, info);
-	else
-		print_text(&walk, info->all);
-	if (walk.damage != NULL) {
-		cli_error("process %d could not be read to the end (%s)", (int)info->pid, walk.damage);
-		status = CLI_FAILED;
+	drop_other_parts(&s, info->part);
+	snapshot_select(&s, &info->selection);
+	if (info->format == FORMAT_SLABINFO) {
+		show_slabinfo(&s);
+	} else if (info->format == FORMAT_JSON) {
+		show_json(&s);
+	} else if (info->format == FORMAT_METRICS) {
+		show_metrics(&s, MOST_METRICS);
+	} else {
+		columns_default(&columns, info->selection.parts, s.compared);
+		show_summary(&s);
+		show_table(&s, info->columns.count != 0 ? &info->columns : &columns);
 	}
-	if (fflush(stdout) != 0 || ferror(stdout)) {
+	snapshot_free(&s);
+	if (good && (fflush(stdout) != 0 || ferror(stdout))) {
 		cli_error("cannot write the listing");
+		good = false;
+	}
+	return good;
+}
+
+/* One more snapshot; false: there is none, after a message. */
+static bool take(struct info *info, struct snapshot *s)
+{
+	const struct walk_options options = { .blocks = info->format != FORMAT_SLABINFO,
+					      .parts = info->part != ROW_CACHE };
+	const char *error;
+
+	if (info->kernel)
+		error = kernel_read(s);
+	else
+		error = source_read(&info->source, &options, s) ? NULL : info->source.error;
+	if (error != NULL) {
+		cli_error("%s", error);
+		snapshot_free(s);
+	}
+	return error == NULL;
+}
+
+static int report(const struct info *info, const struct snapshot *s)
+{
+	int status = show(info, s) ? 0 : CLI_FAILED;
+
+	if (s->damage != NULL) {
+		if (info->source.path != NULL)
+			cli_error("core file %s could not be read to the end (%s)", info->source.path, s->damage);
+		else
+			cli_error("process %d could not be read to the end (%s)", s->pid, s->damage);
 		status = CLI_FAILED;
 	}
-	walk_free(&walk);
 	return status;
 }
 
-int cli_info(int argc, char **argv)
+static void wait_for(double seconds)
 {
-	static char name[] = "drystone info"; /* for getopt's messages */
-	struct info info = { 0 };
-	struct dry_inspect layout = { 0 };
-	struct target target;
-	enum target_result result;
-	int status;
+	struct timespec time = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
 
-	argv[0] = name;
-	status = parse(&info, argc, argv);
+	while (nanosleep(&time, &time) != 0 && errno == EINTR)
+		;
+}
+
+/* Until the process ends or the output does. */
+static int watch(struct info *info)
+{
+	struct snapshot s, older = { 0 };
+	bool screen = isatty(STDOUT_FILENO);
+	int status = CLI_FAILED;
+
+	for (unsigned n = 0; n == 0 || source_is_there(&info->source); n++) {
+		if (!take(info, &s)) {
+			status = n == 0 ? CLI_FAILED : source_is_there(&info->source) ? CLI_FAILED : 0;
+			break;
+		}
+		if (n != 0)
+			snapshot_compare(&s, &older);
+		snapshot_free(&older);
+		older = s;
+		if (screen)
+			fputs("\033[H\033[J", stdout);
+		else if (n != 0 && info->format != FORMAT_JSON)
+			putchar('\n');
+		status = report(info, &s);
+		if (ferror(stdout))
+			break;
+		wait_for(info->interval);
+	}
+	snapshot_free(&older);
+	return status;
+}
+
+static int main_info(int argc, char **argv)
+{
+	struct info info = { .selection.sort = SORT_LISTED };
+	struct snapshot s;
+	int status = parse(&info, argc, argv);
+
 	if (status >= 0)
 		return status;
-	result = target_open(&target, info.pid);
-	if (result == TARGET_OK)
-		result = target_find_layout(&target, &layout);
-	if (result == TARGET_OK)
-		status = report(&info, &target, &layout);
-	else
-		explain(result, (int)info.pid, &layout);
-	target_close(&target);
-	return result == TARGET_OK ? status : CLI_FAILED;
+	if (info.interval != 0)
+		return watch(&info);
+	if (!take(&info, &s))
+		return CLI_FAILED;
+	status = report(&info, &s);
+	snapshot_free(&s);
+	return status;
 }
+
+static const struct cli_option options[] = {
+	{ 's', "sort", "KEY", "by which figure, the biggest first, or by name; default: bytes" },
+	{ 'r', "reverse", NULL, "the other way round" },
+	{ 'f', "filter", "GLOB", "only what has such a name; * ? [] as in the shell" },
+	{ 'o', "columns", "KEY,...", "which figures the table has" },
+	{ 'w', "watch", "[SECONDS]", "again and again (default: each second), with growth and\nallocations a second" },
+	{ 'c', "cpu", NULL, "array caches of each CPU's slot" },
+	{ 'n', "node", NULL, "slabs, shared and alien arrays of each memory node" },
+	{ 'a', "all", NULL, "also caches without memory, and the further names of caches\nthat share their slabs" },
+	{ 'j', "json", NULL, "everything, as JSON" },
+	{ 'm', "openmetrics", NULL, "as OpenMetrics, which Prometheus reads" },
+	{ 'l', "slabinfo", NULL, "the caches in the format of /proc/slabinfo 2.1" },
+	{ 'K', "keys", NULL, "list the keys of --sort and --columns" },
+	{ 'k', "kernel", NULL, "the running kernel's caches, from /proc/slabinfo" },
+	{ 0, NULL, NULL, NULL },
+};
+
+const struct cli_command cli_info = {
+	.name = "info",
+	.main = main_info,
+	.synopsis = "[OPTION]... PID\n[OPTION]... CORE\n[OPTION]... --kernel\n--keys",
+	.summary = "where the memory of a process is",
+	.about = "Print where the memory of a running process is: a summary, then its caches and big blocks by\n"
+		 "size. The process is not stopped, and no code runs in it. CORE is a core file.\n",
+	.options = options,
+	.notes = "Caches of other heaps than malloc's are named HEAP/CACHE. It needs the permission to trace the\n"
+		 "process. Exit status: 0; 1 if it could not be read, or not to the end; 2 for a wrong call.\n",
+};

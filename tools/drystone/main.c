@@ -7,22 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)
 #define VERSION    TEXT(DRY_VERSION_MAJOR) "." TEXT(DRY_VERSION_MINOR) "." TEXT(DRY_VERSION_PATCH)
 
-static const char help[] =
-	"Usage: drystone run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
-	"       drystone info [OPTION]... PID\n"
-	"       drystone experiment NAME... [OPTION]...\n"
-	"       drystone --help | --version\n"
-	"\n"
-	"  run         run a program with drystone as its malloc\n"
-	"  info        print the slab listing of a running process\n"
-	"  experiment  measure again what the documents behind drystone measured\n"
-	"\n"
-	"`drystone COMMAND --help` lists the options of a command.\n";
+static const struct cli_command *const commands[] = { &cli_run, &cli_info, &cli_top, &cli_doctor, &cli_experiment };
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 void cli_error(const char *format, ...)
 {
@@ -47,28 +39,71 @@ void *cli_realloc(void *memory, size_t count, size_t size)
 	return result;
 }
 
-int main(int argc, char **argv)
+bool cli_own_folder(char *path, size_t size)
 {
-	const char *command = argc > 1 ? argv[1] : NULL;
+	ssize_t n = readlink("/proc/self/exe", path, size - 1);
+	char *slash;
 
-	if (command == NULL) {
-		fputs(help, stderr);
-		return CLI_USAGE;
-	}
-	if (strcmp(command, "run") == 0)
-		return cli_run(argc - 1, argv + 1);
-	if (strcmp(command, "info") == 0)
-		return cli_info(argc - 1, argv + 1);
-	if (strcmp(command, "experiment") == 0)
-		return cli_experiment(argc - 1, argv + 1);
-	if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0 || strcmp(command, "help") == 0) {
-		fputs(help, stdout);
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	if (slash == NULL)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+static void print_usage(FILE *out)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(out, "%s drystone %s %.*s\n", i == 0 ? "Usage:" : "      ", commands[i]->name,
+			(int)strcspn(commands[i]->synopsis, "\n"), commands[i]->synopsis);
+	fputs("       drystone help [COMMAND] | --help | --version\n\n", out);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
+	fputs("  help        what a command does, and its options\n\n"
+	      "`drystone help COMMAND` or `man drystone-COMMAND` says more.\n", out);
+}
+
+static const struct cli_command *find(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strcmp(name, commands[i]->name) == 0)
+			return commands[i];
+	cli_error("no command \"%s\"; try `drystone --help`", name);
+	return NULL;
+}
+
+/* As `drystone NAME --help`. */
+static int help(char *name)
+{
+	static char option[] = "--help";
+	char *argv[] = { name, option, NULL };
+	const struct cli_command *command = name != NULL ? find(name) : NULL;
+
+	if (name == NULL) {
+		print_usage(stdout);
 		return 0;
 	}
-	if (strcmp(command, "--version") == 0 || strcmp(command, "-V") == 0) {
+	return command != NULL ? command->main(2, argv) : CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+	const struct cli_command *command;
+
+	if (name == NULL) {
+		print_usage(stderr);
+		return CLI_USAGE;
+	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+		return help(argc > 2 ? argv[2] : NULL);
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		puts("drystone " VERSION);
 		return 0;
 	}
-	cli_error("no command \"%s\"; try `drystone --help`", command);
-	return CLI_USAGE;
+	command = find(name);
+	return command != NULL ? command->main(argc - 1, argv + 1) : CLI_USAGE;
 }

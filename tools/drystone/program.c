@@ -15,8 +15,7 @@
 
 #include "cli.h"
 
-/* As execvp() looks for it; false if there is none. */
-static bool find_program(const char *name, char *path, size_t size)
+bool cli_find_program(const char *name, char *path, size_t size)
 {
 	const char *folders = getenv("PATH");
 
@@ -57,7 +56,7 @@ void cli_warn_if_not_loaded(const char *program)
 	struct stat status;
 	int file;
 
-	if (!find_program(program, path, sizeof(path)) || stat(path, &status) != 0)
+	if (!cli_find_program(program, path, sizeof(path)) || stat(path, &status) != 0)
 		return;
 	if (((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
 	    ((status.st_mode & S_ISGID) && status.st_gid != getegid()))

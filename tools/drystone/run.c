@@ -6,7 +6,6 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,23 +22,6 @@ static const struct {
 	{ "sequential", "libdrystone-sequential-malloc.so" },
 };
 
-static const char help[] =
-	"Usage: drystone run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
-	"Run PROGRAM with drystone as its malloc.\n"
-	"\n"
-	"  -s, --stats         print the slab listing to standard error when the program exits\n"
-	"  -c, --conf STRING   options of the library, \"name:value,name:value\"; goes after\n"
-	"                      what DRYSTONE_CONF holds already\n"
-	"  -f, --fail WHICH    let allocations fail: nth=N, every=N or chance=N (in a million, seed=N), of\n"
-	"                      cache=NAME or site=FUNCTION, say (each one); joined by slashes\n"
-	"  -a, --allocator NAME  drystone (the default); tiny: the allocator for small machines;\n"
-	"                      sequential: what that one replaces\n"
-	"  -l, --library PATH  the library to load\n"
-	"  -h, --help          this text\n"
-	"\n"
-	"The exit status is the program's; 127 if it was not found, 126 if it could not be\n"
-	"executed, 125 if drystone itself failed.\n";
-
 /* Where the library is, seen from the command's folder. The last two are for an installed command. */
 static const char *const places[] = { ".", DRY_BIN_TO_LIB, "../lib" };
 
@@ -49,40 +31,24 @@ struct run {
 	bool stats;
 };
 
-bool cli_own_folder(char *path, size_t size)
-{
-	ssize_t n = readlink("/proc/self/exe", path, size - 1);
-	char *slash;
-
-	if (n <= 0)
-		return false;
-	path[n] = '\0';
-	slash = strrchr(path, '/');
-	if (slash == NULL)
-		return false;
-	*slash = '\0';
-	return true;
-}
-
-/* The library's absolute path in `path` (PATH_MAX bytes); false after a message. */
-static bool find_library(const struct run *run, char *path)
+bool cli_find_library(const char *wanted, const char *name, char *path)
 {
 	char folder[PATH_MAX], candidate[PATH_MAX * 2];
 
-	if (run->library != NULL) {
-		if (realpath(run->library, path) != NULL && access(path, R_OK) == 0)
+	if (wanted != NULL) {
+		if (realpath(wanted, path) != NULL && access(path, R_OK) == 0)
 			return true;
-		cli_error("cannot read the library %s: %s", run->library, strerror(errno));
+		cli_error("cannot read the library %s: %s", wanted, strerror(errno));
 		return false;
 	}
 	if (cli_own_folder(folder, sizeof(folder))) {
 		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-			snprintf(candidate, sizeof(candidate), "%s/%s/%s", folder, places[i], run->name);
+			snprintf(candidate, sizeof(candidate), "%s/%s/%s", folder, places[i], name);
 			if (realpath(candidate, path) != NULL && access(path, R_OK) == 0)
 				return true;
 		}
 	}
-	cli_error("%s is neither next to this command nor in %s or ../lib from there; name it by --library", run->name,
+	cli_error("%s is neither next to this command nor in %s or ../lib from there; name it by --library", name,
 		  DRY_BIN_TO_LIB);
 	return false;
 }
@@ -112,7 +78,7 @@ static bool set_environment(const struct run *run)
 {
 	char library[PATH_MAX];
 
-	if (!find_library(run, library))
+	if (!cli_find_library(run->library, run->name, library))
 		return false;
 	if (strpbrk(library, " :") != NULL) {
 		cli_error("the path of the library may not hold a space or colon (LD_PRELOAD): %s", library);
@@ -149,19 +115,9 @@ static bool choose(struct run *run, const char *name)
 /* -1: go on; else the exit status. */
 static int parse(struct run *run, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "stats", no_argument, NULL, 's' },
-		{ "conf", required_argument, NULL, 'c' },
-		{ "allocator", required_argument, NULL, 'a' },
-		{ "fail", required_argument, NULL, 'f' },
-		{ "library", required_argument, NULL, 'l' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
 	int c;
 
-	/* '+': the program's own options are not ours. */
-	while ((c = getopt_long(argc, argv, "+sc:a:f:l:h", options, NULL)) != -1) {
+	while ((c = cli_next_option(&cli_run, argc, argv)) != -1) {
 		switch (c) {
 		case 's':
 			run->stats = true;
@@ -179,11 +135,7 @@ static int parse(struct run *run, int argc, char **argv)
 		case 'l':
 			run->library = optarg;
 			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
 		default:
-			fputs("Try `drystone run --help`.\n", stderr);
 			return CLI_RUN_FAILED;
 		}
 	}
@@ -193,13 +145,11 @@ static int parse(struct run *run, int argc, char **argv)
 	return CLI_RUN_FAILED;
 }
 
-int cli_run(int argc, char **argv)
+static int main_run(int argc, char **argv)
 {
-	static char name[] = "drystone run"; /* for getopt's messages */
 	struct run run = { .name = allocators[0].library };
 	int status, error;
 
-	argv[0] = name;
 	status = parse(&run, argc, argv);
 	if (status >= 0)
 		return status;
@@ -211,3 +161,28 @@ int cli_run(int argc, char **argv)
 	cli_error("cannot run %s: %s", argv[optind], strerror(error));
 	return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
 }
+
+static const struct cli_option options[] = {
+	{ 's', "stats", NULL, "print the slab listing to standard error when the program exits" },
+	{ 'c', "conf", "STRING", "options of the library, \"name:value,name:value\"; goes after\n"
+				 "what DRYSTONE_CONF holds already" },
+	{ 'f', "fail", "WHICH", "let allocations fail: nth=N, every=N or chance=N (in a million,\n"
+				"seed=N), of cache=NAME or site=FUNCTION, say (each one);\n"
+				"joined by slashes" },
+	{ 'a', "allocator", "NAME", "drystone (the default); tiny: the allocator for small machines;\n"
+				    "sequential: what that one replaces" },
+	{ 'l', "library", "PATH", "the library to load" },
+	{ 0, NULL, NULL, NULL },
+};
+
+const struct cli_command cli_run = {
+	.name = "run",
+	.main = main_run,
+	.synopsis = "[OPTION]... [--] PROGRAM [ARGUMENT]...",
+	.summary = "run a program with drystone as its malloc",
+	.about = "Run PROGRAM with drystone as its malloc.\n",
+	.options = options,
+	.notes = "The exit status is the program's; 127 if it was not found, 126 if it could not be\n"
+		 "executed, 125 if drystone itself failed.\n",
+	.program_follows = true,
+};

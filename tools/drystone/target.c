@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #define BATCH      512 /* pieces in one call; below IOV_MAX */
-#define SCAN_LIMIT ((uint64_t)256 << 20)
 
 bool target_read(const struct target *target, uint64_t address, void *buffer, size_t size)
 {
@@ -23,6 +22,8 @@ bool target_read(const struct target *target, uint64_t address, void *buffer, si
 
 	if (size == 0)
 		return true;
+	if (target->core != NULL)
+		return core_read(target->core, address, buffer, size);
 	errno = 0;
 	if (address == 0 || address + size < address)
 		return false;
@@ -55,7 +56,7 @@ size_t target_read_words(const struct target *target, const uint64_t *addresses,
 
 	for (size_t i = 0; i < count;) {
 		size_t n = count - i < BATCH ? count - i : BATCH;
-		size_t done = read_batch(target, addresses + i, n, values + i);
+		size_t done = target->core != NULL ? 0 : read_batch(target, addresses + i, n, values + i);
 
 		good += done;
 		i += done;
@@ -85,10 +86,77 @@ static bool parse_map(char *line, struct target_map *map)
 	return map->path != NULL;
 }
 
+struct target_map *target_add_map(struct target *target)
+{
+	size_t count = target->map_count;
+
+	if ((count & (count - 1)) == 0) /* room is the next power of two */
+		target->maps = cli_realloc(target->maps, count != 0 ? 2 * count : 1, sizeof(*target->maps));
+	target->maps[count] = (struct target_map){ 0 };
+	return &target->maps[target->map_count++];
+}
+
+void target_name(struct target *target, const char *name, size_t size)
+{
+	size_t n = 0;
+
+	for (; n < size && n + 1 < sizeof(target->program) && name[n] != '\0' && name[n] != '\n'; n++)
+		target->program[n] = name[n] >= ' ' && name[n] <= '~' ? name[n] : '?';
+	target->program[n] = '\0';
+}
+
+/* What the file /proc/PID/NAME begins with; NUL-terminated. */
+static void read_file(const struct target *target, const char *name, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)target->pid, name);
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file >= 0) {
+		n = read(file, text, size - 1);
+		close(file);
+	}
+	text[n > 0 ? n : 0] = '\0';
+}
+
+bool target_memory(const struct target *target, struct target_memory *memory)
+{
+	static const struct {
+		const char *key;
+		size_t offset;
+	} keys[] = { { "\nVmRSS:", offsetof(struct target_memory, resident) },
+		     { "\nRssAnon:", offsetof(struct target_memory, anonymous) },
+		     { "\nVmSwap:", offsetof(struct target_memory, swapped) } };
+	char text[8192];
+
+	*memory = (struct target_memory){ 0 };
+	if (target->core != NULL)
+		return false;
+	read_file(target, "status", text, sizeof(text));
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *at = strstr(text, keys[i].key);
+		if (at == NULL)
+			return false; /* it has ended */
+		*(uint64_t *)(void *)((char *)memory + keys[i].offset) = strtoull(at + strlen(keys[i].key), NULL, 10) * 1024;
+	}
+	return true;
+}
+
+int target_pagemap(const struct target *target)
+{
+	char name[64];
+
+	if (target->core != NULL)
+		return -1;
+	snprintf(name, sizeof(name), "/proc/%d/pagemap", (int)target->pid);
+	return open(name, O_RDONLY | O_CLOEXEC);
+}
+
 static bool read_maps(struct target *target)
 {
 	char name[64], *line = NULL;
-	size_t size = 0, room = 0;
+	size_t size = 0;
 	FILE *file;
 
 	snprintf(name, sizeof(name), "/proc/%d/maps", (int)target->pid);
@@ -97,12 +165,8 @@ static bool read_maps(struct target *target)
 		return false;
 	errno = 0;
 	while (getline(&line, &size, file) > 0) {
-		if (target->map_count == room) {
-			room = room != 0 ? room * 2 : 256;
-			target->maps = cli_realloc(target->maps, room, sizeof(*target->maps));
-		}
-		if (parse_map(line, &target->maps[target->map_count]))
-			target->map_count++;
+		if (!parse_map(line, target_add_map(target)))
+			target->map_count--;
 	}
 	free(line);
 	fclose(file);
@@ -118,6 +182,8 @@ enum target_result target_open(struct target *target, pid_t pid)
 		return TARGET_NO_PROCESS;
 	if (!read_maps(target))
 		return errno == ENOENT || errno == ESRCH ? TARGET_NO_PROCESS : TARGET_NO_PERMISSION;
+	read_file(target, "comm", name, sizeof(name));
+	target_name(target, name, sizeof(name));
 	snprintf(name, sizeof(name), "/proc/%d/mem", (int)pid);
 	target->mem = open(name, O_RDONLY | O_CLOEXEC);
 	if (target->mem < 0 && target->map_count != 0) {
@@ -138,87 +204,7 @@ void target_close(struct target *target)
 	free(target->maps);
 	if (target->mem >= 0)
 		close(target->mem);
+	if (target->core != NULL)
+		core_close(target->core);
 	*target = (struct target){ .mem = -1 };
-}
-
-/* Read a layout. false: there is none at this address. */
-static bool read_layout(const struct target *target, uint64_t address, struct dry_inspect *layout)
-{
-	size_t head = offsetof(struct dry_inspect, node_size);
-
-	memset(layout, 0, sizeof(*layout));
-	/* The head first: what follows may be shorter in another version, and end the mapping. */
-	if (address == 0 || !target_read(target, address, layout, head) ||
-	    memcmp(layout->magic, DRY_INSPECT_MAGIC, sizeof(layout->magic)) != 0)
-		return false;
-	if (layout->version != DRY_INSPECT_VERSION || layout->size != sizeof(*layout))
-		return layout->version != 0 && layout->size >= head && layout->size < 1 << 20;
-	return target_read(target, address, layout, sizeof(*layout)) && layout->heaps != NULL;
-}
-
-/* Look for the magic in the data of the program itself: it was stripped. */
-static bool scan_map(const struct target *target, const struct target_map *map, struct dry_inspect *layout)
-{
-	char block[65536];
-
-	for (uint64_t at = map->start; at < map->end; at += sizeof(block)) {
-		size_t size = map->end - at < sizeof(block) ? (size_t)(map->end - at) : sizeof(block);
-
-		if (!target_read(target, at, block, size))
-			continue;
-		/* Aligned as the struct is, so it never straddles two blocks with its magic. */
-		for (size_t i = 0; i + sizeof(layout->magic) <= size; i += 8)
-			if (memcmp(block + i, DRY_INSPECT_MAGIC, sizeof(layout->magic)) == 0 &&
-			    read_layout(target, at + i, layout) && layout->pointer_size == sizeof(void *))
-				return true;
-	}
-	return false;
-}
-
-static bool scan_program(const struct target *target, const char *program, struct dry_inspect *layout)
-{
-	uint64_t scanned = 0;
-
-	for (size_t i = 0; i < target->map_count; i++) {
-		const struct target_map *map = &target->maps[i];
-
-		if (!map->readable || strcmp(map->path, program) != 0)
-			continue;
-		scanned += map->end - map->start;
-		if (scanned > SCAN_LIMIT)
-			return false;
-		if (scan_map(target, map, layout))
-			return true;
-	}
-	return false;
-}
-
-enum target_result target_find_layout(const struct target *target, struct dry_inspect *layout)
-{
-	char link[64], program[4096];
-	ssize_t n;
-	bool found = false;
-
-	snprintf(link, sizeof(link), "/proc/%d/exe", (int)target->pid);
-	n = readlink(link, program, sizeof(program) - 1);
-	program[n > 0 ? n : 0] = '\0';
-	for (size_t i = 0; i < target->map_count && !found; i++) {
-		const struct target_map *map = &target->maps[i];
-
-		if (!map->readable || map->offset != 0 || map->inode == 0)
-			continue;
-		found = read_layout(target, elf_find_symbol(target, map->start, DRY_INSPECT_SYMBOL), layout);
-		if (!found && n > 0 && strcmp(map->path, program) == 0) {
-			uint64_t at = elf_find_symbol_in_file(target, map->start, link, DRY_INSPECT_SYMBOL);
-			found = read_layout(target, at, layout);
-		}
-	}
-	if (!found && n > 0)
-		found = scan_program(target, program, layout);
-	if (!found)
-		return TARGET_NOT_DRYSTONE;
-	if (layout->version != DRY_INSPECT_VERSION || layout->size != sizeof(*layout) ||
-	    layout->pointer_size != sizeof(void *))
-		return TARGET_OTHER_VERSION;
-	return TARGET_OK;
 }

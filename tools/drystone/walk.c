@@ -3,78 +3,96 @@
  * Heap -> caches -> nodes and arrays. Every loop is bounded, every value checked before it is
  * used as a count or address: the process goes on meanwhile, and may be damaged.
  */
-#include "walk.h"
+#include "reader.h"
 #include "cli.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #define MAX_HEAPS   4096
 #define MAX_CACHES  65536
 #define MAX_SLOTS   65536
 #define MAX_NODES   64
-#define MAX_STRUCT  65536 /* bytes between a struct's start and a field in it */
 #define MAX_AT      (1u << 24)
 #define MAX_NUM     65536
 #define MAX_ORDER   20
+#define MAX_ROWS    ((size_t)1 << 18)
+#define MAX_BULK    ((uint64_t)1 << 35)
+#define MAX_OWN     ((size_t)1 << 20)
 #define ATTEMPTS    5
 
-#define READ(r, base, field) read_field(r, base, &(r)->layout->field)
-
-/* One attempt. */
-struct reader {
-	const struct target *target;
-	const struct dry_inspect *layout;
-	struct walk *walk;
-	const char *damage;
-	/* of the heap at hand */
-	char heap_name[WALK_NAME];
-	bool default_heap;
-	uint64_t nodes, slots;
-	uint64_t *area;      /* [slots] */
-	uint64_t *addresses; /* [2 * slots], then as many values */
-};
-
-static void damaged(struct reader *r, const char *what)
+void reader_damaged(struct reader *r, const char *what)
 {
 	if (r->damage == NULL)
 		r->damage = what;
 }
 
-/* An integer or pointer field of the struct at base. A field that the library lacks is 0. */
-static uint64_t read_field(struct reader *r, uint64_t base, const struct dry_inspect_field *field)
+static uint64_t integer(const unsigned char *bytes, size_t size)
 {
-	unsigned char bytes[8];
 	uint16_t two;
 	uint32_t four;
 	uint64_t eight;
 
+	switch (size) {
+	case 1:
+		return bytes[0];
+	case 2:
+		memcpy(&two, bytes, sizeof(two));
+		return two;
+	case 4:
+		memcpy(&four, bytes, sizeof(four));
+		return four;
+	default:
+		memcpy(&eight, bytes, sizeof(eight));
+		return eight;
+	}
+}
+
+static bool is_integer(const struct dry_inspect_field *field)
+{
+	return field->size <= 8 && (field->size & (field->size - 1)) == 0 && field->offset <= MAX_STRUCT;
+}
+
+uint64_t reader_field(struct reader *r, uint64_t base, const struct dry_inspect_field *field)
+{
+	unsigned char bytes[8];
+
 	if (field->size == 0)
 		return 0;
-	if ((field->size & (field->size - 1)) != 0 || field->size > sizeof(bytes) || field->offset > MAX_STRUCT) {
-		damaged(r, "the layout makes no sense");
+	if (!is_integer(field)) {
+		reader_damaged(r, "the layout makes no sense");
 		return 0;
 	}
 	if (!target_read(r->target, base + field->offset, bytes, field->size)) {
-		damaged(r, "a structure is not mapped");
+		reader_damaged(r, "a structure is not mapped");
 		return 0;
 	}
-	memcpy(&two, bytes, sizeof(two));
-	memcpy(&four, bytes, sizeof(four));
-	memcpy(&eight, bytes, sizeof(eight));
-	return field->size == 1 ? bytes[0] : field->size == 2 ? two : field->size == 4 ? four : eight;
+	return integer(bytes, field->size);
+}
+
+uint64_t reader_field_of(struct reader *r, const unsigned char *bytes, size_t size, const struct dry_inspect_field *field)
+{
+	if (field->size == 0)
+		return 0;
+	if (!is_integer(field) || field->offset + field->size > size) {
+		reader_damaged(r, "the layout makes no sense");
+		return 0;
+	}
+	return integer(bytes + field->offset, field->size);
 }
 
 /* A name, made safe to print in a column. */
 static void read_name(struct reader *r, uint64_t base, const struct dry_inspect_field *field, char *name)
 {
-	size_t size = field->size < WALK_NAME ? field->size : WALK_NAME;
+	size_t size = field->size < ROW_NAME ? field->size : ROW_NAME;
 
-	memset(name, 0, WALK_NAME);
+	memset(name, 0, ROW_NAME);
 	if (field->offset > MAX_STRUCT || !target_read(r->target, base + field->offset, name, size))
-		damaged(r, "a structure is not mapped");
-	name[WALK_NAME - 1] = '\0';
+		reader_damaged(r, "a structure is not mapped");
+	name[ROW_NAME - 1] = '\0';
 	for (char *c = name; *c != '\0'; c++)
 		if (*c == ' ')
 			*c = '_';
@@ -91,100 +109,220 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* Sums over the nodes; *elsewhere: objects that the program does not have. */
-static void add_nodes(struct reader *r, uint64_t cache, struct walk_cache *out, uint64_t *elsewhere)
+bool reader_bulk(struct reader *r, uint64_t address, void *buffer, size_t size)
+{
+	r->bulk += size;
+	if (r->bulk > MAX_BULK)
+		reader_damaged(r, "its tables do not end");
+	else if (!target_read(r->target, address, buffer, size))
+		reader_damaged(r, "a table is not mapped");
+	return r->damage == NULL;
+}
+
+struct row *reader_row(struct reader *r, enum row_kind kind)
+{
+	struct row *row;
+
+	if (r->snapshot->count == MAX_ROWS) {
+		reader_damaged(r, "there is no end of caches");
+		return NULL;
+	}
+	row = snapshot_add(r->snapshot, kind);
+	memcpy(row->heap, r->heap_name, sizeof(row->heap));
+	row->default_heap = r->default_heap;
+	return row;
+}
+
+static void add_own(struct reader *r, uint64_t address)
+{
+	if (address == 0 || !r->options->blocks)
+		return;
+	if (r->own_count == MAX_OWN) {
+		reader_damaged(r, "there is no end of arrays");
+		return;
+	}
+	if (r->own_count == r->own_room) {
+		r->own_room = r->own_room != 0 ? r->own_room * 2 : 256;
+		r->own = cli_realloc(r->own, r->own_room, sizeof(*r->own));
+	}
+	r->own[r->own_count++] = address;
+}
+
+/* A row about a part of a cache. */
+static void add_part(struct reader *r, enum row_kind kind, const struct row *cache, const uint64_t *v, uint64_t index)
+{
+	uint64_t size = cache->v[FIG_SIZE];
+	struct row *row;
+
+	if (!r->options->parts || (row = reader_row(r, kind)) == NULL)
+		return;
+	memcpy(row->name, cache->name, sizeof(row->name));
+	memcpy(row->alias_of, cache->alias_of, sizeof(row->alias_of));
+	row->index = (unsigned)index;
+	row->id = cache->id;
+	memcpy(row->v, v, sizeof(row->v));
+	row->v[FIG_CACHED] = (v[FIG_SHARED] + v[FIG_ALIEN] + v[FIG_ARRAYS]) * size;
+	row->v[FIG_IN_SLABS] = v[FIG_FREE_OBJS] * size;
+	row->v[FIG_TOTAL] = v[FIG_SLABS] * cache->v[FIG_PER_SLAB];
+	row->v[FIG_BYTES] = kind == ROW_NODE ? v[FIG_SLABS] * cache->v[FIG_PAGES] * r->page_bytes : row->v[FIG_CACHED];
+}
+
+static void read_node(struct reader *r, uint64_t node, uint64_t *v)
 {
 	const struct dry_inspect *layout = r->layout;
-	uint64_t slabs, depots;
+	uint64_t depots = READ(r, node, node_alien);
+
+	v[FIG_SLABS] = READ(r, node, node_slabs);
+	v[FIG_ACTIVE_SLABS] = less(v[FIG_SLABS], READ(r, node, node_free_slabs));
+	v[FIG_SHARED] = READ(r, node, node_shared_avail);
+	v[FIG_FREE_OBJS] = READ(r, node, node_free_objects);
+	v[FIG_SLOW_ALLOCS] = READ(r, node, node_slow_allocs);
+	v[FIG_SLOW_FREES] = READ(r, node, node_slow_frees);
+	v[FIG_LOCKS] = READ(r, node, node_lock_rounds);
+	v[FIG_ALLOCS] = READ(r, node, node_bulk_allocs) + v[FIG_SLOW_ALLOCS];
+	add_own(r, READ(r, node, node_shared_entry));
+	add_own(r, depots);
+	for (uint64_t i = 0; depots != 0 && i < r->nodes && r->damage == NULL; i++) {
+		v[FIG_ALIEN] += READ(r, depots + i * layout->depot_size, depot_avail);
+		add_own(r, READ(r, depots + i * layout->depot_size, depot_entry));
+	}
+}
+
+static void add_nodes(struct reader *r, uint64_t cache, struct row *out)
+{
+	const struct dry_inspect *layout = r->layout;
 
 	for (uint64_t n = 0; n < r->nodes && r->damage == NULL; n++) {
-		uint64_t node = cache + layout->cache_nodes.offset + n * layout->node_size;
+		uint64_t v[FIGURE_COUNT] = { 0 };
 
-		slabs = READ(r, node, node_slabs);
-		out->num_slabs += slabs;
-		out->active_slabs += less(slabs, READ(r, node, node_free_slabs));
-		out->shared_avail += READ(r, node, node_shared_avail);
-		*elsewhere += READ(r, node, node_free_objects);
-		out->slow_allocs += READ(r, node, node_slow_allocs);
-		out->slow_frees += READ(r, node, node_slow_frees);
-		out->allocs += READ(r, node, node_bulk_allocs);
-		depots = READ(r, node, node_alien);
-		for (uint64_t i = 0; depots != 0 && i < r->nodes; i++)
-			*elsewhere += READ(r, depots + i * layout->depot_size, depot_avail);
+		read_node(r, cache + layout->cache_nodes.offset + n * layout->node_size, v);
+		for (unsigned i = 0; i < FIGURE_COUNT; i++)
+			out->v[i] += v[i];
+		if (v[FIG_SLABS] != 0)
+			add_part(r, ROW_NODE, out, v, n);
 	}
-	*elsewhere += out->shared_avail;
-	out->allocs += out->slow_allocs;
+}
+
+/* An array's word: objects in it, and what it says of allocations. */
+static void add_array(const struct dry_inspect *layout, uint64_t word, bool packed, bool alone, uint64_t *v)
+{
+	uint64_t avail = word & (((uint64_t)1 << (packed ? layout->packed_bits : layout->avail_bits)) - 1);
+
+	v[FIG_ARRAYS] += avail;
+	if (alone)
+		v[FIG_ALLOCS] += word << 1 >> (layout->avail_bits + 1);
+	else if (packed) /* they were counted as allocated when they went in */
+		v[FIG_ALLOCS] -= avail;
 }
 
 /* Sums over the slots' arrays. An area that cannot be read counts as empty: it was just being made. */
-static void add_arrays(struct reader *r, uint64_t cache, struct walk_cache *out, uint64_t *elsewhere)
+static void add_arrays(struct reader *r, uint64_t cache, struct row *out)
 {
 	const struct dry_inspect *layout = r->layout;
 	uint64_t at[2] = { READ(r, cache, cache_alloc_array), READ(r, cache, cache_free_array) };
-	uint64_t low = ((uint64_t)1 << layout->avail_bits) - 1, packed = ((uint64_t)1 << layout->packed_bits) - 1;
 	unsigned arrays = at[1] != 0 && at[1] != at[0] ? 2 : 1;
-	size_t count = 0;
+	size_t count = 0, next = 0;
 
-	out->shared_factor = at[0] != 0 ? layout->shared_factor : 0;
+	out->v[FIG_FACTOR] = at[0] != 0 ? layout->shared_factor : 0;
 	if (at[0] == 0)
 		return;
 	if (at[0] > MAX_AT || at[1] > MAX_AT) {
-		damaged(r, "the place of an array makes no sense");
+		reader_damaged(r, "the place of an array makes no sense");
 		return;
 	}
-	for (uint64_t s = 0; s < r->slots; s++) {
-		if (r->area[s] == 0 || r->area[s] == (uintptr_t)layout->stopped_area)
-			continue;
-		for (unsigned i = 0; i < arrays; i++)
+	for (uint64_t s = 0; s < r->slots; s++)
+		for (unsigned i = 0; i < arrays && r->area[s] != 0; i++)
 			r->addresses[count++] = r->area[s] + at[i] * layout->array_unit + layout->array_word.offset;
-	}
 	uint64_t *words = r->addresses + 2 * r->slots;
 	target_read_words(r->target, r->addresses, count, words);
-	for (size_t i = 0; i < count; i++) {
-		bool from_packed = arrays == 2 && i % 2 == 0;
-		uint64_t avail = words[i] & (from_packed ? packed : low);
+	for (uint64_t s = 0; s < r->slots; s++) {
+		uint64_t v[FIGURE_COUNT] = { 0 };
 
-		*elsewhere += avail;
-		if (arrays == 1)
-			out->allocs += words[i] << 1 >> (layout->avail_bits + 1);
-		else if (from_packed) /* counted as allocated when they went in */
-			out->allocs = less(out->allocs, avail);
+		if (r->area[s] == 0)
+			continue;
+		for (unsigned i = 0; i < arrays; i++)
+			add_array(layout, words[next++], arrays == 2 && i == 0, arrays == 1, v);
+		out->v[FIG_ARRAYS] += v[FIG_ARRAYS];
+		out->v[FIG_ALLOCS] += v[FIG_ALLOCS];
+		if (arrays == 2)
+			v[FIG_ALLOCS] = 0;
+		if (v[FIG_ARRAYS] != 0 || v[FIG_ALLOCS] != 0)
+			add_part(r, ROW_SLOT, out, v, s);
 	}
+	if ((int64_t)out->v[FIG_ALLOCS] < 0) /* the arrays were read later than the counts */
+		out->v[FIG_ALLOCS] = 0;
 }
 
-static void add_cache(struct reader *r, uint64_t cache)
+/* What follows from the figures that were read, for the row and the sums of the process. */
+static void derive(struct reader *r, struct row *row, uint64_t free_slabs, bool own)
+{
+	uint64_t *v = row->v, size = v[FIG_SIZE], slab = v[FIG_PAGES] * r->page_bytes;
+	uint64_t asked = v[FIG_ASKED] != 0 && v[FIG_ASKED] < size ? v[FIG_ASKED] : size;
+	struct snapshot *s = r->snapshot;
+
+	v[FIG_TOTAL] = v[FIG_SLABS] * v[FIG_PER_SLAB];
+	v[FIG_ACTIVE] = less(v[FIG_TOTAL], v[FIG_FREE_OBJS] + v[FIG_SHARED] + v[FIG_ALIEN] + v[FIG_ARRAYS] + v[FIG_KEPT]);
+	v[FIG_BYTES] = v[FIG_SLABS] * slab;
+	v[FIG_LIVE] = v[FIG_ACTIVE] * asked;
+	v[FIG_WASTE] = less(v[FIG_BYTES], v[FIG_LIVE]);
+	v[FIG_IN_SLABS] = v[FIG_FREE_OBJS] * size;
+	v[FIG_CACHED] = (v[FIG_SHARED] + v[FIG_ALIEN] + v[FIG_ARRAYS] + v[FIG_KEPT]) * size;
+	if (row->alias_of[0] != '\0')
+		return;
+	sum_add(s, SUM_CACHES, 1);
+	if (own) {
+		sum_add(s, SUM_METADATA, v[FIG_BYTES]);
+		return;
+	}
+	sum_add(s, SUM_LIVE_OBJECTS, v[FIG_LIVE]);
+	sum_add(s, SUM_SLOTS, v[FIG_ACTIVE] * (size - asked));
+	sum_add(s, SUM_IN_SLABS, v[FIG_IN_SLABS]);
+	sum_add(s, SUM_IN_ARRAYS, v[FIG_ARRAYS] * size);
+	sum_add(s, SUM_IN_SHARED, v[FIG_SHARED] * size);
+	sum_add(s, SUM_IN_ALIEN, v[FIG_ALIEN] * size);
+	sum_add(s, SUM_QUARANTINE, v[FIG_KEPT] * size);
+	sum_add(s, SUM_SLAB_ENDS, less(v[FIG_BYTES], v[FIG_TOTAL] * size));
+	sum_add(s, SUM_TRIM, free_slabs * slab);
+	sum_add(s, SUM_OBJECTS, v[FIG_ACTIVE]);
+	sum_add(s, SUM_ALLOCS, v[FIG_ALLOCS]);
+	sum_add(s, SUM_SLOW_ALLOCS, v[FIG_SLOW_ALLOCS]);
+	sum_add(s, SUM_SLOW_FREES, v[FIG_SLOW_FREES]);
+}
+
+static void add_cache(struct reader *r, uint64_t cache, uint64_t heap)
 {
 	const struct dry_inspect *layout = r->layout;
-	struct walk *walk = r->walk;
-	uint64_t root = READ(r, cache, cache_root), elsewhere = 0, order;
-	struct walk_cache out = { .default_heap = r->default_heap };
+	uint64_t root = READ(r, cache, cache_root), order;
+	struct row out = { .kind = ROW_CACHE, .id = cache }, *row;
+	uint64_t *v = out.v;
 
-	memcpy(out.heap, r->heap_name, sizeof(out.heap));
 	read_name(r, cache, &layout->cache_name, out.name);
 	if (root != cache)
 		read_name(r, root, &layout->cache_name, out.alias_of);
-	out.object_size = READ(r, cache, cache_object_size);
-	out.size = READ(r, root, cache_size);
-	out.num = READ(r, root, cache_num);
+	v[FIG_ASKED] = READ(r, cache, cache_object_size);
+	v[FIG_SIZE] = READ(r, root, cache_size);
+	v[FIG_PER_SLAB] = READ(r, root, cache_num);
 	order = READ(r, root, cache_order);
-	out.limit = READ(r, root, cache_limit);
-	out.batchcount = READ(r, root, cache_batchcount);
-	if (r->damage == NULL && (out.num == 0 || out.num > MAX_NUM || out.size == 0 || order > MAX_ORDER))
-		damaged(r, "a cache makes no sense");
+	v[FIG_LIMIT] = READ(r, root, cache_limit);
+	v[FIG_BATCH] = READ(r, root, cache_batchcount);
+	v[FIG_KEPT] = READ(r, root, cache_kept);
+	if (r->damage == NULL && (v[FIG_PER_SLAB] == 0 || v[FIG_PER_SLAB] > MAX_NUM || v[FIG_SIZE] == 0 || order > MAX_ORDER))
+		reader_damaged(r, "a cache makes no sense");
 	if (r->damage != NULL)
 		return;
-	out.pages = (uint64_t)1 << order;
-	add_nodes(r, root, &out, &elsewhere);
-	add_arrays(r, root, &out, &elsewhere);
+	v[FIG_PAGES] = (uint64_t)1 << order;
+	add_nodes(r, root, &out);
+	add_arrays(r, root, &out);
 	if (r->damage != NULL)
 		return;
-	out.num_objs = out.num_slabs * out.num;
-	out.active_objs = less(out.num_objs, elsewhere);
-	if (walk->count == walk->room) {
-		walk->room = walk->room != 0 ? walk->room * 2 : 128;
-		walk->caches = cli_realloc(walk->caches, walk->room, sizeof(*walk->caches));
-	}
-	walk->caches[walk->count++] = out;
+	derive(r, &out, less(v[FIG_SLABS], v[FIG_ACTIVE_SLABS]),
+	       layout->heap_own_cache.offset != 0 && cache == heap + layout->heap_own_cache.offset);
+	row = reader_row(r, ROW_CACHE);
+	if (row == NULL)
+		return;
+	memcpy(out.heap, row->heap, sizeof(out.heap));
+	out.default_heap = row->default_heap;
+	*row = out;
 }
 
 static bool read_slots(struct reader *r, uint64_t heap)
@@ -195,7 +333,7 @@ static bool read_slots(struct reader *r, uint64_t heap)
 	r->slots = READ(r, heap, heap_slots);
 	if (r->nodes > MAX_NODES || r->slots > MAX_SLOTS ||
 	    r->nodes * r->layout->node_size > r->layout->cache_nodes.size) {
-		damaged(r, "a heap makes no sense");
+		reader_damaged(r, "a heap makes no sense");
 		return false;
 	}
 	r->area = cli_realloc(r->area, r->slots + 1, sizeof(*r->area));
@@ -203,8 +341,26 @@ static bool read_slots(struct reader *r, uint64_t heap)
 	if (table == 0)
 		r->slots = 0;
 	if (!target_read(r->target, table, r->area, r->slots * sizeof(*r->area)))
-		damaged(r, "a table of slots is not mapped");
+		reader_damaged(r, "a table of slots is not mapped");
+	for (uint64_t s = 0; s < r->slots && r->damage == NULL; s++) {
+		if (r->area[s] == (uintptr_t)r->layout->stopped_area)
+			r->area[s] = 0;
+		add_own(r, r->area[s]);
+	}
 	return r->damage == NULL;
+}
+
+/* Size of the heap's pages; its arenas all have the same. */
+static void read_page_size(struct reader *r, uint64_t heap)
+{
+	const struct dry_inspect *layout = r->layout;
+	uint64_t shift = 0;
+
+	if (layout->heap_arenas.size != 0)
+		shift = READ(r, heap + layout->heap_arenas.offset, arena_page_shift);
+	r->page_bytes = shift != 0 ? (uint64_t)1 << (shift & 31) : (uint64_t)sysconf(_SC_PAGESIZE);
+	if (shift != 0 && (shift < 12 || shift > 16))
+		reader_damaged(r, "a size of pages makes no sense");
 }
 
 /*
@@ -212,31 +368,55 @@ static bool read_slots(struct reader *r, uint64_t heap)
  * last; which one is kept changes at powers of two, so a cycle anywhere is found.
  */
 static void for_each(struct reader *r, uint64_t first, const struct dry_inspect_field *next, unsigned most,
-		     void (*visit)(struct reader *, uint64_t))
+		     void (*visit)(struct reader *, uint64_t, uint64_t), uint64_t arg)
 {
 	uint64_t kept = 0;
 	unsigned n = 0;
 
-	for (uint64_t at = first; at != 0 && r->damage == NULL; at = read_field(r, at, next)) {
+	for (uint64_t at = first; at != 0 && r->damage == NULL; at = reader_field(r, at, next)) {
 		if (at == kept || n++ == most || at % sizeof(void *) != 0) {
-			damaged(r, "a list does not end");
+			reader_damaged(r, "a list does not end");
 			return;
 		}
 		if ((n & (n - 1)) == 0)
 			kept = at;
-		visit(r, at);
+		visit(r, at, arg);
 	}
 }
 
-static void add_heap(struct reader *r, uint64_t heap)
+static void add_guarded(struct reader *r, uint64_t bytes)
+{
+	struct row *row;
+
+	sum_add(r->snapshot, SUM_GUARDED, bytes);
+	sum_add(r->snapshot, SUM_RESIDENT_OURS, bytes); /* each stands alone in its pages, and was handed out to be used */
+	if (bytes == 0 || (row = reader_row(r, ROW_GUARDED)) == NULL)
+		return;
+	strcpy(row->name, "guarded");
+	row->v[FIG_BYTES] = row->v[FIG_LIVE] = bytes;
+}
+
+static void add_heap(struct reader *r, uint64_t heap, uint64_t unused)
 {
 	const struct dry_inspect *layout = r->layout;
 
+	(void)unused;
+	sum_add(r->snapshot, SUM_HEAPS, 1);
 	read_name(r, heap, &layout->heap_name, r->heap_name);
 	r->default_heap = layout->default_heap != NULL ? heap == (uintptr_t)layout->default_heap
 						       : strcmp(r->heap_name, "default") == 0;
-	if (read_slots(r, heap))
-		for_each(r, READ(r, heap, heap_caches), &layout->cache_next, MAX_CACHES, add_cache);
+	r->first_row = r->snapshot->count;
+	r->own_count = 0;
+	add_own(r, heap);
+	read_page_size(r, heap);
+	if (!read_slots(r, heap))
+		return;
+	for_each(r, READ(r, heap, heap_caches), &layout->cache_next, MAX_CACHES, add_cache, heap);
+	if (!r->options->blocks || r->damage != NULL)
+		return;
+	add_guarded(r, READ(r, heap, heap_guarded));
+	read_arenas(r, heap);
+	read_extents(r, heap);
 }
 
 /* What is used without a check later. */
@@ -244,35 +424,64 @@ static bool layout_is_sane(const struct dry_inspect *layout)
 {
 	return layout->node_size != 0 && layout->node_size <= MAX_STRUCT && layout->avail_bits >= 1 &&
 	       layout->avail_bits <= 32 && layout->packed_bits >= 1 && layout->packed_bits <= 32 &&
-	       layout->array_unit >= 1 && layout->array_unit <= 4096 &&
-	       layout->depot_size <= MAX_STRUCT && layout->array_word.size == 8 &&
-	       layout->array_word.offset <= MAX_STRUCT && layout->cache_nodes.offset <= MAX_STRUCT;
+	       layout->array_unit >= 1 && layout->array_unit <= 4096 && layout->depot_size <= MAX_STRUCT &&
+	       layout->array_word.size == 8 && layout->array_word.offset <= MAX_STRUCT &&
+	       layout->cache_nodes.offset <= MAX_STRUCT && layout->heap_arenas.offset <= MAX_STRUCT &&
+	       layout->heap_arenas.size <= MAX_STRUCT && layout->heap_own_cache.offset <= MAX_STRUCT;
 }
 
-void walk_process(const struct target *target, const struct dry_inspect *layout, struct walk *walk)
+static void read_memory(struct reader *r)
+{
+	struct target_memory memory;
+
+	if (!target_memory(r->target, &memory))
+		return;
+	sum_add(r->snapshot, SUM_RSS, memory.resident);
+	sum_add(r->snapshot, SUM_ANONYMOUS, memory.anonymous);
+	sum_add(r->snapshot, SUM_SWAPPED, memory.swapped);
+}
+
+static void attempt(struct reader *r)
 {
 	const struct dry_inspect_field pointer = { 0, sizeof(void *) };
 
-	memset(walk, 0, sizeof(*walk));
-	for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
-		struct reader r = { .target = target, .layout = layout, .walk = walk };
-
-		walk->count = 0;
-		if (!layout_is_sane(layout))
-			damaged(&r, "the layout makes no sense");
-		else
-			for_each(&r, read_field(&r, (uintptr_t)layout->heaps, &pointer), &layout->heap_next, MAX_HEAPS,
-				 add_heap);
-		free(r.area);
-		free(r.addresses);
-		walk->damage = r.damage;
-		if (r.damage == NULL)
-			return;
-	}
+	if (r->options->blocks)
+		read_memory(r);
+	r->pagemap = r->options->blocks ? target_pagemap(r->target) : -1;
+	if (!layout_is_sane(r->layout))
+		reader_damaged(r, "the layout makes no sense");
+	else
+		for_each(r, reader_field(r, (uintptr_t)r->layout->heaps, &pointer), &r->layout->heap_next, MAX_HEAPS, add_heap,
+			 0);
+	r->snapshot->has_resident = r->pagemap >= 0 && r->layout->heap_arenas.size != 0;
+	if (r->pagemap >= 0)
+		close(r->pagemap);
+	else
+		r->snapshot->has[SUM_RESIDENT_OURS] = false;
+	free(r->area);
+	free(r->addresses);
+	free(r->own);
 }
 
-void walk_free(struct walk *walk)
+void walk_target(const struct target *target, const struct dry_inspect *layout, const struct walk_options *options,
+		 struct snapshot *snapshot)
 {
-	free(walk->caches);
-	memset(walk, 0, sizeof(*walk));
+	struct timespec now;
+
+	memset(snapshot, 0, sizeof(*snapshot));
+	for (unsigned n = 0; n < ATTEMPTS; n++) {
+		struct reader r = { .target = target, .layout = layout, .options = options, .snapshot = snapshot };
+
+		snapshot_free(snapshot);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		snapshot->pid = (int)target->pid;
+		snapshot->of_core = target->core != NULL;
+		memcpy(snapshot->program, target->program, sizeof(snapshot->program));
+		snapshot->when = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+		attempt(&r);
+		snapshot->damage = r.damage;
+		if (r.damage == NULL)
+			break;
+	}
+	snapshot_sum(snapshot);
 }

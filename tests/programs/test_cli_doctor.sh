@@ -1,0 +1,148 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# drystone doctor: programs and processes that drystone serves, and for each reason one that it does not serve.
+# DRY_TEST_ONCE: it is about the command.
+. "$(dirname "$0")/common.inc"
+need python3 cc
+ulimit -c 0
+# found LEVEL KEY ARGUMENT...: `doctor ARGUMENT...` says this; status 1 if drystone does not serve it
+found() {
+	level=$1 key=$2
+	shift 2
+	"$cli" doctor --json "$@" >"$work/out" 2>"$work/err"
+	status=$?
+	python3 -c 'import json, sys
+level, key, status = sys.argv[1:]
+report = json.load(open(0))
+assert report["served"] == all(f["level"] != "no" for f in report["findings"]), report
+assert int(status) == (0 if report["served"] else 1), status
+assert level != "no" or not report["served"], report
+assert (level, key) in [(f["level"], f["key"]) for f in report["findings"]], report' "$level" "$key" "$status" \
+		<"$work/out" 2>"$work/why" || fail "no \"$level $key\" for $*: $(tail -n 1 "$work/why") $(cat "$work/err")"
+}
+cd "$work" || exit 1
+cat >plain.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	free(malloc(100));
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+END
+cc -O1 -fno-builtin plain.c -o plain
+cc -O1 -fno-builtin -static plain.c -o static
+cc -O1 -fno-builtin -rdynamic "$here/own_malloc.c" -o exported
+cc -O1 -fno-builtin -fvisibility=hidden "$here/own_malloc.c" -o own
+cc -O1 plain.c -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 -o musl
+cc -O1 plain.c -L"$(dirname "$lib")" -Wl,--no-as-needed "$lib" -o linked
+echo 'int mallctl(void) { return 0; } int main(void) { return mallctl(); }' >inside.c
+cc -O1 inside.c -o inside
+
+found ok preload ./plain
+found no static ./static
+found no own-malloc ./exported
+found no own-malloc ./own
+found note own-allocator ./inside
+found no musl ./musl
+found ok preload ./linked
+if cc -fsanitize=address plain.c -o asan 2>/dev/null; then found no sanitizer ./asan; fi
+if cc -fsanitize=address -static-libasan plain.c -o asan 2>/dev/null; then found no sanitizer ./asan; fi
+jemalloc=$(ls /usr/lib/*/libjemalloc.so.2 2>/dev/null | head -n 1)
+if [ -n "$jemalloc" ]; then
+	cc plain.c -Wl,--no-as-needed "$jemalloc" -o jemalloc && found note replaced ./jemalloc
+fi
+# of another processor, of another width: byte 18 is the low one of e_machine, byte 4 the class
+for patch in '18 \363' '4 \001'; do
+	cp plain other
+	printf "${patch#* }" | dd of=other bs=1 seek="${patch% *}" conv=notrunc status=none
+	found no architecture ./other
+done
+if [ "$(id -u)" = 0 ]; then
+	cp plain raised
+	chown 65534 raised
+	chmod u+s raised
+	found no setuid ./raised
+	cp plain capable
+	python3 -c 'import os, struct
+os.setxattr("capable", "security.capability", struct.pack("<5I", 0x02000001, 1 << 13, 0, 0, 0))' 2>/dev/null &&
+		found no capabilities ./capable
+fi
+printf '#!%s/plain\n' "$work" >script
+printf '#!/usr/bin/env -S ./static -x\n' >env-script
+printf '#!%s/loop\n' "$work" >loop
+printf 'text\n' >text
+chmod +x script env-script loop text
+found ok script ./script
+found ok preload ./script
+found no static ./env-script
+found no file ./loop
+found no file ./text
+: >empty
+chmod +x empty
+found no file ./empty
+head -c 200 plain >cut
+chmod +x cut
+"$cli" doctor ./cut >out 2>err
+[ $? -le 1 ] || fail "a program that is cut: $(cat err)"
+
+# the text, and calls that make no sense
+"$cli" doctor ./plain >out 2>err || fail "text: $(cat err)"
+tail -n 1 out | grep -q '^`drystone run` would serve ./plain$' || fail "text: $(tail -n 1 out)"
+"$cli" doctor ./static >out && fail "a static program is served"
+tail -n 1 out | grep -q '^`drystone run` would not serve ./static$' || fail "text: $(tail -n 1 out)"
+"$cli" doctor ./nothing >out 2>err && fail "no program"
+grep -q '^drystone: doctor: cannot read ./nothing' err || fail "no program: $(cat err)"
+"$cli" doctor no-such-program-anywhere 2>err && fail "no program"
+"$cli" doctor 4194305 2>err && fail "no process"
+grep -q '^drystone: no process 4194305$' err || fail "no process: $(cat err)"
+"$cli" doctor 1 2 2>err
+[ $? = 2 ] || fail "two arguments"
+
+# processes
+start() {
+	: >said
+	"$@" >said 2>child.err &
+	child=$!
+	children="$children $child"
+	for _ in $(seq 2000); do grep -q ready said && return || sleep 0.02; done
+	fail "$* did not start: $(cat child.err)"
+}
+stop() {
+	kill -9 "$child"
+	wait "$child" 2>/dev/null
+}
+start env LD_PRELOAD="$lib" ./plain
+found ok loaded "$child"
+found ok serves "$child"
+"$cli" doctor "$child" | tail -n 1 | grep -q "^drystone serves process $child\$" || fail "text of a process"
+stop
+start env LD_PRELOAD="$lib" ./exported
+found no serves-nothing "$child"
+stop
+start env LD_PRELOAD="$lib" ./static
+found no not-loaded "$child"
+found no static "$child"
+stop
+# a library that was opened so that its own libraries come first
+echo '#include <stdlib.h>
+void *f(void); void *f(void) { return malloc(10); }' >deep.c
+sed 's/free(malloc(100));/void *(*f)(void) = dlsym(dlopen(".\/deep.so", RTLD_NOW | RTLD_DEEPBIND), "f"); if (!f || !f()) abort(); free(malloc(100));/
+1i #define _GNU_SOURCE\n#include <dlfcn.h>' plain.c >opens.c
+cc -shared -fPIC deep.c -o deep.so && cc opens.c -o opens || fail "deep.so does not compile"
+start env LD_PRELOAD="$lib" ./opens
+found ok serves "$child"
+found note passed-by "$child"
+grep -q 'deep.so calls malloc in libc' out || fail "deep.so: $(cat out)"
+stop
+
+# the machine
+found ok kernel
+(ulimit -v 4000000 && failures=0 && found note ulimit-v && [ $failures = 0 ]) || fail "ulimit -v"
+GLIBC_TUNABLES=glibc.pthread.rseq=0 "$cli" doctor >out
+grep -q 'note .*no restartable sequences' out || fail "rseq switched off: $(cat out)"
+finish

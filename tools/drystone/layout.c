@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Where the layout that the library publishes lies in a process: by its symbol, else by its magic. */
+#include "target.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SCAN_LIMIT ((uint64_t)256 << 20)
+
+/* Read a layout. false: there is none at this address. */
+static bool read_layout(const struct target *target, uint64_t address, struct dry_inspect *layout)
+{
+	size_t head = offsetof(struct dry_inspect, node_size);
+
+	memset(layout, 0, sizeof(*layout));
+	/* The head first: what follows may be shorter in another version, and end the mapping. */
+	if (address == 0 || !target_read(target, address, layout, head) ||
+	    memcmp(layout->magic, DRY_INSPECT_MAGIC, sizeof(layout->magic)) != 0)
+		return false;
+	if (layout->version != DRY_INSPECT_VERSION || layout->size != sizeof(*layout))
+		return layout->version != 0 && layout->size >= head && layout->size < 1 << 20;
+	return target_read(target, address, layout, sizeof(*layout)) && layout->heaps != NULL;
+}
+
+/* Look for the magic in the data of the program itself: it was stripped. */
+static bool scan_map(const struct target *target, const struct target_map *map, struct dry_inspect *layout)
+{
+	char block[65536];
+
+	for (uint64_t at = map->start; at < map->end; at += sizeof(block)) {
+		size_t size = map->end - at < sizeof(block) ? (size_t)(map->end - at) : sizeof(block);
+
+		if (!target_read(target, at, block, size))
+			continue;
+		/* Aligned as the struct is, so it never straddles two blocks with its magic. */
+		for (size_t i = 0; i + sizeof(layout->magic) <= size; i += 8)
+			if (memcmp(block + i, DRY_INSPECT_MAGIC, sizeof(layout->magic)) == 0 &&
+			    read_layout(target, at + i, layout) && layout->pointer_size == sizeof(void *))
+				return true;
+	}
+	return false;
+}
+
+/* The parts of the program; of a core file those of any file. */
+static bool scan_program(const struct target *target, const char *program, struct dry_inspect *layout)
+{
+	uint64_t scanned = 0;
+
+	for (size_t i = 0; i < target->map_count; i++) {
+		const struct target_map *map = &target->maps[i];
+
+		if (!map->readable || (program != NULL && strcmp(map->path, program) != 0))
+			continue;
+		scanned += map->end - map->start;
+		if (scanned > SCAN_LIMIT)
+			return false;
+		if (scan_map(target, map, layout))
+			return true;
+	}
+	return false;
+}
+
+/* By symbols, in each ELF object that is mapped. */
+static bool find_by_symbol(const struct target *target, const char *link, const char *program, struct dry_inspect *layout)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < target->map_count && !found; i++) {
+		const struct target_map *map = &target->maps[i];
+
+		if (!map->readable || map->offset != 0 || map->inode == 0)
+			continue;
+		found = read_layout(target, elf_find_symbol(target, map->start, DRY_INSPECT_SYMBOL), layout);
+		if (!found && program[0] != '\0' && strcmp(map->path, program) == 0) {
+			uint64_t at = elf_find_symbol_in_file(target, map->start, link, DRY_INSPECT_SYMBOL);
+			found = read_layout(target, at, layout);
+		}
+	}
+	return found;
+}
+
+enum target_result target_find_layout(const struct target *target, bool scan, struct dry_inspect *layout)
+{
+	char link[64], program[4096] = "";
+	ssize_t n;
+	bool found;
+
+	if (target->core != NULL) {
+		/* Symbols are in parts that a core file leaves out; the layout itself was relocated and is there. */
+		found = scan_program(target, NULL, layout);
+	} else {
+		snprintf(link, sizeof(link), "/proc/%d/exe", (int)target->pid);
+		n = readlink(link, program, sizeof(program) - 1);
+		program[n > 0 ? n : 0] = '\0';
+		found = find_by_symbol(target, link, program, layout) ||
+			(scan && n > 0 && scan_program(target, program, layout));
+	}
+	if (!found)
+		return TARGET_NOT_DRYSTONE;
+	if (layout->version != DRY_INSPECT_VERSION || layout->size != sizeof(*layout) ||
+	    layout->pointer_size != sizeof(void *))
+		return TARGET_OTHER_VERSION;
+	return TARGET_OK;
+}
+
+const struct target_map *target_malloc_owner(const struct target *target)
+{
+	for (size_t i = 0; i < target->map_count; i++) {
+		const struct target_map *map = &target->maps[i];
+
+		if (map->readable && map->offset == 0 && map->inode != 0 &&
+		    elf_find_symbol(target, map->start, "malloc") != 0 &&
+		    elf_find_symbol(target, map->start, DRY_INSPECT_SYMBOL) == 0 &&
+		    elf_find_symbol(target, map->start, "gnu_get_libc_version") == 0 && /* libc itself, ld.so */
+		    elf_find_symbol(target, map->start, "_dl_mcount") == 0)
+			return map;
+	}
+	return NULL;
+}

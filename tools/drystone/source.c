@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "source.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool source_parse(struct source *source, const char *text)
+{
+	char *end;
+	long pid;
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (errno == 0 && end != text && *end == '\0') {
+		*source = (struct source){ .pid = (pid_t)pid };
+		return pid > 0 && pid <= INT_MAX;
+	}
+	*source = (struct source){ .path = text };
+	return access(text, F_OK) == 0;
+}
+
+bool source_is_there(const struct source *source)
+{
+	return source->path != NULL || kill(source->pid, 0) == 0 || errno != ESRCH;
+}
+
+static void name_source(const struct source *source, char *what, size_t size)
+{
+	if (source->path != NULL)
+		snprintf(what, size, "core file %s", source->path);
+	else
+		snprintf(what, size, "process %d", (int)source->pid);
+}
+
+void source_explain(struct source *source, enum target_result result, const struct dry_inspect *layout)
+{
+	size_t size = sizeof(source->error);
+	char what[256];
+
+	name_source(source, what, sizeof(what));
+
+	if (result == TARGET_NO_PROCESS)
+		snprintf(source->error, size, "no %s", what);
+	else if (result == TARGET_NO_PERMISSION)
+		snprintf(source->error, size,
+			 "no permission to read %s: be its owner with /proc/sys/kernel/yama/ptrace_scope at 0, or root", what);
+	else if (result == TARGET_NOT_DRYSTONE)
+		snprintf(source->error, size, "%s does not run on drystone", what);
+	else
+		snprintf(source->error, size,
+			 "%s runs on another drystone (layout version %u, %u bytes, %u-bit); this command reads version %u, "
+			 "%u bytes, %u-bit",
+			 what, layout->version, layout->size, layout->pointer_size * 8, DRY_INSPECT_VERSION,
+			 (unsigned)sizeof(*layout), (unsigned)sizeof(void *) * 8);
+}
+
+/* Said when the library is there and nothing came from it. */
+static void note_owner(const struct target *target, struct snapshot *snapshot)
+{
+	const struct target_map *owner;
+
+	if (target->core != NULL && core_is_cut(target->core))
+		snprintf(snapshot->note, sizeof(snapshot->note), "The core file is cut short.");
+	if (snapshot->damage != NULL || walk_served(snapshot))
+		return;
+	owner = target_malloc_owner(target);
+	if (owner != NULL) {
+		const char *slash = strrchr(owner->path, '/');
+		snprintf(snapshot->note, sizeof(snapshot->note),
+			 "%s brings its own malloc: drystone is loaded, and serves nothing.",
+			 slash != NULL ? slash + 1 : owner->path);
+	} else {
+		snprintf(snapshot->note, sizeof(snapshot->note),
+			 "Nothing was allocated from drystone: the program may have an allocator of its own.");
+	}
+}
+
+bool source_read(struct source *source, const struct walk_options *options, struct snapshot *snapshot)
+{
+	struct dry_inspect layout = { 0 };
+	struct target target;
+	enum target_result result;
+	const char *error = NULL;
+	char what[256];
+
+	memset(snapshot, 0, sizeof(*snapshot));
+	if (source->path != NULL) {
+		error = target_open_core(&target, source->path);
+		result = TARGET_OK;
+	} else {
+		result = target_open(&target, source->pid);
+	}
+	if (error == NULL && result == TARGET_OK)
+		result = target_find_layout(&target, true, &layout);
+	if (error != NULL) {
+		name_source(source, what, sizeof(what));
+		snprintf(source->error, sizeof(source->error), "%s cannot be read: %s", what, error);
+	} else if (result == TARGET_OK) {
+		walk_target(&target, &layout, options, snapshot);
+		note_owner(&target, snapshot);
+	} else {
+		source_explain(source, result, &layout);
+	}
+	target_close(&target);
+	return error == NULL && result == TARGET_OK;
+}
