@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-targets check-aarch64 demo bench experiments tiny-table wcet soak mutants install clean help
+.PHONY: all check check-targets check-aarch64 demo bench bench-suite experiments tiny-table wcet soak mutants install clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -24,6 +24,12 @@ bench: ## compare with every allocator that is installed; writes CSV
 	@scripts/setup build bench
 	@scripts/build release
 	@bench/run
+
+# What set-up cannot install is left out of the suite, and said.
+bench-suite: ## drystone and its peers in patterns of programs and in real programs; CSV, HTML; 25 minutes, QUICK=1: 5
+	-@scripts/setup build suite
+	@scripts/build release
+	@bench/suite/run $(if $(QUICK),--quick)
 
 experiments: ## what the documents measured, measured here; HTML report; under 15 minutes
 	@scripts/setup build experiments

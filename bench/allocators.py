@@ -63,6 +63,17 @@ def find(wanted, given):
     return found
 
 
+def version(name, given=None):
+    """What of a peer is measured: the crate it was built from, or its library's own name."""
+    path = Path(given or find_library(dict(PEERS).get(name, [])) or "")
+    crate = {"mimalloc2": "libmimalloc-sys", "tcmalloc-google": "libtcmalloc-sys"}.get(name, name + "-sys")
+    lock = BUILD / "peers" / crate / "Cargo.lock"
+    if path.parent == BUILD / "peers" and lock.exists():
+        _, _, rest = lock.read_text(encoding="utf-8").partition(f'name = "{crate}"\nversion = "')
+        return crate + " " + rest.split('"')[0]
+    return os.path.basename(os.path.realpath(path))
+
+
 def given_peers(parser, texts):
     """Of NAME=LIBRARY on the command line."""
     for text in texts:

@@ -4,7 +4,9 @@ Plots as SVG for the report, by matplotlib. They are small, so that their letter
 phone, and their colours are variables of the report's style sheet, so that they follow light and dark.
 """
 import io
+import os
 import re
+import sys
 
 # What matplotlib draws with, and what stands in the SVG in its place.
 INK, GRID, BACK = "#010101", "#020202", "#030303"
@@ -26,6 +28,18 @@ def available():
     except ImportError:
         return False
     return True
+
+
+def need_python():
+    """Begins the program again under Debian's python3, to which Debian's matplotlib belongs, if the first in PATH has none."""
+    try:
+        import matplotlib  # noqa: F401  (looked for, not used here)
+    except ImportError:
+        other = "/usr/bin/python3"
+        if os.path.exists(other) and not os.environ.get("DRYSTONE_PYTHON") and os.path.realpath(sys.executable) != \
+                os.path.realpath(other):
+            os.environ["DRYSTONE_PYTHON"] = other
+            os.execv(other, [other] + sys.argv)
 
 
 def _figure(name, height=3.0):

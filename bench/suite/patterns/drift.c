@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Live sets that drift, for fragmentation: about 24 MB (here SCALE counts) are live all the time (in all threads together), and the sizes that
+ * Live sets that drift, for fragmentation: about 24 MB are live all the time (in all threads together), and the sizes that
  * are asked for change from phase to phase; blocks chosen at random are freed to make room, and every byte is written. So
  * some blocks of each phase survive, between holes that later sizes may not fit.
  *
@@ -9,7 +9,8 @@
  *   drift_hard  the same, but a phase allocates only two thirds of the live set: much survives
  *
  * They end with the blocks live: `live` and `resident` are to be compared. An operation is one block. The table of blocks is
- * not the allocator's; what of it is touched counts as live.
+ * not the allocator's; what of it is touched counts as live. Here a short run is one with a smaller
+ * live set: a quarter of it, and at tiny scales next to nothing.
  */
 #define _GNU_SOURCE
 #include "patterns.h"
@@ -70,7 +71,8 @@ static size_t live[64]; /* by thread, at the end */
 
 static void drift(struct suite_worker *w)
 {
-	size_t limit = suite_share(w->suite, LIVE);
+	double scale = w->suite->scale;
+	size_t limit = (size_t)(LIVE / w->suite->threads * (scale < 0.01 ? scale : scale < 0.25 ? 0.25 : 1.0));
 	struct set set = { .room = limit / 16 + 1 };
 
 	set.block = mmap(NULL, set.room * sizeof(set.block[0]), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

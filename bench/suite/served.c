@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Preloaded beside an allocator: adds the library that serves malloc to the file SUITE_SERVED, a line for each process.
+ * Programs with a malloc of their own are found so, for which preloading does nothing.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+__attribute__((constructor)) static void tell(void)
+{
+	const char *path = getenv("SUITE_SERVED");
+	void *address = dlsym(RTLD_DEFAULT, "malloc");
+	Dl_info info;
+	FILE *file;
+
+	if (path == NULL || address == NULL || dladdr(address, &info) == 0)
+		return;
+	file = fopen(path, "a");
+	if (file == NULL)
+		return;
+	fprintf(file, "%s\n", info.dli_fname);
+	fclose(file);
+}
