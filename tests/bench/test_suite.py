@@ -19,7 +19,7 @@ os.environ["BUILD"] = os.path.dirname(os.environ.get("DRYSTONE_CLI", "build/drys
 
 from common import check, equal, ok  # noqa: E402
 from page import whole_page  # noqa: E402
-from drystone_suite import figures, order, programs, rows  # noqa: E402
+from drystone_suite import figures, measure, order, programs, rows  # noqa: E402
 
 RUN = [sys.executable, "-B", str(TOP / "bench/suite/run"), "--no-fetch"]
 # Every 500th block is handed out a second time.
@@ -128,6 +128,21 @@ def test_failure(folder):
     check(any("preload did not take" in line["status"] for line in table(out) if line["allocator"] == "other"), "a preload that did not take")
 
 
+def test_own_malloc(folder):
+    """Programs with a malloc of their own are noticed: nothing that is preloaded serves them."""
+    program, library = folder / "own", str(Path(os.environ["BUILD"]).resolve() / "libdrystone.so")
+    (folder / "own.c").write_text(BAD_MALLOC + "int main(void) { return malloc(9) == NULL; }\n", encoding="utf-8")
+    subprocess.run([*os.environ.get("CC", "cc").split(), "-O1", "-fno-builtin", folder / "own.c", "-o", program], check=True)
+    ctx = measure.Context(folder, 1)
+    try:
+        measure.taking(ctx, library, [program])
+        check(False, "a program with a malloc of its own passes")
+    except measure.Failed as error:
+        check("served by " + str(program) in str(error), "why it fails: %s" % error)
+    equal(measure.taking(ctx, library, ["/bin/true"]), library, "a program without one")
+    equal(measure.taking(ctx, None, ["/bin/true"]), None, "the C library's own")
+
+
 def test_interrupt(folder):
     out = folder / "part.csv"
     with subprocess.Popen([*RUN, "--no-plots", "--scale", "0.01", "--rounds", "500", "--only", "minimise", "--peers", "glibc", "--csv", str(out)],
@@ -179,6 +194,7 @@ with tempfile.TemporaryDirectory() as where:
     where = Path(where)
     test_again(where, test_patterns(where))
     test_failure(where)
+    test_own_malloc(where)
     test_interrupt(where)
     test_order(where)
     test_calls(where)

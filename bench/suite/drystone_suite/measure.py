@@ -6,7 +6,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from allocators import BUILD, ROOT, compile_program, served_by
+from allocators import BUILD, ROOT, compile_program, needs, served_by
 from drystone_experiments import worker
 
 HERE = ROOT / "bench/suite"
@@ -27,7 +27,7 @@ class Context:
         self.folder, self.scale = Path(folder), scale
         self.measure, self.probe = OUT / "measure", OUT / "served.so"
         self.checks = {}  # row: what the first run of it printed as its check
-        self.probed = {}  # (command, library): None, or why preloading does nothing
+        self.taking = {}  # (command, library): what to preload, and why it does nothing or None
 
     def count(self, full):
         return str(max(1, round(full * self.scale)))
@@ -66,7 +66,7 @@ def environment(more):
     env = worker.environment(False)
     for name in [n for n in env if n.startswith(("MIMALLOC_", "MALLOC_", "TCMALLOC_", "SNMALLOC_", "RPMALLOC_"))]:
         del env[name]
-    return {**env, "LC_ALL": "C.UTF-8", **(more or {})}
+    return {**env, "LC_ALL": "C.UTF-8", **more}
 
 
 def kill(process):
@@ -88,7 +88,7 @@ def start(ctx, library, command, env=None, user=None, **streams):
     argv = [str(part) for part in (ctx.measure, result, library or "-", *command)]
     more = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **streams}
-    return subprocess.Popen(argv, env=environment(env), start_new_session=True, cwd=ctx.folder, **streams, **more)
+    return subprocess.Popen(argv, env=environment({**needs(library), **(env or {})}), start_new_session=True, cwd=ctx.folder, **streams, **more)
 
 
 def usage(ctx):
@@ -157,20 +157,37 @@ def pattern(ctx, row, library, idle=False):
     return figures, [(int(w[1]), float(w[2]), float(w[3])) for w in lines if w and w[0] == "run"]
 
 
-def must_take(ctx, library, command):
-    """Fails where preloading does nothing for a program, because it has a malloc of its own or lets none in."""
+def system_library():
+    """The C library of this process, as a file."""
+    for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
+        if "/libc.so.6" in line:
+            return line.split()[-1]
+    raise Failed("no libc.so.6 to preload")
+
+
+def servers(ctx, library, command):
+    """Which libraries serve malloc in a program and what it starts, with this one preloaded."""
+    told = ctx.file("served")
+    told.unlink(missing_ok=True)
+    execute(ctx, f"{library or ''}:{ctx.probe}".lstrip(":"), command, {"SUITE_SERVED": str(told)})
+    return told.read_text(encoding="utf-8").split("\n")[:-1] if told.exists() else [""]
+
+
+def taking(ctx, library, command):
+    """
+    What to preload so that this library serves the program. Where a program is linked to another allocator, the C library's own has to be
+    preloaded, too. Fails where preloading does nothing: the program has a malloc of its own, or lets nothing in.
+    """
     key = (tuple(map(str, command)), library)
-    if not library:
-        return
-    if key not in ctx.probed:
-        told = ctx.file("served")
-        told.unlink(missing_ok=True)
-        execute(ctx, f"{library}:{ctx.probe}", command, {"SUITE_SERVED": str(told)})
-        paths = told.read_text(encoding="utf-8").split("\n")[:-1] if told.exists() else []
-        wrong = [path for path in paths or [""] if not served_by(path, library)]
-        ctx.probed[key] = f"the preload did not take (malloc is served by {wrong[0] or 'nothing known'})" if wrong else None
-    if ctx.probed[key]:
-        raise Failed(ctx.probed[key])
+    if key not in ctx.taking:
+        if library is None and not all("/libc.so" in path for path in servers(ctx, None, command)):
+            library = system_library()
+        wrong = [path for path in servers(ctx, library, command) if not served_by(path, library)] if library else []
+        ctx.taking[key] = (library, f"the preload did not take (malloc is served by {wrong[0] or 'nothing known'})" if wrong else None)
+    library, trouble = ctx.taking[key]
+    if trouble:
+        raise Failed(trouble)
+    return library
 
 
 def copy_for_all(ctx, path):

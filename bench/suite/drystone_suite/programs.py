@@ -12,7 +12,7 @@ from collections import namedtuple
 from pathlib import Path
 
 from allocators import ROOT
-from .measure import Failed, copy_for_all, environment, execute, kill, must_take, same, start, usage
+from .measure import Failed, copy_for_all, environment, execute, kill, same, start, taking, usage
 
 INPUTS = ROOT / "bench/suite/programs"
 SQL = ROOT / "scripts/demo.d/tables.sql"
@@ -38,7 +38,7 @@ def output(ctx, name, text):
 def plain(version, arguments, env=None, stdin=None):
     """Of a program that reads, computes, prints and ends. arguments(ctx): what follows its name."""
     def run(ctx, name, library, found):
-        must_take(ctx, library, [found[0], version])
+        library = taking(ctx, library, [found[0], version])
         figures, text = execute(ctx, library, [found[0], *arguments(ctx)], env, stdin(ctx) if stdin else None)
         figures.update(output(ctx, name, text))
         return figures
@@ -106,7 +106,7 @@ def memory(pid):
 
 def client(command, **more):
     try:
-        done = subprocess.run([str(part) for part in command], env=environment(None), stdin=subprocess.DEVNULL,
+        done = subprocess.run([str(part) for part in command], env=environment({}), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=300, check=False, **more)
     except subprocess.TimeoutExpired:
         raise Failed(f"{command[0]}: no end after 300 s") from None
@@ -148,7 +148,7 @@ def serve(ctx, library, server, ready, work, stop, **more):
 
 def redis(ctx, _, library, found):
     server, load, cli = found
-    must_take(ctx, library, [server, "--version"])
+    library = taking(ctx, library, [server, "--version"])
     socket = ctx.file("redis.sock")
     socket.unlink(missing_ok=True)
     command = [server, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", ctx.folder]
@@ -184,7 +184,7 @@ def postgres(ctx, _, library, found):
     # Another user may not enter the folder of the build.
     library = copy_for_all(ctx, library)
     ctx.measure, ctx.probe = copy_for_all(ctx, ctx.measure), copy_for_all(ctx, ctx.probe)
-    must_take(ctx, library, [server, "--version"])
+    library = taking(ctx, library, [server, "--version"])
     as_user = {} if user is None else {"user": user, "group": user, "extra_groups": []}
     fresh = not data.exists()
     sockets = ctx.file("sockets")
@@ -205,7 +205,7 @@ def postgres(ctx, _, library, found):
                "-c", "shared_buffers=64MB", "-c", "max_connections=20"]
 
     def ready():
-        return subprocess.run([control, "status", "-D", str(data)], env=environment(None), stdout=subprocess.DEVNULL,
+        return subprocess.run([control, "status", "-D", str(data)], env=environment({}), stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, check=False, cwd=data, **as_user).returncode == 0 and \
             (sockets / ".s.PGSQL.5432").exists() and "ready" in (data / "postmaster.pid").read_text(encoding="utf-8")
 
