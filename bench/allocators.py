@@ -115,7 +115,8 @@ def compile_program(target, sources, flags=(), link=(), compiler="CC"):
 
 def needs(library):
     """Of what LD_PRELOAD will be: a library, or several with a colon between them."""
-    return NEEDS.get(os.path.basename((library or "").split(":")[0]), {})
+    names = [os.path.basename(path) for path in (library or "").split(":")]
+    return next((NEEDS[name] for name in names if name in NEEDS), {})
 
 
 def served_by(path, library):

@@ -3,6 +3,8 @@
 import csv
 import statistics
 
+from drystone_experiments.worker import number
+
 COLUMNS = ["kind", "row", "pattern", "threads", "allocator", "round", "wall_s", "user_s", "system_s", "peak_kib", "final_kib",
            "settled_kib", "faults", "ops", "live_bytes", "status"]
 RUN_COLUMNS = ["threads", "size", "allocator", "round", "malloc_ns", "free_ns"]
@@ -29,16 +31,6 @@ class Table:
         self.writer.writerow(row)
         self.file.flush()
         self.rows.append({key: value for key, value in row.items() if value != ""})
-
-
-def number(text):
-    try:
-        return int(text)
-    except ValueError:
-        try:
-            return float(text)
-        except ValueError:
-            return text
 
 
 TEXT = ("kind", "row", "pattern", "allocator", "status")

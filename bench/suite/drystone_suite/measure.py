@@ -169,7 +169,7 @@ def servers(ctx, library, command):
     """Which libraries serve malloc in a program and what it starts, with this one preloaded."""
     told = ctx.file("served")
     told.unlink(missing_ok=True)
-    execute(ctx, f"{library or ''}:{ctx.probe}".lstrip(":"), command, {"SUITE_SERVED": str(told)})
+    execute(ctx, f"{ctx.probe}:{library or ''}".rstrip(":"), command, {"SUITE_SERVED": str(told)})
     return told.read_text(encoding="utf-8").split("\n")[:-1] if told.exists() else [""]
 
 
