@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * measure RESULT PRELOAD COMMAND...: runs a command with PRELOAD as its LD_PRELOAD ("-": none), waits for it and writes one line
- * to the file RESULT: exit status, seconds, seconds of user and of system, peak of resident memory in KiB, page faults.
+ * measure RESULT PRELOAD COMMAND...: runs a command with PRELOAD as its LD_PRELOAD ("-": none), waits for it and writes
+ * one line to the file RESULT: exit status, seconds, seconds of user and of system, peak of resident memory in KiB,
+ * page faults.
  *
  * A program of its own, linked statically, because what a process counts as its peak begins with the size of the
  * process that started it: a script would put its own ten megabytes under every figure.

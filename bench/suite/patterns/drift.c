@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Live sets that drift, for fragmentation: about 24 MB are live all the time (in all threads together), and the sizes that
- * are asked for change from phase to phase; blocks chosen at random are freed to make room, and every byte is written. So
- * some blocks of each phase survive, between holes that later sizes may not fit.
+ * Live sets that drift, for fragmentation: about 24 MB are live all the time (in all threads together), and the sizes
+ * that are asked for change from phase to phase; blocks chosen at random are freed to make room, and every byte is
+ * written. So some blocks of each phase survive, between holes that later sizes may not fit.
  *
  *   drift       sizes about a centre that goes from 32 bytes to 3 KiB and back to 100; each phase allocates three times
  *               the live set, so that few blocks outlive their phase
  *   drift_hard  the same, but a phase allocates only two thirds of the live set: much survives
  *
- * They end with the blocks live: `live` and `resident` are to be compared. An operation is one block. The table of blocks is
- * not the allocator's; what of it is touched counts as live. Here a short run is one with a smaller
- * live set: a quarter of it, and at tiny scales next to nothing.
+ * They end with the blocks live: `live` and `resident` are to be compared. An operation is one block. The table of
+ * blocks is not the allocator's; what of it is touched counts as live. Here a short run is one with a smaller live set:
+ * a quarter of it, and at tiny scales next to nothing.
  */
 #define _GNU_SOURCE
 #include "patterns.h"
@@ -75,7 +75,8 @@ static void drift(struct suite_worker *w)
 	size_t limit = (size_t)(LIVE / w->suite->threads * (scale < 0.01 ? scale : scale < 0.25 ? 0.25 : 1.0));
 	struct set set = { .room = limit / 16 + 1 };
 
-	set.block = mmap(NULL, set.room * sizeof(set.block[0]), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	set.block =
+		mmap(NULL, set.room * sizeof(set.block[0]), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (set.block == MAP_FAILED)
 		bench_die("out of memory");
 	phase(w, &set, centre[0], limit, limit);

@@ -3,7 +3,7 @@
  * Blocks that one thread allocates and another frees. They travel in lists linked through the blocks themselves,
  * so that handing on needs no memory and few shared cache lines.
  *
- *   oneway    one half of the threads allocates, the other frees; lists of 100 blocks go through one queue of bounded length
+ *   oneway    one half of the threads allocates, the other frees; lists of 100 blocks go through one bounded queue
  *   alltoall  each thread sends lists of 32 blocks to others at random and frees what it was sent
  *   batches   25 to 1600 blocks of one size, then freed in order, in reverse or every second one first; several batches
  *             stay alive for a while; with more than one thread, every fourth batch is sent to another thread
@@ -126,7 +126,8 @@ static int send(unsigned to, struct suite_block *list, struct suite_block *tail)
 	atomic_fetch_add_explicit(&m->waiting, 1, memory_order_relaxed);
 	do
 		tail->next = top;
-	while (!atomic_compare_exchange_weak_explicit(&m->list, &top, list, memory_order_release, memory_order_relaxed));
+	while (!atomic_compare_exchange_weak_explicit(&m->list, &top, list, memory_order_release,
+						      memory_order_relaxed));
 	return 1;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A logic minimiser's inner work: functions of 14 Boolean variables as covers, lists of cubes; every cube is a block of its
- * own. A cover's complement is found by Shannon's expansion (choose a variable, take both cofactors, complement each,
- * put them together), then cubes that others contain are dropped. Blocks are tiny and live shortly; the lists grow by realloc.
+ * A logic minimiser's inner work: functions of 14 Boolean variables as covers, lists of cubes; every cube is a block of
+ * its own. A cover's complement is found by Shannon's expansion (choose a variable, take both cofactors, complement
+ * each, put them together), then cubes that others contain are dropped. Blocks are tiny and live shortly; the lists
+ * grow by realloc.
  *
- * Each result is tried at random points: exactly one of the function and its complement is true. An operation is one cube.
+ * Each result is tried at random points: exactly one of the function and its complement is true. An operation is one
+ * cube.
  */
 #include "patterns.h"
 
@@ -110,7 +112,8 @@ static struct cover complement(const struct cover *cover)
 		struct cover half = cofactor(cover, v, value), rest = complement(&half);
 
 		for (uint32_t i = 0; i < rest.count; i++)
-			add(&result, rest.cube[i]->zero & ~(value ? 1u << v : 0), rest.cube[i]->one & ~(value ? 0 : 1u << v));
+			add(&result, rest.cube[i]->zero & ~(value ? 1u << v : 0),
+			    rest.cube[i]->one & ~(value ? 0 : 1u << v));
 		drop(&half);
 		drop(&rest);
 	}

@@ -2,8 +2,9 @@
 //
 // Patterns in C++, a program of its own: the C++ library allocates when it starts.
 //
-//   objects  5000 places for each thread with objects of 24 to 200 bytes, each with a string; a random one is replaced. They are deleted
-//            through a virtual destructor, with their size. Beside them arrays by operator new and sized operator delete.
+//   objects  5000 places for each thread with objects of 56 to 200 bytes, each with a string; a random one is
+//            replaced. They are deleted through a virtual destructor, with their size. Beside them arrays by operator
+//            new and sized operator delete.
 //   maps     ordered and hashed maps from words to lists of numbers: words come, are looked up and go. 8000 words.
 //
 // An operation is one object, or one step on a map.

@@ -78,7 +78,8 @@ void suite_threads(struct suite *suite, void (*fn)(struct suite_worker *worker))
 
 	thread_fn = fn;
 	for (unsigned i = 0; i < suite->threads; i++) {
-		workers[i] = (struct suite_worker){ .suite = suite, .index = i, .random = 88172645463325252ull + 977 * i };
+		workers[i] =
+			(struct suite_worker){ .suite = suite, .index = i, .random = 88172645463325252ull + 977 * i };
 		if (suite->threads > 1)
 			thread[i] = start(thread_main, &workers[i], PTHREAD_CREATE_JOINABLE);
 		else
@@ -140,6 +141,7 @@ int suite_main(int argc, char **argv, const struct suite_pattern *patterns)
 		sleep(idle);
 		printf("settled %lu\n", resident());
 	}
-	printf("ops %zu\ncheck %016llx\nresident %lu\nlive %zu\n", total_ops, (unsigned long long)total_check, kib, suite.live);
+	printf("ops %zu\ncheck %016llx\nresident %lu\nlive %zu\n", total_ops, (unsigned long long)total_check, kib,
+	       suite.live);
 	return fflush(stdout) == 0 ? 0 : 1;
 }

@@ -4,7 +4,8 @@
  * and product is a new one and most live for a few operations.
  *
  * The square roots of numbers n are developed into continued fractions; numerators p and denominators q of the
- * convergents grow without bound, and at each step p*p - n*q*q must be what the theory says. An operation is one number.
+ * convergents grow without bound, and at each step p*p - n*q*q must be what the theory says. An operation is one
+ * number.
  */
 #include "patterns.h"
 

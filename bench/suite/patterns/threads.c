@@ -165,7 +165,8 @@ static void phase_batch(struct suite_worker *w, struct suite_block **block)
 		block[i] = suite_alloc(r % 128 == 0 ? size * 8 : size);
 		w->check += block[i]->size;
 		if (r >> 30 == 0)
-			block[i] = atomic_exchange_explicit(&survivor[(r >> 8) % SURVIVORS], block[i], memory_order_acq_rel);
+			block[i] = atomic_exchange_explicit(&survivor[(r >> 8) % SURVIVORS], block[i],
+							    memory_order_acq_rel);
 	}
 	for (size_t i = 0; i < PHASE_BATCH; i++)
 		suite_free(block[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Tree builders: each thread builds one deep binary tree that lives to the end, and meanwhile many shallow ones, which are
- * counted and freed. Nodes have 24 to 56 bytes, by their depth. An operation is one node.
+ * Tree builders: each thread builds one deep binary tree that lives to the end, and meanwhile many shallow ones, which
+ * are counted and freed. Nodes have 24 to 56 bytes, by their depth. An operation is one node.
  */
 #include "patterns.h"
 
