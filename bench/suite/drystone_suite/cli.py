@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """The command: what is measured, how often, where the results go."""
 import argparse
-import shutil
 import sys
 import tempfile
 import time
@@ -162,13 +161,7 @@ def run(options, chosen):
         except KeyboardInterrupt:
             suite.problem("interrupted: what there is so far is written")
             interrupted = True
-        stop_servers(suite.ctx)
     return suite.records.rows, suite.runs.rows, suite.counts.rows if suite.counts else [], skipped, interrupted
-
-
-def stop_servers(ctx):
-    """A folder of another user's files goes with the rest only if it is emptied first."""
-    shutil.rmtree(ctx.file("postgres"), ignore_errors=True)
 
 
 def versions(names, given):

@@ -96,8 +96,8 @@ class Page:
         return Shown(f"Geometric means, {label(self.figures.base)} = 1", self.header(), rows)
 
     def bars(self):
-        rows = [[bar.what, text(bar.value), text(bar.limit), bars.verdict(bar), bar.where] for bar in self.found]
-        return Shown("Bars: what drystone is to reach", ["what", "here", "bar", "", "where"], rows)
+        rows = [[bars.verdict(bar) or DASH, text(bar.value), text(bar.limit), bar.what, bar.where] for bar in self.found]
+        return Shown("Bars: what drystone is to reach", ["", "here", "bar", "what", "where"], rows)
 
     def ratios(self, caption, column, kind, scale, unit):
         """Ratios to the best peer, and beside them the best peer's own figure."""
@@ -207,7 +207,7 @@ class Page:
             yield "drift", "Fragmentation", [experiments.table_html(self.held_table())]
         if self.counted:
             yield "counts", "Instructions and misses", [experiments.table_html(t) for t in self.count_tables()]
-        yield "order", "Order of the peers", ["<pre>%s</pre>" % html.escape("\n".join(order.lines(self.orders)))]
+        yield "order", "Order of the peers", ['<div class="scroll"><pre>%s</pre></div>' % html.escape("\n".join(order.lines(self.orders)))]
         troubles = ["Failed: " + line for line in distinct_failures(self.figures)] + ["Left out: " + line for line in self.skipped]
         if troubles:
             yield "troubles", "Failed, left out", ["<ul>%s</ul>" % "".join("<li>%s</li>" % html.escape(line) for line in troubles)]
