@@ -26,7 +26,7 @@ bench: ## compare with every allocator that is installed; writes CSV
 	@bench/run
 
 # What set-up cannot install is left out of the suite, and said.
-bench-suite: ## drystone and its peers in patterns of programs and in real programs; CSV, HTML; 25 minutes, QUICK=1: 5
+bench-suite: ## drystone and its peers in patterns of programs and in real programs; CSV, HTML; 35 minutes, QUICK=1: 5
 	-@scripts/setup build suite
 	@scripts/build release
 	@bench/suite/run $(if $(QUICK),--quick)

@@ -66,7 +66,8 @@ def table(path):
 def test_patterns(folder):
     """Each pattern, and one real program."""
     out = folder / "all.csv"
-    done = run("--scale", "0.0005", "--rounds", "1", "--only", "patterns", "--only", "python3", "--peers", "glibc", "--csv", out, plots=())
+    done = run("--scale", "0.0005", "--rounds", "1", "--only", "patterns", "--only", "python3", "--peers", "glibc", "--csv", out,
+               plots=())
     lines = table(out)
     equal(",".join(lines[0]), ",".join(figures.COLUMNS), "columns")
     names = [row.name for row in rows.pattern_rows()] + ["python3"]
@@ -175,6 +176,12 @@ def invented(folder, name, swap):
 def test_order(folder):
     done = run("--from", invented(folder, "right.csv", False), "--check-order")
     equal(done.stdout.count("agreement 1.00"), 4, "the same order: " + done.stdout)
+    # drystone's time is 1.0 there, its peak 0.5: against 0.940 and 0.961, and against glibc's 0.556 twice and 0.844.
+    for what, value in (("time of the patterns", "1.06  0.95  MISSED       to mimalloc 2"),
+                        ("time of the programs", "1.04  0.97  MISSED       to mimalloc 2"),
+                        ("peak memory, geometric mean to the leanest single", "0.78  1.00  reached      to glibc"),
+                        ("time of a program to the best peer on it", "1.04  1.05  reached      lua, to mimalloc 2")):
+        check(any(what in line and line.endswith(value) for line in done.stdout.splitlines()), what + ": " + done.stdout)
     done = run("--from", invented(folder, "wrong.csv", True), "--check-order", status=1)
     check("DIFFERS snmalloc / jemalloc: expected 0.865, here 1.223; most in server-8" in done.stdout, "another order: " + done.stdout)
 

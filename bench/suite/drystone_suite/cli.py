@@ -100,8 +100,8 @@ def parse(arguments):
         prog="bench/suite/run", description="drystone and its peers in patterns of programs and in real programs.",
         epilog="Rows: " + " ".join(names) + "; programs: " + " ".join(p.name for p in programs.PROGRAMS) + ". Environment: BUILD "
         "(folder of libdrystone.so), CC, CXX.")
-    parser.add_argument("--quick", action="store_true", help="under 5 minutes: a tenth of the work, 3 rounds")
-    parser.add_argument("--rounds", type=int, metavar="N", help="rounds of each row (default 5; with --quick 3)")
+    parser.add_argument("--quick", action="store_true", help="under 5 minutes: a tenth of the work, 2 rounds")
+    parser.add_argument("--rounds", type=int, metavar="N", help="rounds of each row (default 5; with --quick 2)")
     parser.add_argument("--only", action="append", default=[], metavar="ROW",
                         help="a row (server-8), a pattern with all its threads (server), a program, `patterns` or `programs`; may be repeated")
     parser.add_argument("--scale", type=float, metavar="X", help="how much work, 1 being a full run")
@@ -117,7 +117,7 @@ def parse(arguments):
     parser.add_argument("--check-order", action="store_true", help="compare the order of the peers with the one that is expected; "
                         "exit status 1 if it differs")
     options = parser.parse_args(arguments)
-    options.rounds = options.rounds if options.rounds is not None else 3 if options.quick else 5
+    options.rounds = options.rounds if options.rounds is not None else 2 if options.quick else 5
     options.scale = options.scale if options.scale is not None else QUICK_SCALE if options.quick else 1.0
     if options.rounds < 1 or options.scale <= 0:
         parser.error("--rounds is at least 1, --scale above 0")
