@@ -135,8 +135,8 @@ def bars(name, label, groups, series, ylabel, xlabel=""):
     return _svg(pyplot, figure, label)
 
 
-def stacked(name, label, rows, parts, xlabel):
-    """Horizontal bars made of parts: rows: names; parts: {legend: [value for each row]}."""
+def stacked(name, label, rows, parts, xlabel, level=None):
+    """Horizontal bars made of parts: rows: names; parts: {legend: [value for each row]}; level: a line across."""
     pyplot, figure = _figure(name, 0.9 + 0.34 * len(rows))
     axes = figure.add_subplot()
     left = [0.0] * len(rows)
@@ -144,6 +144,8 @@ def stacked(name, label, rows, parts, xlabel):
         axes.barh(range(len(rows)), values, left=left, color=SERIES[i % 5], label=legend, height=0.72,
                   hatch=["", "//", "..", "xx", "\\\\"][i % 5], linewidth=0)
         left = [a + b for a, b in zip(left, values)]
+    if level is not None:
+        axes.axvline(level, color=INK, linewidth=0.9)
     axes.set_yticks(range(len(rows)), rows)
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)

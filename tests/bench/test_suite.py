@@ -148,7 +148,7 @@ def test_interrupt(folder):
     out = folder / "part.csv"
     with subprocess.Popen([*RUN, "--no-plots", "--scale", "0.01", "--rounds", "500", "--only", "minimise", "--peers", "glibc", "--csv", str(out)],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        for _ in range(600):
+        for _ in range(3000):
             if out.exists() and len(out.read_text(encoding="utf-8").splitlines()) > 4:
                 break
             time.sleep(0.02)

@@ -172,16 +172,16 @@ class Page:
             return
         for what, means in summary(self.figures)[:4]:
             yield Plot(f"{what}, geometric mean, {label(self.figures.base)} = 1", plot.stacked(
-                what, what, list(map(label, self.names)), {"mean": [means.get(a, 0) for a in self.names]}, "ratio"))
+                what, what, list(map(label, self.names)), {"mean": [means.get(a, 0) for a in self.names]}, "ratio", level=1))
         for kind, name in KINDS.items():
             for column, what in ((TIME, "time"), ("peak_kib", "peak resident memory")):
                 rows = [row for row in self.figures.rows(kind) if self.figures.to_best(row, "drystone", column)]
                 if rows:
                     caption = f"{name}: {what} of drystone, best peer of each row = 1"
                     yield Plot(caption, plot.stacked(kind + column, caption, rows, {
-                        "drystone": [self.figures.to_best(row, "drystone", column) for row in rows]}, "ratio"))
+                        "drystone": [self.figures.to_best(row, "drystone", column) for row in rows]}, "ratio", level=1))
         for threads in distinct(r["threads"] for r in self.runs):
-            sizes = distinct(r["size"] for r in self.runs)
+            sizes = [size for size in distinct(r["size"] for r in self.runs) if size & (size - 1) == 0]
             least = {label(a): [run_least(self.runs, threads, size, a) for size in sizes] for a in PLOTTED if a in self.names}
             caption = f"Runs of one size, threads: {threads}"
             yield Plot(caption, plot.lines(
