@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-targets check-aarch64 check-numa check-bindings demo bench experiments tiny-table wcet soak mutants install uninstall amalgam clean help
+.PHONY: all check check-targets check-aarch64 check-numa check-bindings demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -28,6 +28,12 @@ bench: ## compare with every allocator that is installed; writes CSV
 	@scripts/setup build bench
 	@scripts/build release
 	@bench/run
+
+# What set-up cannot install is left out of the suite, and said.
+bench-suite: ## drystone and its peers in patterns of programs and in real programs; CSV, HTML; 35 minutes, QUICK=1: 5
+	-@scripts/setup build suite
+	@scripts/build release
+	@bench/suite/run $(if $(QUICK),--quick)
 
 experiments: ## what the documents measured, measured here; HTML report; under 15 minutes
 	@scripts/setup build experiments

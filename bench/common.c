@@ -64,7 +64,7 @@ void bench_threads(unsigned n, void (*fn)(unsigned index))
 }
 
 /* Asked of the dynamic linker: the address of a function may be that of the program's own PLT. */
-static void print_malloc_library(void)
+void bench_print_served(void)
 {
 	Dl_info info;
 	void *address = dlsym(RTLD_DEFAULT, "malloc");
@@ -116,7 +116,7 @@ int bench_main(int argc, char **argv, const struct bench_case *cases)
 		c++;
 	if (c->name == NULL)
 		bench_die("no such case");
-	print_malloc_library();
+	bench_print_served();
 	if (c->setup != NULL)
 		c->setup();
 

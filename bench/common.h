@@ -19,6 +19,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct bench_case {
 	const char *name;
 	void (*setup)(void); /* once, not timed; NULL: none */
@@ -30,7 +34,10 @@ struct bench_case {
 int bench_main(int argc, char **argv, const struct bench_case *cases);
 
 /* "PROGRAM: what", exit status 1. */
-_Noreturn void bench_die(const char *what);
+__attribute__((noreturn)) void bench_die(const char *what);
+
+/* Prints "# malloc PATH": the library that serves malloc, so that a preload that did not take is noticed. */
+void bench_print_served(void);
 
 /* Monotonic nanoseconds. */
 uint64_t bench_now(void);
@@ -67,5 +74,9 @@ static inline void *bench_touch(void *block)
 	*(volatile char *)block = 1;
 	return block;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

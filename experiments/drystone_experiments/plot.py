@@ -4,7 +4,9 @@ Plots as SVG for the report, by matplotlib. They are small, so that their letter
 phone, and their colours are variables of the report's style sheet, so that they follow light and dark.
 """
 import io
+import os
 import re
+import sys
 
 # What matplotlib draws with, and what stands in the SVG in its place.
 INK, GRID, BACK = "#010101", "#020202", "#030303"
@@ -26,6 +28,18 @@ def available():
     except ImportError:
         return False
     return True
+
+
+def need_python():
+    """Begins the program again under Debian's python3, to which Debian's matplotlib belongs, if the first in PATH has none."""
+    try:
+        import matplotlib  # noqa: F401  (looked for, not used here)
+    except ImportError:
+        other = "/usr/bin/python3"
+        if os.path.exists(other) and not os.environ.get("DRYSTONE_PYTHON") and os.path.realpath(sys.executable) != \
+                os.path.realpath(other):
+            os.environ["DRYSTONE_PYTHON"] = other
+            os.execv(other, [other] + sys.argv)
 
 
 def _figure(name, height=3.0):
@@ -121,8 +135,8 @@ def bars(name, label, groups, series, ylabel, xlabel=""):
     return _svg(pyplot, figure, label)
 
 
-def stacked(name, label, rows, parts, xlabel):
-    """Horizontal bars made of parts: rows: names; parts: {legend: [value for each row]}."""
+def stacked(name, label, rows, parts, xlabel, level=None):
+    """Horizontal bars made of parts: rows: names; parts: {legend: [value for each row]}; level: a line across."""
     pyplot, figure = _figure(name, 0.9 + 0.34 * len(rows))
     axes = figure.add_subplot()
     left = [0.0] * len(rows)
@@ -130,6 +144,8 @@ def stacked(name, label, rows, parts, xlabel):
         axes.barh(range(len(rows)), values, left=left, color=SERIES[i % 5], label=legend, height=0.72,
                   hatch=["", "//", "..", "xx", "\\\\"][i % 5], linewidth=0)
         left = [a + b for a, b in zip(left, values)]
+    if level is not None:
+        axes.axvline(level, color=INK, linewidth=0.9)
     axes.set_yticks(range(len(rows)), rows)
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)

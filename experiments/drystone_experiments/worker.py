@@ -90,11 +90,14 @@ def have_callgrind():
     return shutil.which("valgrind") is not None
 
 
+def callgrind_tool(folder):
+    return ["valgrind", "--tool=callgrind", "--cache-sim=yes", *CALLGRIND_CACHES, "--callgrind-out-file=%s/out" % folder]
+
+
 def callgrind_of(command, options=(), parts=None):
     """Events of a program under callgrind; a list of them for the parts with these numbers, if it writes several."""
     with tempfile.TemporaryDirectory() as folder:
-        tool = ["valgrind", "--tool=callgrind", "--cache-sim=yes", *CALLGRIND_CACHES, "--callgrind-out-file=%s/out" % folder]
-        execute([*tool, *options, *command], True)
+        execute([*callgrind_tool(folder), *options, *command], True)
         if parts is None:
             return totals(Path(folder) / "out")
         return [totals(Path(folder) / ("out.%d" % i)) for i in parts]
