@@ -100,20 +100,9 @@ static void give_pages(struct dry_meta *meta, void *at, size_t count)
 
 /* ---- pieces; the lock is held ----------------------------------------------- */
 
-/* The bits of pieces in word `word` of a page with `count` of them. */
-static uint64_t all_of(unsigned count, unsigned word)
+static unsigned pieces_in(unsigned class)
 {
-	return count >= (word + 1) * 64 ? ~UINT64_C(0) : count > word * 64 ? (UINT64_C(1) << (count - word * 64)) - 1 : 0;
-}
-
-/* How many words of the bits differ from those of a page whose pieces are all free (full: in use). */
-static unsigned words_unlike(const struct dry_page *page, bool full)
-{
-	unsigned unlike = 0;
-
-	for (unsigned word = 0; word < 4; word++)
-		unlike += page->pieces.bits[word] != (full ? 0 : all_of(256u >> page->pieces.class, word));
-	return unlike;
+	return 256u >> class;
 }
 
 static void link_page(struct dry_meta *meta, struct dry_arena *arena, struct dry_page *page)
@@ -147,8 +136,10 @@ static void *take_piece(struct dry_meta *meta, unsigned class)
 			return NULL;
 		page = &arena->desc[dry_arena_index(arena, at)];
 		page->pieces.class = (uint8_t) class;
-		for (unsigned i = 0; i < 4; i++)
-			page->pieces.bits[i] = all_of(256u >> class, i);
+		page->pieces.free = (uint16_t)pieces_in(class);
+		memset(page->pieces.bits, 0, sizeof(page->pieces.bits));
+		for (unsigned i = 0; i < pieces_in(class); i++)
+			page->pieces.bits[i / 64] |= UINT64_C(1) << i % 64;
 		link_page(meta, arena, page);
 	}
 	page = &arena->desc[meta->partial[class]];
@@ -156,7 +147,7 @@ static void *take_piece(struct dry_meta *meta, unsigned class)
 		word++;
 	bit = dry_ctz64(page->pieces.bits[word]);
 	page->pieces.bits[word] &= ~(UINT64_C(1) << bit);
-	if (words_unlike(page, true) == 0)
+	if (--page->pieces.free == 0)
 		unlink_page(meta, arena, page);
 	return (char *)dry_arena_address(arena, dry_arena_index_of(arena, page)) +
 	       ((size_t)(word * 64 + bit) << class_shift(meta, class));
@@ -169,10 +160,10 @@ static void give_piece(struct dry_meta *meta, void *at)
 	char *start = dry_arena_address(arena, dry_arena_index_of(arena, page));
 	size_t piece = (size_t)((char *)at - start) >> class_shift(meta, page->pieces.class);
 
-	if (words_unlike(page, true) == 0)
+	if (page->pieces.free == 0)
 		link_page(meta, arena, page);
 	page->pieces.bits[piece / 64] |= UINT64_C(1) << piece % 64;
-	if (words_unlike(page, false) == 0) {
+	if (++page->pieces.free == pieces_in(page->pieces.class)) {
 		unlink_page(meta, arena, page);
 		give_pages(meta, start, 1);
 	}
@@ -247,13 +238,12 @@ static const char *check_pages(struct dry_meta *meta, unsigned class, size_t *sp
 
 		if (page->kind != DRY_PAGE_RUN || page->count != 1 || page->pieces.class != class || page->prev != previous)
 			return "meta: a page of pieces";
-		if (words_unlike(page, true) == 0 || words_unlike(page, false) == 0)
-			return "meta: a page that is not in part free";
-		for (unsigned word = 0; word < 4; word++) {
-			if ((page->pieces.bits[word] & ~all_of(256u >> class, word)) != 0)
-				return "meta: a bit of no piece";
-			*spare += (size_t)dry_popcount64(page->pieces.bits[word]) << class_shift(meta, class);
-		}
+		unsigned set = 0;
+		for (unsigned word = 0; word < 4; word++)
+			set += dry_popcount64(page->pieces.bits[word]);
+		if (set != page->pieces.free || set == 0 || set >= pieces_in(class))
+			return "meta: free pieces of a page";
+		*spare += (size_t)set << class_shift(meta, class);
 		previous = index;
 	}
 	return NULL;

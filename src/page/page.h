@@ -94,6 +94,7 @@ struct dry_page {
 				} block;
 				struct {
 					uint64_t bits[4]; /* RUN of page/meta.c: 1 = free */
+					uint16_t free;    /* bits that are set */
 					uint8_t class;
 				} pieces;
 			};
