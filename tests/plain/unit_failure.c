@@ -58,7 +58,8 @@ static const struct kind kinds[] = {
 	{ { .name = "off slab", .size = 600, .limit = 8, .flags = DRY_CACHE_OFF_SLAB, .ctor = make, .dtor = unmake }, false },
 	{ { .name = "chain", .size = 72, .flags = DRY_CACHE_CHAIN | DRY_CACHE_ATTACH_FIRST }, false },
 	{ { .name = "bare", .size = 3000, .flags = DRY_CACHE_NO_ARRAYS | DRY_CACHE_OBJFREELIST }, false },
-	{ { .name = "safe", .size = 128, .limit = 7, .flags = DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_OFF_SLAB, .dtor = unmake, .ctor = make }, false },
+	{ { .name = "safe", .size = 128, .limit = 7, .flags = DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_OFF_SLAB,
+	    .dtor = unmake, .ctor = make }, false },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
