@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-targets check-aarch64 demo bench experiments tiny-table wcet soak mutants install clean help
+.PHONY: all check check-targets check-aarch64 check-numa check-bindings demo bench experiments tiny-table wcet soak mutants install uninstall amalgam clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -14,6 +14,10 @@ all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drys
 check: ## all tests, under 15 minutes; ends with "N passed, N failed"
 	@scripts/setup build check
 	@scripts/check
+
+check-bindings: ## the Rust crates, the Python wheel, every way to embed; needs package registries; some minutes
+	@scripts/setup build bindings
+	@scripts/check-bindings
 
 demo: ## real programs with and without drystone, side by side; under 2 minutes
 	@scripts/setup build demo
@@ -38,6 +42,11 @@ check-aarch64: ## the tests of the library on an emulated AArch64 machine; ends 
 	@scripts/setup build aarch64
 	@scripts/check-aarch64
 
+check-numa: ## where memory lies on emulated machines with several memory nodes; ends with "N passed, N failed"
+	@scripts/setup build numa
+	@scripts/build release all drystone_tests
+	@scripts/check-numa
+
 tiny-table: ## what the small-machine allocator promises, measured; writes build/tiny-table.csv and docs/tiny.md
 	@scripts/setup build targets
 	@scripts/tiny-table
@@ -50,7 +59,7 @@ soak: ## stress tests again and again with new seeds, SOAK=600 (seconds); STEPS=
 	@scripts/setup build
 	@scripts/soak $(if $(STEPS),--steps=$(STEPS),$(SOAK))
 
-mutants: ## 69 plausible bugs, one by one: the simulation must catch them all; some minutes
+mutants: ## 70 plausible bugs, one by one: the simulation must catch them all; some minutes
 	@scripts/setup build mutants
 	@scripts/mutants
 
@@ -58,6 +67,13 @@ install: ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	@scripts/setup build
 	@scripts/build release
 	@cmake --install build --prefix "$(PREFIX)"
+
+uninstall: ## remove what the last `make install` put there (DESTDIR is honoured)
+	@cmake -P cmake/uninstall.cmake
+
+amalgam: ## one drystone.c and the headers in build/amalgam, to take along; its first lines say how to compile it
+	@scripts/setup build
+	@scripts/amalgam build/amalgam
 
 clean: ## remove everything that was built
 	@rm -rf build

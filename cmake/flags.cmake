@@ -22,6 +22,13 @@ set(dry_code -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-in
 
 # Reports of the debugging walk stacks by their frame pointers (so does perf); the hit path is of leaves, which have none.
 include(CheckCCompilerFlag)
+# The layers become one object of machine code (cmake/library.cmake), also in a project that is optimised as a whole.
+list(APPEND dry_code -fno-lto)
+# The sequences need values that a compiler knows; it does once it optimises at all.
+string(TOUPPER "${CMAKE_BUILD_TYPE}" dry_type)
+if(NOT " ${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${dry_type}}" MATCHES " -O[1-9sgf]")
+	list(APPEND dry_code -O1)
+endif()
 list(APPEND dry_code -fno-omit-frame-pointer)
 check_c_compiler_flag(-momit-leaf-frame-pointer dry_leaf_frames)
 if(dry_leaf_frames)

@@ -2,7 +2,11 @@
 # cmake --install: headers, both libraries, command, pkg-config files, CMake package, man pages.
 
 install(TARGETS drystone_tiny_malloc drystone_sequential_malloc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS drystone_shared drystone_static drystone_tiny drystone_tiny_check
+set(dry_noverride "")
+if(TARGET drystone_noverride)
+	set(dry_noverride drystone_noverride drystone_noverride_static)
+endif()
+install(TARGETS drystone_shared drystone_static ${dry_noverride} drystone_tiny drystone_tiny_check
 	drystone_sequential drystone_sequential_check EXPORT drystone
 	LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
 	ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -10,7 +14,7 @@ install(TARGETS drystone_shared drystone_static drystone_tiny drystone_tiny_chec
 if(TARGET drystone_cli)
 	install(TARGETS drystone_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-install(DIRECTORY include/drystone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/drystone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 foreach(section 1 3 7)
 	file(GLOB pages CONFIGURE_DEPENDS man/*.${section})
 	install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
@@ -21,16 +25,21 @@ install(DIRECTORY LICENSES DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # and `cmake --install --prefix` needs no new configure.
 file(RELATIVE_PATH DRY_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" DRY_PC_TO_PREFIX "${DRY_PC_TO_PREFIX}")
-foreach(pc drystone drystone-static)
-	configure_file(cmake/${pc}.pc.in ${CMAKE_BINARY_DIR}/cmake/${pc}.pc @ONLY)
-	install(FILES ${CMAKE_BINARY_DIR}/cmake/${pc}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(DRY_PC_NAME drystone drystone-noverride)
+	foreach(kind "" -static)
+		set(pc ${PROJECT_BINARY_DIR}/cmake/${DRY_PC_NAME}${kind}.pc)
+		configure_file(cmake/drystone${kind}.pc.in ${pc} @ONLY)
+		if(DRYSTONE_OVERRIDE OR DRY_PC_NAME STREQUAL "drystone")
+			install(FILES ${pc} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+		endif()
+	endforeach()
 endforeach()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/drystone)
 configure_package_config_file(cmake/drystone-config.cmake.in
-	${CMAKE_BINARY_DIR}/cmake/drystone-config.cmake INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/cmake/drystone-config-version.cmake
+	${PROJECT_BINARY_DIR}/cmake/drystone-config.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/drystone-config-version.cmake
 	COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/cmake/drystone-config.cmake
-	${CMAKE_BINARY_DIR}/cmake/drystone-config-version.cmake DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/cmake/drystone-config.cmake
+	${PROJECT_BINARY_DIR}/cmake/drystone-config-version.cmake DESTINATION ${package_dir})
 install(EXPORT drystone NAMESPACE drystone:: FILE drystone-targets.cmake DESTINATION ${package_dir})

@@ -5,16 +5,55 @@
 # The library over one port. Defines
 #   dry_<layer>s       an object library for each layer that has sources
 #   drystone_shareds   OUTPUT/libdrystone.so   (not in a sanitizer build)
-#   drystone_statics   OUTPUT/libdrystone.a
+#   drystone_statics   OUTPUT/libdrystone.a    one object; what is not public in it is local (not in a sanitizer build)
+#   drystone_noverride, drystone_noverride_static   OUTPUT/libdrystone-noverride.so and .a: the same without the
+#                      malloc family; with DRYSTONE_OVERRIDE=OFF other names of those above, which then have no malloc
 #   drystone_wholes    interface: all objects, public and private include paths; what tests link to
 #   drystone_privates  interface: private include paths only
 
-# malloc without the override is the default heap and its size classes; with it, the symbols of libc.
-set(dry_override_pattern "/src/malloc/override[^/]*\\.c$")
+# dry_products(STATIC SHARED FILE OUTPUT objects...): FILE.a and FILE.so of these objects.
+function(dry_products static shared file output)
+	set(public $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+	if(DRY_SANITIZE)
+		add_library(${static} STATIC ${ARGN})
+	else()
+		# One object, so that who links any part also gets what no symbol asks for: fork handlers, options,
+		# the malloc family.
+		set(whole ${CMAKE_CURRENT_BINARY_DIR}/${static}.o)
+		# Its code gets a section of its own, so that stacks can leave out the library's frames (port/unix/stack.c).
+		add_custom_command(OUTPUT ${whole} COMMAND ${CMAKE_C_COMPILER} -nostdlib -r -o ${whole} "${ARGN}"
+			COMMAND ${CMAKE_OBJCOPY} --rename-section .text=dry_text --rename-section .text.unlikely=dry_text
+			--localize-hidden ${whole}
+			DEPENDS "${ARGN}" COMMAND_EXPAND_LISTS VERBATIM)
+		set_source_files_properties(${whole} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+		add_library(${static} STATIC ${whole})
+		add_library(${shared} SHARED ${ARGN})
+		target_include_directories(${shared} INTERFACE ${public})
+		# nodelete: a helper thread runs in it. now: no symbol is looked up inside of malloc. Operators that a program
+		# replaces are not bound to ours (malloc/override_cxx.c).
+		target_link_options(${shared} PRIVATE -Wl,--no-undefined -Wl,-z,relro -Wl,-z,now
+			-Wl,-z,nodelete -Wl,-Bsymbolic-functions -Wl,--dynamic-list=${PROJECT_SOURCE_DIR}/cmake/replaceable.txt)
+		set_target_properties(${shared} PROPERTIES OUTPUT_NAME ${file} LINKER_LANGUAGE C
+			VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY ${output})
+	endif()
+	target_include_directories(${static} INTERFACE ${public})
+	set_target_properties(${static} PROPERTIES OUTPUT_NAME ${file} LINKER_LANGUAGE C ARCHIVE_OUTPUT_DIRECTORY ${output})
+endfunction()
+
+# dry_public_names(TARGET NAME...): drystone::NAME, here and where it is installed.
+function(dry_public_names)
+	while(ARGN)
+		list(POP_FRONT ARGN target name)
+		if(TARGET ${target})
+			set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+			add_library(drystone::${name} ALIAS ${target})
+		endif()
+	endwhile()
+endfunction()
 
 function(drystone_add)
 	cmake_parse_arguments(arg "" "PORT;ARCH;SUFFIX;OUTPUT" "" ${ARGN})
-	set(src ${CMAKE_SOURCE_DIR}/src)
+	set(src ${PROJECT_SOURCE_DIR}/src)
 	set(s "${arg_SUFFIX}")
 
 	set(glob_base ${src}/base/*.c)
@@ -27,18 +66,20 @@ function(drystone_add)
 	set(glob_guard ${src}/guard/*.c)
 	set(glob_stats ${src}/stats/*.c)
 	set(glob_malloc ${src}/malloc/*.c)
+	# malloc without it is the default heap and its size classes; with it, the symbols of libc.
+	set(glob_override ${src}/malloc/override*.c)
 
 	add_library(drystone_private${s} INTERFACE)
 	target_include_directories(drystone_private${s} INTERFACE
-		${CMAKE_SOURCE_DIR}/include ${src} ${src}/malloc/front ${src}/page/process ${src}/port/${arg_PORT} ${src}/port/arch/${arg_ARCH})
+		${PROJECT_SOURCE_DIR}/include ${src} ${src}/malloc/front ${src}/page/process ${src}/port/${arg_PORT} ${src}/port/arch/${arg_ARCH})
 
 	set(objects "")
-	foreach(layer base port page core heap debug guard stats malloc)
+	foreach(layer base port page core heap debug guard stats malloc override)
 		file(GLOB sources CONFIGURE_DEPENDS ${glob_${layer}})
-		if(DRY_SANITIZE)
-			list(FILTER sources EXCLUDE REGEX "${dry_override_pattern}")
+		if(layer STREQUAL "malloc")
+			list(FILTER sources EXCLUDE REGEX "/override[^/]*$")
 		endif()
-		if(NOT sources)
+		if(NOT sources OR (layer STREQUAL "override" AND DRY_SANITIZE)) # the sanitizers replace malloc themselves
 			continue()
 		endif()
 		add_library(dry_${layer}${s} OBJECT ${sources})
@@ -51,46 +92,30 @@ function(drystone_add)
 		else()
 			target_compile_options(dry_${layer}${s} PRIVATE $<$<COMPILE_LANGUAGE:C>:${dry_no_builtin_malloc}>)
 		endif()
-		list(APPEND objects $<TARGET_OBJECTS:dry_${layer}${s}>)
+		set(objects_${layer} $<TARGET_OBJECTS:dry_${layer}${s}>)
+		if(NOT layer STREQUAL "override")
+			list(APPEND objects ${objects_${layer}})
+		endif()
 	endforeach()
 
 	add_library(drystone_whole${s} INTERFACE)
-	target_sources(drystone_whole${s} INTERFACE ${objects})
+	target_sources(drystone_whole${s} INTERFACE ${objects} ${objects_override})
 	target_link_libraries(drystone_whole${s} INTERFACE drystone_private${s})
 
-	set(public $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-	set(static_objects ${objects})
-	if(NOT DRY_SANITIZE)
-		# One object, so that who links any part also gets what no symbol asks for: fork handlers, options,
-		# the malloc family.
-		set(whole ${CMAKE_CURRENT_BINARY_DIR}/drystone${s}.o)
-		# Its code gets a section of its own, so that stacks can leave out the library's frames (port/unix/stack.c).
-		add_custom_command(OUTPUT ${whole} COMMAND ${CMAKE_C_COMPILER} -nostdlib -r -o ${whole} "${objects}"
-			COMMAND ${CMAKE_OBJCOPY} --rename-section .text=dry_text --rename-section .text.unlikely=dry_text
-			${whole}
-			DEPENDS "${objects}" COMMAND_EXPAND_LISTS VERBATIM)
-		set_source_files_properties(${whole} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
-		set(static_objects ${whole})
+	if(DRYSTONE_OVERRIDE)
+		dry_products(drystone_static${s} drystone_shared${s} drystone ${arg_OUTPUT} ${objects} ${objects_override})
+	else()
+		dry_products(drystone_static${s} drystone_shared${s} drystone ${arg_OUTPUT} ${objects})
 	endif()
-	add_library(drystone_static${s} STATIC ${static_objects})
-	target_include_directories(drystone_static${s} INTERFACE ${public})
-	set_target_properties(drystone_static${s} PROPERTIES OUTPUT_NAME drystone LINKER_LANGUAGE C
-		ARCHIVE_OUTPUT_DIRECTORY ${arg_OUTPUT} EXPORT_NAME static)
-
-	if(NOT DRY_SANITIZE)
-		add_library(drystone_shared${s} SHARED ${objects})
-		target_include_directories(drystone_shared${s} INTERFACE ${public})
-		# nodelete: a helper thread runs in it. now: no symbol is looked up inside of malloc.
-		target_link_options(drystone_shared${s} PRIVATE -Wl,--no-undefined -Wl,-z,relro -Wl,-z,now
-			-Wl,-z,nodelete -Wl,-Bsymbolic-functions)
-		set_target_properties(drystone_shared${s} PROPERTIES OUTPUT_NAME drystone LINKER_LANGUAGE C
-			VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-			LIBRARY_OUTPUT_DIRECTORY ${arg_OUTPUT} EXPORT_NAME drystone)
+	if(s)
+		return() # for the tests
 	endif()
-	if(NOT s)
-		add_library(drystone::static ALIAS drystone_static)
-		if(TARGET drystone_shared)
-			add_library(drystone::drystone ALIAS drystone_shared)
-		endif()
+	if(DRYSTONE_OVERRIDE AND NOT DRY_SANITIZE)
+		dry_products(drystone_noverride_static drystone_noverride drystone-noverride ${arg_OUTPUT} ${objects})
+		dry_public_names(drystone_noverride_static noverride-static drystone_noverride noverride)
+	elseif(NOT DRY_SANITIZE)
+		add_library(drystone::noverride-static ALIAS drystone_static)
+		add_library(drystone::noverride ALIAS drystone_shared)
 	endif()
+	dry_public_names(drystone_static static drystone_shared drystone)
 endfunction()

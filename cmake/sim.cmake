@@ -4,8 +4,8 @@
 # is, over src/port/sim. Its include path comes first: it has the port, the sequences, and a
 # <stdatomic.h> in which every access is a possible switch.
 
-set(dry_sim_src ${CMAKE_SOURCE_DIR}/src)
-set(DRY_SIM_INCLUDES ${dry_sim_src}/port/sim ${dry_sim_src}/page/process ${CMAKE_SOURCE_DIR}/include ${dry_sim_src})
+set(dry_sim_src ${PROJECT_SOURCE_DIR}/src)
+set(DRY_SIM_INCLUDES ${dry_sim_src}/port/sim ${dry_sim_src}/page/process ${PROJECT_SOURCE_DIR}/include ${dry_sim_src})
 file(GLOB dry_sim_sources CONFIGURE_DEPENDS ${dry_sim_src}/base/*.c ${dry_sim_src}/page/*.c ${dry_sim_src}/page/process/*.c ${dry_sim_src}/core/*.c
 	${dry_sim_src}/heap/*.c ${dry_sim_src}/guard/*.c
 	${dry_sim_src}/debug/*.c ${dry_sim_src}/stats/*.c ${dry_sim_src}/port/*.c ${dry_sim_src}/port/sim/*.c)
@@ -27,10 +27,10 @@ function(dry_sim_program name)
 	foreach(objects ${arg_OBJECTS})
 		target_sources(${name} PRIVATE $<TARGET_OBJECTS:${objects}>)
 	endforeach()
-	target_include_directories(${name} PRIVATE ${DRY_SIM_INCLUDES} ${CMAKE_SOURCE_DIR}/tests)
+	target_include_directories(${name} PRIVATE ${DRY_SIM_INCLUDES} ${PROJECT_SOURCE_DIR}/tests)
 	target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
 	target_compile_options(${name} PRIVATE ${dry_warnings} -UNDEBUG -fno-strict-aliasing ${arg_FLAGS})
-	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sim)
+	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sim)
 	add_dependencies(drystone_tests ${name})
 endfunction()
 

@@ -9,14 +9,14 @@
 #   OUTPUT/libdrystone-X-malloc.so    the malloc family over either, to be preloaded: drystone run --allocator=X
 #   dry_tiny_test(name source)        a conformance test as name.tiny and name.sequential
 
-set(dry_tiny_src ${CMAKE_SOURCE_DIR}/src/tiny)
-file(GLOB dry_override_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/malloc/override*.c)
+set(dry_tiny_src ${PROJECT_SOURCE_DIR}/src/tiny)
+file(GLOB dry_override_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/malloc/override*.c)
 set(dry_tiny_allocators tiny sequential)
 # What allocates; besides, what verifies, lists and reports, by the kind of allocator. scripts/targets.py reads these.
 set(dry_tiny_common map pages heap cache general stats)
 set(dry_tiny_slabs slab blocks)
 set(dry_sequential_slabs sequential)
-set(dry_check_common inspect check check_expect name)
+set(dry_check_common inspect check check_expect name more)
 set(dry_tiny_check report check_slab min_pool)
 set(dry_sequential_check sequential_check sequential_report)
 foreach(list tiny_common tiny_slabs sequential_slabs check_common tiny_check sequential_check)
@@ -39,15 +39,15 @@ foreach(allocator ${dry_tiny_allocators})
 
 	add_library(drystone_${allocator} STATIC ${dry_tiny_common} ${dry_${allocator}_slabs} ${dry_tiny_src}/bare/hooks.c)
 	add_library(drystone_${allocator}_check STATIC ${dry_check_common} ${dry_${allocator}_check} ${dry_tiny_src}/bare/text.c
-		${CMAKE_SOURCE_DIR}/src/base/fmt.c)
+		${PROJECT_SOURCE_DIR}/src/base/fmt.c)
 	foreach(part "" -check)
 		string(REPLACE - _ target drystone_${allocator}${part})
-		target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${dry_tiny_src}/bare
-			PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+		target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${dry_tiny_src}/bare
+			PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 		target_compile_options(${target} PRIVATE ${dry_warnings} -Os -ffreestanding -fno-strict-aliasing
 			-ffunction-sections -fdata-sections)
 		set_target_properties(${target} PROPERTIES OUTPUT_NAME drystone-${allocator}${part} EXPORT_NAME ${allocator}${part}
-			ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+			ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 	endforeach()
 	target_link_libraries(drystone_${allocator}_check INTERFACE drystone_${allocator})
 	# To preload: the malloc family of src/malloc over this allocator.
@@ -55,14 +55,14 @@ foreach(allocator ${dry_tiny_allocators})
 		add_library(drystone_${allocator}_malloc SHARED $<TARGET_OBJECTS:dry_${allocator}> ${dry_tiny_src}/malloc/process.c
 			${dry_override_sources})
 		target_include_directories(drystone_${allocator}_malloc PRIVATE ${dry_tiny_src}/malloc ${dry_tiny_src}/hosted
-			${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/src/port/posix
-			${CMAKE_SOURCE_DIR}/src/port/arch/generic)
+			${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/port/posix
+			${PROJECT_SOURCE_DIR}/src/port/arch/generic)
 		target_compile_options(drystone_${allocator}_malloc PRIVATE ${dry_warnings} ${dry_code} ${dry_no_builtin_malloc})
 		target_link_libraries(drystone_${allocator}_malloc PRIVATE dry_tiny_port)
 		target_link_options(drystone_${allocator}_malloc PRIVATE -Wl,--no-undefined -Wl,-z,relro -Wl,-z,now
 			-Wl,-z,nodelete -Wl,-Bsymbolic-functions)
 		set_target_properties(drystone_${allocator}_malloc PROPERTIES OUTPUT_NAME drystone-${allocator}-malloc
-			LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+			LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 	endif()
 endforeach()
 
@@ -94,8 +94,8 @@ function(dry_tiny_test name source) # ARGN: of these allocators only
 		dry_test_program(${target}_${allocator} ${source})
 		string(TOUPPER ${allocator} define)
 		target_compile_definitions(${target}_${allocator} PRIVATE DRY_TEST_TINY DRY_TEST_${define})
-		target_include_directories(${target}_${allocator} PRIVATE ${CMAKE_SOURCE_DIR}/include
-			${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/tests/support)
+		target_include_directories(${target}_${allocator} PRIVATE ${PROJECT_SOURCE_DIR}/include
+			${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/support)
 		if(ARGN)
 			target_include_directories(${target}_${allocator} PRIVATE ${dry_tiny_src}/hosted)
 			target_link_libraries(${target}_${allocator} PRIVATE drystone_private${dry_tiny_port})

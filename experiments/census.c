@@ -8,6 +8,7 @@
  *
  * letters: c constructor, r type-safe by RCU, s smallest slab that holds an object.
  */
+#include <drystone/experiment.h>
 #include "worker.h"
 
 #include <string.h>

@@ -8,13 +8,20 @@
  *
  * Conventions are drystone.h's (thread safety, reports of corrupt arguments), with the
  * kernel's differences: sizes in bytes; failure is NULL; kmalloc(0) gives ZERO_SIZE_PTR, which
- * kfree() accepts; GFP flags say nothing here but for __GFP_ZERO, because user space
- * always may wait, and __GFP_NOFAIL, which aborts instead of returning NULL.
+ * kfree() accepts; kmem_gfp.h says what the flags mean.
+ *
+ *   kmem_gfp.h      gfp_t, GFP_*, __GFP_*
+ *   kmem_reclaim.h  shrinkers
+ *   kmem_pages.h    alloc_pages() and its like, vmalloc()
+ *   kmem.h          includes these; kmem_cache_*, kmalloc(), kvmalloc() and their like, strings, kfree_rcu()
+ *   kmem_pool.h     mempool_*; to be included besides
  */
 #ifndef DRYSTONE_KMEM_H
 #define DRYSTONE_KMEM_H
 
 #include <drystone/drystone.h>
+#include <drystone/kmem_pages.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,18 +31,7 @@
 extern "C" {
 #endif
 
-typedef unsigned int gfp_t;
 typedef unsigned int slab_flags_t;
-
-#define __GFP_ZERO   0x0100u /* content is zero */
-#define __GFP_NOFAIL 0x0200u /* never NULL: the process ends instead */
-#define __GFP_NOWARN 0x0400u /* accepted */
-#define GFP_KERNEL   0x0001u
-#define GFP_ATOMIC   0x0002u
-#define GFP_NOWAIT   0x0004u
-#define GFP_NOFS     0x0008u
-#define GFP_NOIO     0x0010u
-#define GFP_USER     0x0020u
 
 #define SLAB_HWCACHE_ALIGN      DRY_CACHE_HWALIGN
 #define SLAB_NO_MERGE           DRY_CACHE_NO_MERGE
@@ -46,9 +42,13 @@ typedef unsigned int slab_flags_t;
 #define SLAB_CONSISTENCY_CHECKS DRY_CACHE_CHECKS
 #define SLAB_TRACE              DRY_CACHE_TRACE
 #define SLAB_PANIC              0x10000u /* a failing kmem_cache_create() ends the process */
-#define SLAB_ACCOUNT            0u       /* accepted, without meaning here, as the next four */
+#define SLAB_ACCOUNT            0u       /* accepted, without meaning here, as all that follow */
 #define SLAB_RECLAIM_ACCOUNT    0u
 #define SLAB_MEM_SPREAD         0u
+#define SLAB_TEMPORARY          0u
+#define SLAB_NOLEAKTRACE        0u
+#define SLAB_CACHE_DMA          0u
+#define SLAB_CACHE_DMA32        0u
 
 /* What kmalloc(0) returns: never to be followed. */
 #define ZERO_SIZE_PTR          ((void *)16)
@@ -67,13 +67,6 @@ struct kmem_cache_args {
 static inline dry_cache *kmem_to_dry(struct kmem_cache *cache)
 {
 	return (dry_cache *)(void *)cache;
-}
-
-/* End the process with one line; for the flags that promise it. */
-static inline void *kmem_give_up(const char *what, const char *name)
-{
-	fprintf(stderr, "drystone: %s: %s\n", what, name);
-	abort();
 }
 
 /* ---- caches ----------------------------------------------------------- */
@@ -116,7 +109,7 @@ static inline struct kmem_cache *kmem_cache_create_args(const char *name, unsign
 	return kmem_cache_create_ctor(name, size, args ? args->align : 0, flags, args ? args->ctor : NULL);
 }
 
-#ifndef __cplusplus
+#if !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 /*
  * Both forms by the kernel's one name:
  *   kmem_cache_create(name, size, align, flags, ctor)
@@ -127,7 +120,15 @@ static inline struct kmem_cache *kmem_cache_create_args(const char *name, unsign
 		 const struct kmem_cache_args * : kmem_cache_create_args,         \
 		 void * : kmem_cache_create_args, default : kmem_cache_create_ctor)( \
 		(name), (size), (args), __VA_ARGS__)
+#elif !defined(__cplusplus) /* C99 has the first form; for C++ both are at the end */
+#define kmem_cache_create kmem_cache_create_ctor
 #endif
+
+/* What file systems in user space say. */
+static inline struct kmem_cache *kmem_cache_init(unsigned int size, const char *name)
+{
+	return kmem_cache_create_ctor(name, size, 0, 0, NULL);
+}
 
 /* With a region that may be copied to users; the region has no meaning here. */
 static inline struct kmem_cache *kmem_cache_create_usercopy(const char *name, unsigned int size, unsigned int align,
@@ -167,22 +168,34 @@ static inline unsigned int kmem_cache_size(struct kmem_cache *cache)
 
 static inline void *kmem_cache_alloc(struct kmem_cache *cache, gfp_t flags)
 {
-	void *object = flags & __GFP_ZERO ? dry_cache_zalloc(kmem_to_dry(cache)) : dry_cache_alloc(kmem_to_dry(cache));
+	bool zero = (flags & (gfp_t)__GFP_ZERO) != 0;
+	void *object;
+	int round = 0;
 
-	if (object == NULL && (flags & __GFP_NOFAIL))
-		kmem_give_up("out of memory", "kmem_cache_alloc");
+	do
+		object = zero ? dry_cache_zalloc(kmem_to_dry(cache)) : dry_cache_alloc(kmem_to_dry(cache));
+	while (object == NULL && kmem_again(flags, round++, "kmem_cache_alloc"));
 	return object;
 }
 
 static inline void *kmem_cache_zalloc(struct kmem_cache *cache, gfp_t flags)
 {
-	return kmem_cache_alloc(cache, flags | __GFP_ZERO);
+	return kmem_cache_alloc(cache, flags | (gfp_t)__GFP_ZERO);
 }
 
 /* The node is a hint that is not followed. */
 static inline void *kmem_cache_alloc_node(struct kmem_cache *cache, gfp_t flags, int node)
 {
 	(void)node;
+	return kmem_cache_alloc(cache, flags);
+}
+
+struct list_lru;
+
+/* The list is where a kernel would put it later: without meaning here. */
+static inline void *kmem_cache_alloc_lru(struct kmem_cache *cache, struct list_lru *lru, gfp_t flags)
+{
+	(void)lru;
 	return kmem_cache_alloc(cache, flags);
 }
 
@@ -194,11 +207,9 @@ static inline void kmem_cache_free(struct kmem_cache *cache, void *object)
 /* All (returns count) or none (returns 0). */
 static inline int kmem_cache_alloc_bulk(struct kmem_cache *cache, gfp_t flags, size_t count, void **objects)
 {
-	size_t got = dry_cache_alloc_bulk(kmem_to_dry(cache), count, objects);
+	dry_cache *from = kmem_to_dry(cache);
 
-	for (size_t i = 0; (flags & __GFP_ZERO) && i < got; i++)
-		memset(objects[i], 0, kmem_cache_size(cache));
-	return (int)got;
+	return (int)(flags & (gfp_t)__GFP_ZERO ? dry_cache_zalloc_bulk(from, count, objects) : dry_cache_alloc_bulk(from, count, objects));
 }
 
 static inline void kmem_cache_free_bulk(struct kmem_cache *cache, size_t count, void **objects)
@@ -210,19 +221,12 @@ static inline void kmem_cache_free_bulk(struct kmem_cache *cache, size_t count, 
 
 static inline void *kmalloc(size_t size, gfp_t flags)
 {
-	void *object;
-
-	if (size == 0)
-		return ZERO_SIZE_PTR;
-	object = flags & __GFP_ZERO ? dry_zalloc(NULL, size) : dry_alloc(NULL, size);
-	if (object == NULL && (flags & __GFP_NOFAIL))
-		kmem_give_up("out of memory", "kmalloc");
-	return object;
+	return size != 0 ? kmem_block(size, 0, flags, "kmalloc") : ZERO_SIZE_PTR;
 }
 
 static inline void *kzalloc(size_t size, gfp_t flags)
 {
-	return kmalloc(size, flags | __GFP_ZERO);
+	return kmalloc(size, flags | (gfp_t)__GFP_ZERO);
 }
 
 /* NULL if count * size does not fit. */
@@ -235,14 +239,45 @@ static inline void *kmalloc_array(size_t count, size_t size, gfp_t flags)
 
 static inline void *kcalloc(size_t count, size_t size, gfp_t flags)
 {
-	return kmalloc_array(count, size, flags | __GFP_ZERO);
+	return kmalloc_array(count, size, flags | (gfp_t)__GFP_ZERO);
 }
 
-/* Objects of caches may be given, too. NULL and ZERO_SIZE_PTR are ignored. */
+/* The node is a hint that is not followed. */
+static inline void *kmalloc_node(size_t size, gfp_t flags, int node)
+{
+	(void)node;
+	return kmalloc(size, flags);
+}
+
+static inline void *kzalloc_node(size_t size, gfp_t flags, int node)
+{
+	(void)node;
+	return kzalloc(size, flags);
+}
+
+static inline void *kmalloc_array_node(size_t count, size_t size, gfp_t flags, int node)
+{
+	(void)node;
+	return kmalloc_array(count, size, flags);
+}
+
+static inline void *kcalloc_node(size_t count, size_t size, gfp_t flags, int node)
+{
+	(void)node;
+	return kcalloc(count, size, flags);
+}
+
+/* Objects of caches may be given, too (not with libdrystone-sequential). NULL and ZERO_SIZE_PTR are ignored. */
 static inline void kfree(const void *object)
 {
 	if (!ZERO_OR_NULL_PTR(object))
 		dry_free(NULL, (void *)(uintptr_t)object);
+}
+
+static inline void kfree_bulk(size_t count, void **objects)
+{
+	for (size_t i = 0; i < count; i++)
+		kfree(objects[i]);
 }
 
 /* Bytes usable. */
@@ -254,18 +289,20 @@ static inline size_t ksize(const void *object)
 /* size 0 frees and gives ZERO_SIZE_PTR; __GFP_ZERO clears what is new. On NULL the old block stays. */
 static inline void *krealloc(const void *object, size_t size, gfp_t flags)
 {
-	size_t old = ksize(object);
+	void *block = ZERO_OR_NULL_PTR(object) ? NULL : (void *)(uintptr_t)object;
+	size_t old = ksize(block);
 	char *result;
+	int round = 0;
 
 	if (size == 0) {
 		kfree(object);
 		return ZERO_SIZE_PTR;
 	}
-	result = (char *)dry_realloc(NULL, ZERO_OR_NULL_PTR(object) ? NULL : (void *)(uintptr_t)object, size);
-	if (result != NULL && (flags & __GFP_ZERO) && size > old)
+	do
+		result = (char *)dry_realloc(NULL, block, size);
+	while (result == NULL && kmem_again(flags, round++, "krealloc"));
+	if (result != NULL && (flags & (gfp_t)__GFP_ZERO) && size > old)
 		memset(result + old, 0, size - old);
-	if (result == NULL && (flags & __GFP_NOFAIL))
-		kmem_give_up("out of memory", "krealloc");
 	return result;
 }
 
@@ -286,7 +323,38 @@ static inline void kfree_sensitive(const void *object)
 	kfree(object);
 }
 
-/* A copy of a string, or of memory. */
+#define kzfree(object) kfree_sensitive(object)
+
+/* ---- as big as may be: here all the same ---------------------------------- */
+
+#define kvmalloc(size, flags)                       kmalloc((size), (flags))
+#define kvzalloc(size, flags)                       kzalloc((size), (flags))
+#define kvmalloc_node(size, flags, node)            kmalloc_node((size), (flags), (node))
+#define kvzalloc_node(size, flags, node)            kzalloc_node((size), (flags), (node))
+#define kvmalloc_array(count, size, flags)          kmalloc_array((count), (size), (flags))
+#define kvcalloc(count, size, flags)                kcalloc((count), (size), (flags))
+#define kvfree(object)                              kfree(object)
+#define kvmemdup(from, size, flags)                 kmemdup((from), (size), (flags))
+
+static inline void kvfree_sensitive(const void *object, size_t size)
+{
+	(void)size;
+	kfree_sensitive(object);
+}
+
+static inline void *kmem_kvrealloc_from(const void *object, size_t old_size, size_t size, gfp_t flags)
+{
+	(void)old_size;
+	return krealloc(object, size, flags);
+}
+
+/* kvrealloc(object, size, flags), and as in Linux 6.1: kvrealloc(object, old_size, size, flags). */
+#define kvrealloc(object, ...)                      \
+	KMEM_FOURTH(__VA_ARGS__, kmem_kvrealloc_from, krealloc, 0)((object), __VA_ARGS__)
+#define KMEM_FOURTH(one, two, three, four, ...)     four
+
+/* ---- copies of memory and text ------------------------------------------- */
+
 static inline void *kmemdup(const void *from, size_t size, gfp_t flags)
 {
 	void *copy = kmalloc(size, flags);
@@ -294,12 +362,144 @@ static inline void *kmemdup(const void *from, size_t size, gfp_t flags)
 	return copy != NULL && size != 0 ? memcpy(copy, from, size) : copy;
 }
 
+static inline void *kmemdup_array(const void *from, size_t size, size_t count, gfp_t flags)
+{
+	size_t bytes;
+
+	return __builtin_mul_overflow(count, size, &bytes) ? NULL : kmemdup(from, bytes, flags);
+}
+
+/* size bytes and a zero. */
+static inline char *kmemdup_nul(const char *from, size_t size, gfp_t flags)
+{
+	char *copy = from != NULL && size != SIZE_MAX ? (char *)kmalloc(size + 1, flags) : NULL;
+
+	if (copy != NULL) {
+		memcpy(copy, from, size);
+		copy[size] = '\0';
+	}
+	return copy;
+}
+
 static inline char *kstrdup(const char *text, gfp_t flags)
 {
 	return text != NULL ? (char *)kmemdup(text, strlen(text) + 1, flags) : NULL;
 }
 
+/* At most max bytes of it. */
+static inline char *kstrndup(const char *text, size_t max, gfp_t flags)
+{
+	const char *end = text != NULL ? (const char *)memchr(text, '\0', max) : NULL;
+
+	return kmemdup_nul(text, end != NULL ? (size_t)(end - text) : max, flags);
+}
+
+#define kstrdup_const(text, flags) kstrdup((text), (flags))
+#define kfree_const(text)          kfree(text)
+
+__attribute__((format(printf, 2, 0))) static inline char *kvasprintf(gfp_t flags, const char *format, va_list arguments)
+{
+	va_list again;
+	char *text;
+	int length;
+
+	va_copy(again, arguments);
+	length = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	text = length >= 0 ? (char *)kmalloc((size_t)length + 1, flags) : NULL;
+	if (text != NULL)
+		vsnprintf(text, (size_t)length + 1, format, arguments);
+	return text;
+}
+
+__attribute__((format(printf, 2, 3))) static inline char *kasprintf(gfp_t flags, const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	text = kvasprintf(flags, format, arguments);
+	va_end(arguments);
+	return text;
+}
+
+/* ---- after a grace period --------------------------------------------------- */
+
+KMEM_SHARED const struct dry_grace *kmem_grace = NULL;
+
+/*
+ * Who knows when readers have left (struct dry_grace in drystone.h says how; liburcu's call_rcu() and rcu_barrier() do);
+ * before the first kfree_rcu(), it stays. Without it there are no readers: kfree_rcu() frees at once.
+ */
+static inline void kmem_set_grace(const struct dry_grace *grace)
+{
+	kmem_grace = grace;
+}
+
+/* All that kfree_rcu() was given so far is freed. */
+static inline void kfree_rcu_barrier(void)
+{
+	if (kmem_grace != NULL)
+		kmem_grace->barrier(kmem_grace->arg);
+}
+
+struct kmem_deferred {
+	struct dry_grace_head head; /* first: a pointer to it is one to all */
+	const void *object;
+};
+
+static inline void kmem_deferred_free(struct dry_grace_head *head)
+{
+	struct kmem_deferred *deferred = (struct kmem_deferred *)(void *)head;
+
+	kfree(deferred->object);
+	dry_free(NULL, deferred);
+}
+
+static inline void kmem_grace_over(struct dry_grace_head *head)
+{
+	(void)head;
+}
+
+/* Without memory for the note it waits for the grace period itself. */
+static inline void kfree_rcu_mightsleep(const void *object)
+{
+	struct kmem_deferred *deferred = NULL, waited;
+
+	if (!ZERO_OR_NULL_PTR(object) && kmem_grace != NULL) {
+		deferred = (struct kmem_deferred *)dry_zalloc(NULL, sizeof(*deferred));
+		if (deferred != NULL) {
+			deferred->object = object;
+			kmem_grace->call(kmem_grace->arg, &deferred->head, kmem_deferred_free);
+			return;
+		}
+		memset(&waited, 0, sizeof(waited));
+		kmem_grace->call(kmem_grace->arg, &waited.head, kmem_grace_over);
+		kmem_grace->barrier(kmem_grace->arg);
+	}
+	kfree(object);
+}
+
+/* kfree_rcu(object) and kfree_rcu(object, field): the field is not needed, and need not be there. */
+#define kfree_rcu(...)                KMEM_RCU_ONE(__VA_ARGS__, 0)
+#define KMEM_RCU_ONE(object, ...)     kfree_rcu_mightsleep(object)
+#define kvfree_rcu(...)               KMEM_RCU_ONE(__VA_ARGS__, 0)
+#define kvfree_rcu_mightsleep(object) kfree_rcu_mightsleep(object)
+
 #ifdef __cplusplus
+}
+
+/* Both forms by the kernel's one name, as in C. */
+static inline struct kmem_cache *kmem_cache_create(const char *name, unsigned int size, unsigned int align,
+						   slab_flags_t flags, void (*ctor)(void *))
+{
+	return kmem_cache_create_ctor(name, size, align, flags, ctor);
+}
+
+static inline struct kmem_cache *kmem_cache_create(const char *name, unsigned int size,
+						   const struct kmem_cache_args *args, slab_flags_t flags)
+{
+	return kmem_cache_create_args(name, size, args, flags);
 }
 #endif
 #endif

@@ -33,6 +33,8 @@
 /* Another name for a function of the same file; a symbol that may be missing. */
 #define DRY_ALIAS(name) __attribute__((alias(name), visibility("default")))
 #define DRY_WEAK        __attribute__((weak))
+/* Exported; a program that this is linked into may define its own. */
+#define DRY_REPLACEABLE __attribute__((weak, visibility("default")))
 
 #define DRY_CONTAINER(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 

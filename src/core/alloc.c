@@ -13,6 +13,9 @@
 #include "core/reap.h"
 #include "core/slab.h"
 #include "core/slots.h"
+#include "core/walk.h"
+
+#define RECLAIM_TRIES 64 /* what callbacks give may be of slabs that stay in use */
 
 static void count_slow(_Atomic size_t *counter, size_t by)
 {
@@ -20,16 +23,27 @@ static void count_slow(_Atomic size_t *counter, size_t by)
 	atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
 }
 
+/* There is no memory: with what arrays hold, then with what the program can do without. */
+static DRY_SLOW bool try_harder(struct dry_cache *cache, dry_gfp gfp, unsigned node, void **object)
+{
+	size_t bytes = (size_t)1 << (dry_backing_page_shift(&cache->caches->backing) + cache->order);
+
+	dry_caches_reap(cache->caches, true);
+	for (unsigned tries = 0; dry_node_refill(cache, node, gfp, object, 1) == 0; tries++) {
+		if (tries == RECLAIM_TRIES || !dry_caches_reclaim(cache->caches, bytes))
+			return false;
+		dry_caches_reap(cache->caches, true);
+	}
+	return true;
+}
+
 /* One object without arrays; counted as slow. */
 static void *alloc_direct(struct dry_cache *cache, dry_gfp gfp, unsigned node)
 {
 	void *object;
 
-	if (dry_node_refill(cache, node, gfp, &object, 1) == 0) {
-		dry_caches_reap(cache->caches, true);
-		if (dry_node_refill(cache, node, gfp, &object, 1) == 0)
-			return NULL;
-	}
+	if (dry_node_refill(cache, node, gfp, &object, 1) == 0 && !try_harder(cache, gfp, node, &object))
+		return NULL;
 	count_slow(&cache->node[node].slow_allocs, 1);
 	if (cache->debug)
 		cache->debug->handed_out(cache, object);

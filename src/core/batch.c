@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "core/batch.h"
 
+#include <drystone/experiment.h>
+
 #include "base/fatal.h"
 #include "base/memory.h"
 #include "base/rank.h"

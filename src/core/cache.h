@@ -76,7 +76,8 @@ struct dry_cache {
 
 	/* properties */
 	void (*dtor)(void *object, void *arg);
-	void *arg;                  /* both get it */
+	void *arg;                  /* both get it, and: */
+	size_t (*reclaim)(void *arg, size_t bytes);
 	size_t object_size, align;  /* asked for */
 	char name[64];
 	struct dry_cache *root;     /* who owns the slabs: itself, or the cache that this is an alias of */
@@ -115,6 +116,7 @@ struct dry_caches {
 	struct dry_cache *first, **end; /* guarded by lock, as all below */
 	size_t count;                /* of roots */
 	unsigned walks;              /* of the list of caches, under way */
+	_Atomic bool reclaiming;     /* callbacks are being asked for memory */
 	struct dry_cache *forgotten; /* destroyed while there was a walk: kept until the last one ends; by `alias` */
 	uint64_t area_map[DRY_AREA_MAX / DRY_AREA_UNIT / 64]; /* 1: unit in use */
 	const struct dry_grace *grace;       /* NULL: no typesafe caches */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "core/create.h"
 
+#include <drystone/experiment.h>
+
 #include "base/error.h"
 #include "base/fatal.h"
 #include "base/memory.h"
@@ -10,6 +12,7 @@
 #include "core/layout.h"
 #include "core/reap.h"
 #include "core/slots.h"
+#include "core/walk.h"
 
 #define EMPTY_TRIES 100 /* each waits some 20 ms for threads inside of a sequence */
 
@@ -43,11 +46,6 @@ void dry_caches_fini(struct dry_caches *caches)
 }
 
 /* ---- making ------------------------------------------------------------------------- */
-
-static size_t struct_bytes(const struct dry_caches *caches)
-{
-	return sizeof(struct dry_cache) + caches->nodes * sizeof(struct dry_node);
-}
 
 static void set_name(struct dry_cache *cache, const char *name)
 {
@@ -118,7 +116,7 @@ static void unplace_locked(struct dry_cache *cache)
 /* Whether caches made with these may share slabs. */
 static bool is_mergeable(const struct dry_cache_attr *attr)
 {
-	return attr->ctor == NULL && attr->dtor == NULL && attr->limit == 0 && (attr->flags & ~DRY_CACHE_HWALIGN) == 0;
+	return attr->ctor == NULL && attr->dtor == NULL && attr->reclaim == NULL && attr->limit == 0 && (attr->flags & ~DRY_CACHE_HWALIGN) == 0;
 }
 
 /* A root cache whose slabs will do; caller holds the lock. */
@@ -175,7 +173,7 @@ static bool make_root(struct dry_cache *cache, struct dry_caches *caches, const 
 
 struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool packed, int *error)
 {
-	struct dry_cache *cache = dry_backing_meta_alloc(&caches->backing, struct_bytes(caches));
+	struct dry_cache *cache = dry_backing_meta_alloc(&caches->backing, dry_cache_struct_bytes(caches));
 	struct dry_cache_attr more = *attr;
 
 	*error = DRY_ENOMEM;
@@ -191,7 +189,7 @@ struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cac
 	if (more.flags != attr->flags && make_root(cache, caches, attr, packed))
 		return cache;
 	*error = DRY_EINVAL;
-	dry_backing_meta_free(&caches->backing, cache, struct_bytes(caches));
+	dry_backing_meta_free(&caches->backing, cache, dry_cache_struct_bytes(caches));
 	return NULL;
 }
 
@@ -213,7 +211,7 @@ static void forget(struct dry_cache *cache)
 	}
 	dry_lock_release(&caches->lock);
 	if (!walked)
-		dry_backing_meta_free(&caches->backing, cache, struct_bytes(caches));
+		dry_backing_meta_free(&caches->backing, cache, dry_cache_struct_bytes(caches));
 }
 
 /* With aliases left, the slabs live on under the name of one of them. Without, no new ones can come from here on. */
@@ -314,41 +312,4 @@ DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
 	if (cache->root != cache)
 		return destroy_alias(cache);
 	return has_aliases(cache) ? 0 : destroy_root(cache);
-}
-
-/* ---- walks --------------------------------------------------------------------------- */
-
-static void end_walk(struct dry_caches *caches)
-{
-	struct dry_cache *forgotten = NULL;
-
-	dry_lock_acquire(&caches->lock);
-	if (--caches->walks == 0) {
-		forgotten = caches->forgotten;
-		caches->forgotten = NULL;
-	}
-	dry_lock_release(&caches->lock);
-	while (forgotten != NULL) {
-		struct dry_cache *next = forgotten->alias;
-		dry_backing_meta_free(&caches->backing, forgotten, struct_bytes(caches));
-		forgotten = next;
-	}
-}
-
-int dry_caches_walk(struct dry_caches *caches, int (*fn)(dry_cache *, void *), void *arg)
-{
-	int rc = 0;
-
-	dry_lock_acquire(&caches->lock);
-	caches->walks++;
-	for (struct dry_cache *cache = caches->first; cache != NULL && rc == 0; cache = cache->next) {
-		if (cache->state != DRY_CACHE_LIVE)
-			continue;
-		dry_lock_release(&caches->lock);
-		rc = fn(cache, arg);
-		dry_lock_acquire(&caches->lock);
-	}
-	dry_lock_release(&caches->lock);
-	end_walk(caches);
-	return rc;
 }

@@ -19,11 +19,4 @@ void dry_caches_fini(struct dry_caches *caches);
  */
 struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool packed, int *error);
 
-/*
- * Calls fn for each cache that lives, oldest first, until it gives other than 0; that. Without the lock meanwhile: fn may
- * allocate, and others may destroy the cache that the walk stands on, and those behind it. Their structs stay as they
- * are until the last walk has ended, so that `next` leads on.
- */
-int dry_caches_walk(struct dry_caches *caches, int (*fn)(dry_cache *cache, void *arg), void *arg);
-
 #endif

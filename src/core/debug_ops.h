@@ -26,11 +26,17 @@ struct dry_debug_ops {
 	void (*restore)(struct dry_cache *cache, void *object, size_t bytes);
 	void (*drain)(struct dry_cache *cache);                   /* put what is kept into its slabs. NULL: nothing ever is */
 	void (*left_over)(struct dry_cache *cache);               /* destroyed with objects out. NULL: says nothing of them */
-	/* General caches: the size that was asked for, of a live object; and what is usable, 0: it is none. NULL: the slab's */
-	void (*sized)(struct dry_cache *cache, void *object, size_t size);
+	/*
+	 * General caches: the size that was asked for, of a live object; false: it cannot have that. And what is usable, or
+	 * one of those below; NULL: the slab's.
+	 */
+	bool (*sized)(struct dry_cache *cache, void *object, size_t size);
 	size_t (*usable)(struct dry_cache *cache, const void *object);
 	uint64_t (*random)(void); /* which free object is next; NULL: the lowest. Called under a node's lock */
 };
+
+#define DRY_NOT_LIVE (SIZE_MAX - 1) /* no live object; its free will report it */
+#define DRY_REPORTED SIZE_MAX       /* no live object, and that was reported */
 
 /*
  * How somebody takes part in a set of caches; a NULL entry: not at all. Immutable but for start-up, when the program's
@@ -43,6 +49,7 @@ struct dry_debug_hooks {
 	const struct dry_debug_ops *(*choose)(const struct dry_cache *cache, bool typed);
 	bool (*allows)(const struct dry_cache *cache); /* asked by every slow allocation; false: it fails */
 	bool no_arrays;                                /* every allocation is to be a slow one */
+	uint8_t tail; /* bytes that a general cache leaves its objects short of the slot: for a canary */
 };
 
 #endif

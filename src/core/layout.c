@@ -12,6 +12,8 @@
  */
 #include "core/layout.h"
 
+#include <drystone/experiment.h>
+
 #include "core/freelist.h"
 
 #define LEAD_MAX 512u
@@ -316,6 +318,7 @@ bool dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr
 	cache->ctor = attr->ctor;
 	cache->dtor = attr->dtor;
 	cache->arg = attr->arg;
+	cache->reclaim = attr->reclaim;
 	cache->size = (attr->size + (attr->flags & DRY_CACHE_SECURE ? 8 : 0) + align - 1) & ~(align - 1);
 	cache->debug = choose != NULL ? choose(cache, false) : NULL;
 	if (cache->debug != NULL && cache->debug->layout != NULL)

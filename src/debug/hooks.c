@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "debug/hooks.h"
 
+#include <drystone/experiment.h>
+
 #include "base/annotate.h"
 #include "core/cache.h"
 #include "debug/fail.h"
+#include "debug/secure.h"
 #include "debug/select.h"
 
 /* No secure cache: memory that may be read after its free, or a type that was asked for. */
@@ -43,7 +46,9 @@ static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool ty
 }
 
 static const struct dry_debug_hooks usual = { .wanted = wanted, .choose = choose };
-static const struct dry_debug_hooks secure = { .wanted = wanted_secure, .choose = choose, .no_arrays = true };
+static const struct dry_debug_hooks secure = {
+	.wanted = wanted_secure, .choose = choose, .no_arrays = true, .tail = DRY_SECURE_TAIL,
+};
 static const struct dry_debug_hooks failing = {
 	.wanted = wanted, .choose = choose, .allows = dry_fail_allows, .no_arrays = true,
 };
@@ -81,9 +86,10 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	return true;
 }
 
-static void sized(struct dry_cache *cache, void *object, size_t size)
+static bool sized(struct dry_cache *cache, void *object, size_t size)
 {
 	dry_annotate->cut(cache->caches, object, cache->object_size, size);
+	return true;
 }
 
 const struct dry_debug_ops dry_debug_annotate = {

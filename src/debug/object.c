@@ -176,15 +176,16 @@ static void restore(struct dry_cache *cache, void *object, size_t bytes)
 		((unsigned char *)object)[bytes - 1] = DRY_BYTE_END;
 }
 
-static void sized(struct dry_cache *cache, void *object, size_t size)
+static bool sized(struct dry_cache *cache, void *object, size_t size)
 {
 	struct dry_owner *owner = dry_owner_of(cache, object);
 
 	if (owner == NULL)
-		return;
+		return true;
 	owner->asked = (uint32_t)size;
 	if (cache->flags & DRY_CACHE_RED_ZONE)
 		memset((char *)object + size, DRY_BYTE_ZONE, cache->object_size - size);
+	return true;
 }
 
 static size_t usable(struct dry_cache *cache, const void *object)
@@ -194,11 +195,11 @@ static size_t usable(struct dry_cache *cache, const void *object)
 	uint32_t index = dry_slab_index(cache, slab, object);
 
 	if (index == UINT32_MAX)
-		return 0;
+		return DRY_NOT_LIVE;
 	if (owner == NULL)
-		return cache->mgmt == DRY_MGMT_BITMAP && dry_slab_is_free(cache, slab, index) ? 0 : cache->size;
+		return cache->mgmt == DRY_MGMT_BITMAP && dry_slab_is_free(cache, slab, index) ? DRY_NOT_LIVE : cache->size;
 	if (atomic_load_explicit(&owner->state, memory_order_relaxed) != DRY_OBJECT_LIVE)
-		return 0;
+		return DRY_NOT_LIVE;
 	return cache->flags & DRY_CACHE_RED_ZONE && owner->asked - 1 < cache->object_size ? owner->asked : cache->object_size;
 }
 

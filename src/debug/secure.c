@@ -18,20 +18,19 @@ enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 1
 #define RING_BIG     256u
 #define COVER_STEP   ((size_t)16 << 20) /* bytes of the arena: notes for them are taken into use at once */
 #define CLOSED       ((size_t)1)
-#define LITTLE       64u       /* part of a ring in use where few are kept */
 #define MAX_WAITS    1000u     /* for objects in the hands of threads that put them into their slabs */
 #define MAX_CHECKED  (1u << 20) /* objects looked at when the process ends */
-#define MAX_READ     ((size_t)64 << 20) /* bytes of free ones, where many are kept */
+#define MAX_READ     ((size_t)64 << 20) /* bytes of free ones */
 
 /* A ring of freed objects: the newest takes the place of the oldest. */
 struct ring {
 	_Atomic uint32_t next;
-	uint32_t used; /* places; immutable after start-up */
+	uint32_t places;
 	void *_Atomic *place;
 };
 
 static void *_Atomic small_places[RING_SMALL], *_Atomic big_places[RING_BIG];
-static struct ring rings[2] = { { 0, RING_SMALL / LITTLE, small_places }, { 0, RING_BIG / LITTLE, big_places } };
+static struct ring rings[2] = { { 0, RING_SMALL, small_places }, { 0, RING_BIG, big_places } };
 static struct dry_arena *arena; /* of the default heap, once there are notes */
 static _Atomic uint16_t *side;
 static size_t coverable;       /* bytes of the arena that notes are reserved for; immutable after start-up */
@@ -192,17 +191,6 @@ static size_t covered_bytes(void)
 	return atomic_load_explicit(&covered, memory_order_relaxed) & ~CLOSED;
 }
 
-void dry_secure_keep_many(bool many)
-{
-	rings[0].used = many ? RING_SMALL : RING_SMALL / LITTLE;
-	rings[1].used = many ? RING_BIG : RING_BIG / LITTLE;
-}
-
-bool dry_secure_is(const struct dry_cache *cache)
-{
-	return cache->debug == &dry_debug_secure;
-}
-
 static _Atomic uint16_t *note_of(const void *object)
 {
 	uintptr_t offset = arena != NULL ? (uintptr_t)object - arena->base : UINTPTR_MAX;
@@ -262,13 +250,11 @@ static void slab_made(struct dry_cache *cache, void *object)
 	note_set(note, FREE, DRY_SECURE_TAIL);
 }
 
-void dry_secure_set_size(struct dry_cache *cache, void *object, size_t size)
+/* A live object now has `size` bytes, at most the cache's object size. */
+static void set_size(struct dry_cache *cache, _Atomic uint16_t *note, void *object, size_t size)
 {
-	_Atomic uint16_t *note = note_of(object);
 	char *start = object;
 
-	if (note == NULL)
-		return;
 	fill_canary(start + size, start + cache->size - DRY_SECURE_TAIL);
 	note_set(note, LIVE, cache->size - size);
 }
@@ -285,7 +271,7 @@ static void handed_out(struct dry_cache *cache, void *object)
 	bool wiped = verify_wiped(cache, object, slack);
 	if (is_wiped(cache))
 		memset(wiped ? end + DRY_SECURE_TAIL - slack : start, 0, wiped ? slack - DRY_SECURE_TAIL : (size_t)(end - start));
-	dry_secure_set_size(cache, object, cache->object_size);
+	set_size(cache, note, object, cache->object_size);
 }
 
 /* A free object whose slab is about to go. */
@@ -322,7 +308,7 @@ static void let_go(void *object)
 static void keep(struct dry_cache *cache, void *object)
 {
 	struct ring *ring = &rings[cache->size > SMALL];
-	uint32_t at = atomic_fetch_add_explicit(&ring->next, 1, memory_order_relaxed) % ring->used;
+	uint32_t at = atomic_fetch_add_explicit(&ring->next, 1, memory_order_relaxed) % ring->places;
 	void *oldest;
 
 	__atomic_fetch_add(&cache->kept_objects, 1, __ATOMIC_RELAXED);
@@ -379,7 +365,7 @@ static size_t sweep(struct dry_cache *cache, struct ring *ring)
 {
 	size_t found = 0;
 
-	for (uint32_t i = 0; i < ring->used && __atomic_load_n(&cache->kept_objects, __ATOMIC_RELAXED) != 0; i++) {
+	for (uint32_t i = 0; i < ring->places && __atomic_load_n(&cache->kept_objects, __ATOMIC_RELAXED) != 0; i++) {
 		void *object = atomic_exchange_explicit(&ring->place[i], NULL, memory_order_acq_rel);
 		if (object == NULL)
 			continue;
@@ -416,7 +402,7 @@ static size_t usable(struct dry_cache *cache, const void *object)
 
 	if (dry_slab_index(cache, slab, object) == UINT32_MAX) {
 		dry_fatal(DRY_FATAL_INTERIOR, object, cache->name, NULL);
-		return SIZE_MAX;
+		return DRY_REPORTED;
 	}
 	note = note_of(object);
 	if (note == NULL) /* it is plain: no canaries, and its place is its size */
@@ -425,18 +411,23 @@ static size_t usable(struct dry_cache *cache, const void *object)
 	if ((seen & STATE) == LIVE)
 		return cache->size - (seen & ~STATE);
 	dry_fatal(DRY_FATAL_USE_AFTER_FREE, object, cache->name, "it is not allocated");
-	return SIZE_MAX;
+	return DRY_REPORTED;
 }
 
-static void sized(struct dry_cache *cache, void *object, size_t size)
+static bool sized(struct dry_cache *cache, void *object, size_t size)
 {
 	_Atomic uint16_t *note = note_of(object);
-	const struct dry_slab *slab = dry_slab_of(cache, object);
+	size_t slack = note != NULL ? note_get(note) & ~STATE : 0;
 
 	if (note == NULL)
-		return;
-	verify_canaries(cache, object, note_get(note) & ~STATE, dry_slab_index(cache, slab, object));
-	dry_secure_set_size(cache, object, size);
+		return true;
+	if (cache->size - size >= FREE) /* more slack than a note can say */
+		return false;
+	/* What is written over was a canary; an object that was just handed out has none but the tail, which stays. */
+	if (slack != cache->size - cache->object_size)
+		verify_canaries(cache, object, slack, dry_slab_index(cache, dry_slab_of(cache, object), object));
+	set_size(cache, note, object, size);
+	return true;
 }
 
 const struct dry_debug_ops dry_debug_secure = {
@@ -506,13 +497,13 @@ static void check_kept(const struct dry_cache *cache, const char *object)
 void dry_secure_check_all(void)
 {
 	uint32_t pages, looked = 0;
-	size_t read = rings[0].used == RING_SMALL ? 0 : MAX_READ; /* of free objects, in bytes */
+	size_t read = 0; /* of free objects, in bytes */
 
 	if (arena == NULL)
 		return;
 	pages = atomic_load_explicit(&arena->committed, memory_order_acquire);
 	for (unsigned r = 0; r < 2; r++) {
-		for (uint32_t i = 0; i < rings[r].used; i++) {
+		for (uint32_t i = 0; i < rings[r].places; i++) {
 			/* Taken out, it is nobody else's. */
 			void *object = atomic_exchange_explicit(&rings[r].place[i], NULL, memory_order_acq_rel);
 			struct dry_cache *cache = object != NULL ? cache_of(object) : NULL;
@@ -530,7 +521,7 @@ void dry_secure_check_all(void)
 		const struct dry_slab *slab = dry_slab_in(page);
 		const struct dry_cache *cache = slab != NULL ? slab->cache : NULL;
 		uint32_t count = page->kind != DRY_PAGE_NONE && page->count != 0 ? page->count : 1;
-		if (slab != NULL && dry_secure_is(cache)) {
+		if (slab != NULL && cache->debug == &dry_debug_secure) {
 			for (uint32_t index = 0; index < cache->num; index++, looked++) {
 				const char *object = dry_slab_objects(cache, slab) + (size_t)index * cache->size;
 				check_object(cache, object);

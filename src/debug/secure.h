@@ -33,17 +33,8 @@
  */
 bool dry_secure_init(struct dry_backing *backing, size_t cover);
 
-/* Keep few objects (a few kilobytes) or many (megabytes) in quarantine; before the first free. */
-void dry_secure_keep_many(bool many);
-
 /* Wipe objects when they are freed, and verify it later; false: their content stays. Written at start. */
 extern bool dry_secure_zero;
-
-/* Whether the objects of a cache are secure. */
-bool dry_secure_is(const struct dry_cache *cache);
-
-/* A live object of a secure cache now has `size` bytes, at most the cache's object size. */
-void dry_secure_set_size(struct dry_cache *cache, void *object, size_t size);
 
 /* At the end of the process: look at every live object's canaries, and at all that is in quarantine. */
 void dry_secure_check_all(void);

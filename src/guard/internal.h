@@ -43,7 +43,6 @@ struct dry_guard_block {
  */
 struct dry_guard_region {
 	uintptr_t base; /* atomic; 0: there is none. From size to block: immutable once it is set */
-	bool stacks;    /* atomic; note who allocates and frees: set once */
 	bool tried;     /* there is one, or no room for it; guarded by lock */
 	size_t size;
 	uint32_t pages, blocks_max, held_max;

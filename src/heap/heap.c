@@ -73,7 +73,7 @@ static bool init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 		bytes = attr->limit;
 	if (dry_annotate != NULL)
 		dry_annotate->heap(&heap->caches, true);
-	dry_extents_init(&heap->extents, EXTENT_CAP, backing->nodes);
+	dry_extents_init(&heap->extents, EXTENT_CAP, backing->nodes, attr->source);
 	heap->caches.grace = attr->grace;
 	heap->caches.hooks = debug_hooks;
 	return dry_caches_init(&heap->caches, dry_port_slots(), backing->nodes, area_size(heap, bytes), heap->is_default);
@@ -134,6 +134,13 @@ void dry_heaps_debug(const struct dry_debug_hooks *hooks)
 
 /* ---- private heaps: the struct lies in its own metadata ---------------------------- */
 
+static bool valid_source(const struct dry_page_source *source)
+{
+	return source->reserve != NULL && source->commit != NULL && source->purge != NULL && source->release != NULL &&
+	       (source->unit == 0 || (dry_is_pow2(source->unit) && source->unit >= dry_port_page_size() &&
+				      source->unit <= DRY_CHUNK_SIZE));
+}
+
 static bool valid(const struct dry_heap_attr *attr)
 {
 	size_t page = attr->page_size, system = dry_port_page_size();
@@ -141,6 +148,8 @@ static bool valid(const struct dry_heap_attr *attr)
 	if (page != 0 && (page < system || (page != 4096 && page != 16384 && page != 65536)))
 		return false;
 	if (attr->nodes > DRY_MAX_NODES)
+		return false;
+	if (attr->source != NULL && (attr->memory != NULL || !valid_source(attr->source)))
 		return false;
 	return attr->memory == NULL ? attr->memory_size == 0 : attr->memory_size >= MIN_MEMORY;
 }
@@ -163,6 +172,7 @@ DRY_EXPORT dry_heap *dry_heap_create(const struct dry_heap_attr *attr)
 	struct dry_arena_attr arena_attr = {
 		.memory = attr->memory, .memory_size = attr->memory_size, .reserve = PRIVATE_RESERVE, .limit = attr->limit,
 		.page_size = attr->page_size, .nodes = attr->nodes != 0 ? attr->nodes : dry_port_nodes(),
+		.source = attr->source,
 	};
 	rc = init_backing(&backing, &arena_attr);
 	heap = rc == 0 ? dry_meta_alloc(&backing.meta, bytes) : NULL;

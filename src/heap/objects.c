@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The public calls on caches: what core does, with errno and the default heap. */
+#include <drystone/experiment.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -10,6 +11,7 @@
 #include "core/create.h"
 #include "core/fast.h"
 #include "core/reap.h"
+#include "core/walk.h"
 #include "heap/heap.h"
 
 #define KNOWN_FLAGS                                                                                   \
@@ -148,6 +150,20 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 	if (done < n)
 		dry_port_set_errno(DRY_ENOMEM);
 	dry_heap_balance(dry_heap_of(cache->caches));
+	return done;
+}
+
+DRY_EXPORT size_t dry_cache_zalloc_bulk(dry_cache *cache, size_t n, void **objects)
+{
+	size_t done;
+
+	if (cache->root->ctor) {
+		dry_port_set_errno(DRY_EINVAL);
+		return 0;
+	}
+	done = dry_cache_alloc_bulk(cache, n, objects);
+	for (size_t i = 0; i < done; i++)
+		memset(objects[i], 0, cache->object_size);
 	return done;
 }
 

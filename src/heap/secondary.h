@@ -13,15 +13,15 @@ struct dry_heap;
 
 struct dry_secondary {
 	/*
-	 * Whether it takes an allocation over: then *block is its block, zero unless options say otherwise, or NULL because memory
-	 * is exhausted. first: the class of this size has no cache yet; else it is asked of those that go by the slow path.
+	 * Whether it takes an allocation over, of those that go by the slow path: then *block is its block, zero unless options
+	 * say otherwise, or NULL because memory is exhausted.
 	 */
-	bool (*allocate)(struct dry_heap *heap, size_t size, size_t align, bool first, void **block);
+	bool (*allocate)(struct dry_heap *heap, size_t size, size_t align, void **block);
 	/* Whether ptr lies where its blocks are. */
 	bool (*contains)(const void *ptr);
 	/* Of such a one. Reports what is no live block. */
 	void (*free)(struct dry_heap *heap, void *block);
-	/* Bytes asked for; SIZE_MAX after a report: no live block. */
+	/* Bytes asked for; DRY_REPORTED (core/debug_ops.h): no live block. */
 	size_t (*size)(void *block);
 };
 

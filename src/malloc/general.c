@@ -10,6 +10,7 @@
 #include "core/alloc.h"
 #include "core/create.h"
 #include "core/slab.h"
+#include "core/walk.h"
 
 _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
 
@@ -62,14 +63,15 @@ void dry_general_forget(struct dry_heap *heap)
 
 static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned class)
 {
-	size_t size = dry_class_size(class), align = size & -size;
+	size_t size = dry_class_size(class), align = size & -size, tail = heap->caches.hooks->tail;
+	size_t most = tail != 0 ? DRY_TAIL_ALIGN : DRY_NATURAL_MAX;
 	struct dry_cache *expected = NULL, *cache;
 	char name[32];
 	int error;
 
-	dry_format(name, sizeof(name), "kmalloc-%zu", size);
-	struct dry_cache_attr attr = { .name = name, .size = size, .flags = DRY_CACHE_NO_MERGE };
-	attr.align = align < DRY_NATURAL_MAX ? align : DRY_NATURAL_MAX;
+	dry_format(name, sizeof(name), "%s-%zu", tail != 0 ? "secure" : "kmalloc", size);
+	struct dry_cache_attr attr = { .name = name, .size = size - tail, .flags = DRY_CACHE_NO_MERGE };
+	attr.align = align < most ? align : most;
 	cache = dry_cache_make(&heap->caches, &attr, true, &error);
 	if (cache == NULL)
 		return NULL;
@@ -126,20 +128,26 @@ static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool
 	return object != NULL && zero && !zeroed ? memset(object, 0, size) : object;
 }
 
+/* A heap over given memory, or with a limit, has nothing but its arena. */
+static bool arena_only(const struct dry_heap *heap)
+{
+	const struct dry_arena *arena = &heap->caches.backing.arena;
+
+	return !arena->owns_memory || arena->limit_pages != SIZE_MAX;
+}
+
 static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
-	/* A heap over given memory, or with a limit, has nothing but its arena. */
-	const struct dry_arena *arena = dry_heap_arena(heap);
-	bool arena_only = !arena->owns_memory || arena->limit_pages != SIZE_MAX;
-	size_t room = arena->granules << DRY_GRANULE_SHIFT;
-	bool fits = size <= DRY_CHUNK_SIZE && size <= room && align <= DRY_CHUNK_SIZE;
+	bool only = arena_only(heap);
+	size_t room = dry_heap_arena(heap)->granules << DRY_GRANULE_SHIFT;
+	bool fits = size <= room && align <= room && (only || (size <= DRY_CHUNK_SIZE && align <= DRY_CHUNK_SIZE));
 	void *object = NULL;
 
-	if (fits && (size <= RUN_MAX || arena_only))
+	if (fits && (size <= RUN_MAX || only))
 		object = alloc_run(heap, size, align, zero);
-	if (object == NULL && !arena_only)
+	if (object == NULL && !only)
 		object = alloc_extent(heap, size, align, zero);
-	if (object == NULL && fits && !arena_only)
+	if (object == NULL && fits && !only)
 		object = alloc_run(heap, size, align, zero);
 	return object;
 }
@@ -149,7 +157,7 @@ struct place {
 	const struct dry_secondary *secondary; /* its block; then nothing else is known */
 	struct dry_page *run;                  /* of the arena; NULL: an extent, or nothing */
 	struct dry_slab *slab;                 /* in it; NULL: none */
-	size_t room; /* bytes usable at ptr; 0: nothing there, but for secondary; SIZE_MAX: reported already */
+	size_t room;                           /* bytes usable at ptr, DRY_NOT_LIVE or DRY_REPORTED */
 };
 
 static size_t room_in_slab(const struct dry_slab *slab, const void *ptr)
@@ -177,14 +185,15 @@ static struct place find(struct dry_heap *heap, void *ptr)
 		place.room = (size_t)place.run->count << arena->page_shift;
 	else
 		place.room = dry_extent_size(&heap->extents, ptr);
+	if (place.slab == NULL && place.room == 0)
+		place.room = DRY_NOT_LIVE;
 	return place;
 }
 
-/* Of a live object of a debugged cache `size` bytes were asked for. */
-static void debug_size(struct dry_cache *cache, void *object, size_t size)
+/* Of a live object of a debugged cache `size` bytes were asked for. false: it cannot have that size. */
+static bool debug_size(struct dry_cache *cache, void *object, size_t size)
 {
-	if (cache->debug->sized != NULL)
-		cache->debug->sized(cache, object, size);
+	return cache->debug->sized == NULL || cache->debug->sized(cache, object, size);
 }
 
 void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
@@ -198,17 +207,15 @@ void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
 
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
-	unsigned class = DRY_CLASS_COUNT;
 	void *object;
 
 	if (size > SIZE_LIMIT || align > SIZE_LIMIT / 2 + 1)
 		return NULL;
-	if (dry_general_ask_secondary(heap, size, align, true, &object))
+	if (dry_general_ask_secondary(heap, size, align, &object))
 		return object != NULL && zero ? memset(object, 0, size) : object;
 	if (size == 0)
 		size = 1;
-	if (size <= DRY_CLASS_MAX)
-		class = dry_class_for(size, align);
+	unsigned class = dry_general_class(heap, size, align);
 	if (class < DRY_CLASS_COUNT) {
 		struct dry_cache *cache = dry_general_cache(heap, class);
 		object = cache != NULL ? dry_percpu_pop_packed(DRY_SLOTS(&heap->caches), cache->alloc_place) : NULL;
@@ -221,6 +228,10 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 	object = alloc_big(heap, size, align, zero);
 	if (object == NULL && dry_heap_trim(heap) != 0)
 		object = alloc_big(heap, size, align, zero);
+	if (object == NULL && dry_caches_reclaim(&heap->caches, size)) {
+		dry_heap_trim(heap);
+		object = alloc_big(heap, size, align, zero);
+	}
 	if (DRY_UNLIKELY(dry_annotate != NULL) && object != NULL) {
 		dry_annotate->given(&heap->caches, object, size, zero);
 		dry_annotate->closed((char *)object + size, find(heap, object).room - size);
@@ -263,7 +274,7 @@ static DRY_SLOW void annotate_free(struct dry_heap *heap, void *object)
 {
 	struct place place = find(heap, object);
 
-	if (place.secondary != NULL || place.slab != NULL || place.room == 0 ||
+	if (place.secondary != NULL || place.slab != NULL || place.room == DRY_NOT_LIVE ||
 	    (place.run != NULL && dry_arena_start(dry_heap_arena(heap), place.run) != object))
 		return;
 	dry_annotate->taken(&heap->caches, object, place.room);
@@ -295,11 +306,11 @@ size_t dry_general_usable(struct dry_heap *heap, const void *object)
 	if (DRY_LIKELY(room != 0) || object == NULL)
 		return room;
 	place = find(heap, (void *)(uintptr_t)object);
-	if (DRY_UNLIKELY(place.room == 0) && place.run == NULL && place.secondary == NULL)
+	if (DRY_UNLIKELY(place.room == DRY_NOT_LIVE) && place.run == NULL)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "its size was asked for, and it is no block");
-	if (place.room == SIZE_MAX)
+	if (place.room == DRY_NOT_LIVE || place.room == DRY_REPORTED)
 		return 0;
-	return DRY_UNLIKELY(dry_annotate != NULL) && place.room != 0 ? dry_annotate->size(object, place.room) : place.room;
+	return DRY_UNLIKELY(dry_annotate != NULL) ? dry_annotate->size(object, place.room) : place.room;
 }
 
 static bool knows_sizes(const struct dry_cache *cache)
@@ -313,12 +324,12 @@ bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size)
 	struct place place = find(heap, object);
 	char detail[64];
 
-	/* Who watches over a block knows its size. 0: no live object, which the free reports. */
-	if (place.room == SIZE_MAX)
+	/* Who watches over a block knows its size. */
+	if (place.room == DRY_REPORTED)
 		return false;
 	if (place.secondary == NULL && (place.slab == NULL || !knows_sizes(place.slab->cache)))
 		return true;
-	if (place.room == 0 || place.room == size || place.room == (size != 0 ? size : 1))
+	if (place.room == DRY_NOT_LIVE || place.room == size || place.room == (size != 0 ? size : 1))
 		return true;
 	dry_format(detail, sizeof(detail), "freed as %zu bytes, it has %zu", size, place.room);
 	dry_fatal(DRY_FATAL_WRONG_SIZE, object, place.slab != NULL ? place.slab->cache->name : NULL, detail);
@@ -335,9 +346,12 @@ static void *resize_big(struct dry_heap *heap, const struct place *place, void *
 		return NULL;
 	if (place->run == NULL)
 		return size > RUN_MAX ? dry_extent_resize(&heap->extents, object, size, true) : NULL;
-	if (place->slab != NULL || size > place->room)
+	if (place->slab != NULL || (size > RUN_MAX && !arena_only(heap)) || size > arena->granules << DRY_GRANULE_SHIFT)
 		return NULL;
-	dry_arena_trim_run(arena, place->run, (uint32_t)((size + page - 1) >> arena->page_shift));
+	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
+	if (size > place->room)
+		return dry_arena_extend_run(arena, place->run, pages) ? object : NULL;
+	dry_arena_trim_run(arena, place->run, pages);
 	return object;
 }
 
@@ -352,8 +366,8 @@ static void *resize(struct dry_heap *heap, const struct place *place, void *obje
 {
 	if (!fits(size, place->room))
 		return resize_big(heap, place, object, size);
-	if (place->slab != NULL && place->slab->cache->debug != NULL)
-		debug_size(place->slab->cache, object, size);
+	if (place->slab != NULL && place->slab->cache->debug != NULL && !debug_size(place->slab->cache, object, size))
+		return NULL;
 	return object;
 }
 
@@ -367,9 +381,9 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 		place = find(heap, object);
 	else if (fits(size, class))
 		return object;
-	if (place.room == SIZE_MAX)
-		return NULL; /* reported */
-	if (place.room == 0 && place.secondary == NULL) {
+	if (place.room == DRY_REPORTED)
+		return NULL;
+	if (place.room == DRY_NOT_LIVE) {
 		dry_general_free(heap, object); /* says what is wrong with it */
 		return NULL;
 	}

@@ -10,17 +10,17 @@
 #include "malloc_front.h" /* of front/, or of the allocators for small machines */
 #include "port/contract.h"
 
-DRY_EXPORT void *malloc(size_t size)
+DRY_REPLACEABLE void *malloc(size_t size)
 {
 	return fast_malloc(size);
 }
 
-DRY_EXPORT void free(void *object)
+DRY_REPLACEABLE void free(void *object)
 {
 	fast_free(object);
 }
 
-DRY_EXPORT void *calloc(size_t count, size_t size)
+DRY_REPLACEABLE void *calloc(size_t count, size_t size)
 {
 	size_t bytes;
 
@@ -31,7 +31,7 @@ DRY_EXPORT void *calloc(size_t count, size_t size)
 	return front_zalloc(bytes);
 }
 
-DRY_EXPORT void *realloc(void *object, size_t size)
+DRY_REPLACEABLE void *realloc(void *object, size_t size)
 {
 	void *moved;
 
@@ -47,7 +47,7 @@ DRY_EXPORT void *realloc(void *object, size_t size)
 	return moved;
 }
 
-DRY_EXPORT void *reallocarray(void *object, size_t count, size_t size)
+DRY_REPLACEABLE void *reallocarray(void *object, size_t count, size_t size)
 {
 	size_t bytes;
 
@@ -60,7 +60,7 @@ DRY_EXPORT void *reallocarray(void *object, size_t count, size_t size)
 
 /* ---- aligned --------------------------------------------------------------------------- */
 
-DRY_EXPORT int posix_memalign(void **object, size_t align, size_t size)
+DRY_REPLACEABLE int posix_memalign(void **object, size_t align, size_t size)
 {
 	int saved = errno;
 	void *result;
@@ -75,7 +75,7 @@ DRY_EXPORT int posix_memalign(void **object, size_t align, size_t size)
 	return 0;
 }
 
-DRY_EXPORT void *aligned_alloc(size_t align, size_t size)
+DRY_REPLACEABLE void *aligned_alloc(size_t align, size_t size)
 {
 	void *object;
 
@@ -89,14 +89,14 @@ DRY_EXPORT void *aligned_alloc(size_t align, size_t size)
 	return object;
 }
 
-DRY_EXPORT void *memalign(size_t align, size_t size) DRY_ALIAS("aligned_alloc");
+DRY_REPLACEABLE void *memalign(size_t align, size_t size) DRY_ALIAS("aligned_alloc");
 
-DRY_EXPORT void *valloc(size_t size)
+DRY_REPLACEABLE void *valloc(size_t size)
 {
 	return aligned_alloc(dry_port_page_size(), size);
 }
 
-DRY_EXPORT void *pvalloc(size_t size)
+DRY_REPLACEABLE void *pvalloc(size_t size)
 {
 	size_t page = dry_port_page_size(), bytes;
 
@@ -109,23 +109,23 @@ DRY_EXPORT void *pvalloc(size_t size)
 
 /* ---- sized free -------------------------------------------------------------------------- */
 
-DRY_EXPORT void free_sized(void *object, size_t size)
+DRY_REPLACEABLE void free_sized(void *object, size_t size)
 {
 	fast_free_sized(object, size);
 }
 
-DRY_EXPORT void free_aligned_sized(void *object, size_t align, size_t size)
+DRY_REPLACEABLE void free_aligned_sized(void *object, size_t align, size_t size)
 {
 	(void)align;
 	fast_free_sized(object, size);
 }
 
-DRY_EXPORT void cfree(void *object)
+DRY_REPLACEABLE void cfree(void *object)
 {
 	fast_free(object);
 }
 
-DRY_EXPORT size_t malloc_usable_size(void *object)
+DRY_REPLACEABLE size_t malloc_usable_size(void *object)
 {
 	return front_usable(object);
 }
@@ -136,12 +136,12 @@ DRY_EXPORT size_t malloc_usable_size(void *object)
 #pragma GCC diagnostic ignored "-Wattributes" /* the public names carry libc's attributes, these need none */
 #pragma GCC diagnostic ignored "-Wpragmas"
 #pragma GCC diagnostic ignored "-Wmissing-attributes"
-DRY_EXPORT void *__libc_malloc(size_t size) DRY_ALIAS("malloc");
-DRY_EXPORT void __libc_free(void *object) DRY_ALIAS("free");
-DRY_EXPORT void *__libc_calloc(size_t count, size_t size) DRY_ALIAS("calloc");
-DRY_EXPORT void *__libc_realloc(void *object, size_t size) DRY_ALIAS("realloc");
-DRY_EXPORT void *__libc_memalign(size_t align, size_t size) DRY_ALIAS("aligned_alloc");
-DRY_EXPORT void *__libc_valloc(size_t size) DRY_ALIAS("valloc");
-DRY_EXPORT void *__libc_pvalloc(size_t size) DRY_ALIAS("pvalloc");
-DRY_EXPORT int __posix_memalign(void **object, size_t align, size_t size) DRY_ALIAS("posix_memalign");
+DRY_REPLACEABLE void *__libc_malloc(size_t size) DRY_ALIAS("malloc");
+DRY_REPLACEABLE void __libc_free(void *object) DRY_ALIAS("free");
+DRY_REPLACEABLE void *__libc_calloc(size_t count, size_t size) DRY_ALIAS("calloc");
+DRY_REPLACEABLE void *__libc_realloc(void *object, size_t size) DRY_ALIAS("realloc");
+DRY_REPLACEABLE void *__libc_memalign(size_t align, size_t size) DRY_ALIAS("aligned_alloc");
+DRY_REPLACEABLE void *__libc_valloc(size_t size) DRY_ALIAS("valloc");
+DRY_REPLACEABLE void *__libc_pvalloc(size_t size) DRY_ALIAS("pvalloc");
+DRY_REPLACEABLE int __posix_memalign(void **object, size_t align, size_t size) DRY_ALIAS("posix_memalign");
 #pragma GCC diagnostic pop

@@ -50,43 +50,120 @@ DRY_FAST void *allocate(size_t size, size_t align)
 	return DRY_LIKELY(object != NULL) ? object : insist(size, align);
 }
 
-#define NEW(c_name, symbol, params, align)                       \
-	DRY_EXPORT void *c_name params __asm__(symbol);          \
-	void *c_name params                                      \
-	{                                                        \
-		return allocate(size, align);           \
-	}
+/*
+ * A program may replace any of these. Those that it leaves alone then go the standard's way: new[] by new; delete by the
+ * same without array, size or tag. Whether it did is told by the address, which each library or program has once.
+ */
+#define OPERATOR(type, c_name, symbol, params)                  \
+	DRY_REPLACEABLE type c_name params __asm__(symbol);     \
+	type c_name params
 
-NEW(new_object, "_Znwm", (size_t size), 0)
-NEW(new_array, "_Znam", (size_t size), 0)
-NEW(new_object_al, "_ZnwmSt11align_val_t", (size_t size, size_t align), align)
-NEW(new_array_al, "_ZnamSt11align_val_t", (size_t size, size_t align), align)
+OPERATOR(void *, new_object, "_Znwm", (size_t size))
+{
+	return allocate(size, 0);
+}
 
-#define DELETE(c_name, symbol, params)                \
-	DRY_EXPORT void c_name params __asm__(symbol); \
-	void c_name params                            \
-	{                                             \
-		free(object);                         \
-	}
-#define DELETE_SIZED(c_name, symbol, params)          \
-	DRY_EXPORT void c_name params __asm__(symbol); \
-	void c_name params                            \
-	{                                             \
-		free_sized(object, size);             \
-	}
-#define UNUSED __attribute__((unused))
+OPERATOR(void *, new_object_al, "_ZnwmSt11align_val_t", (size_t size, size_t align))
+{
+	return allocate(size, align);
+}
 
-DELETE(delete_object, "_ZdlPv", (void *object))
-DELETE(delete_array, "_ZdaPv", (void *object))
-DELETE(delete_object_nt, "_ZdlPvRKSt9nothrow_t", (void *object, const void *tag UNUSED))
-DELETE(delete_array_nt, "_ZdaPvRKSt9nothrow_t", (void *object, const void *tag UNUSED))
-DELETE_SIZED(delete_object_s, "_ZdlPvm", (void *object, size_t size))
-DELETE_SIZED(delete_array_s, "_ZdaPvm", (void *object, size_t size))
-DELETE(delete_object_al, "_ZdlPvSt11align_val_t", (void *object, size_t align UNUSED))
-DELETE(delete_array_al, "_ZdaPvSt11align_val_t", (void *object, size_t align UNUSED))
-DELETE_SIZED(delete_object_s_al, "_ZdlPvmSt11align_val_t", (void *object, size_t size, size_t align UNUSED))
-DELETE_SIZED(delete_array_s_al, "_ZdaPvmSt11align_val_t", (void *object, size_t size, size_t align UNUSED))
-DELETE(delete_object_al_nt, "_ZdlPvSt11align_val_tRKSt9nothrow_t",
-       (void *object, size_t align UNUSED, const void *tag UNUSED))
-DELETE(delete_array_al_nt, "_ZdaPvSt11align_val_tRKSt9nothrow_t",
-       (void *object, size_t align UNUSED, const void *tag UNUSED))
+OPERATOR(void *, new_array, "_Znam", (size_t size))
+{
+	return new_object(size);
+}
+
+OPERATOR(void *, new_array_al, "_ZnamSt11align_val_t", (size_t size, size_t align))
+{
+	return new_object_al(size, align);
+}
+
+OPERATOR(void, delete_object, "_ZdlPv", (void *object))
+{
+	free(object);
+}
+
+OPERATOR(void, delete_object_al, "_ZdlPvSt11align_val_t", (void *object, size_t align))
+{
+	(void)align;
+	free(object);
+}
+
+OPERATOR(void, delete_array, "_ZdaPv", (void *object))
+{
+	delete_object(object);
+}
+
+OPERATOR(void, delete_array_al, "_ZdaPvSt11align_val_t", (void *object, size_t align))
+{
+	delete_object_al(object, align);
+}
+
+/* With a size: checked where all that it would pass through is ours. */
+#define OURS(own, symbol) static __typeof__(void(void)) own __attribute__((alias(symbol)))
+#define IS_OURS(name, own) ((void (*)(void))(name) == (own))
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattribute-alias" /* an address to compare with, never called */
+#pragma GCC diagnostic ignored "-Wpragmas"
+OURS(our_object, "_ZdlPv");
+OURS(our_array, "_ZdaPv");
+OURS(our_object_al, "_ZdlPvSt11align_val_t");
+OURS(our_array_al, "_ZdaPvSt11align_val_t");
+#pragma GCC diagnostic pop
+
+OPERATOR(void, delete_object_s, "_ZdlPvm", (void *object, size_t size))
+{
+	if (DRY_LIKELY(IS_OURS(delete_object, our_object)))
+		free_sized(object, size);
+	else
+		delete_object(object);
+}
+
+OPERATOR(void, delete_array_s, "_ZdaPvm", (void *object, size_t size))
+{
+	if (DRY_LIKELY(IS_OURS(delete_array, our_array) && IS_OURS(delete_object, our_object)))
+		free_sized(object, size);
+	else
+		delete_array(object);
+}
+
+OPERATOR(void, delete_object_s_al, "_ZdlPvmSt11align_val_t", (void *object, size_t size, size_t align))
+{
+	if (DRY_LIKELY(IS_OURS(delete_object_al, our_object_al)))
+		free_sized(object, size);
+	else
+		delete_object_al(object, align);
+}
+
+OPERATOR(void, delete_array_s_al, "_ZdaPvmSt11align_val_t", (void *object, size_t size, size_t align))
+{
+	if (DRY_LIKELY(IS_OURS(delete_array_al, our_array_al) && IS_OURS(delete_object_al, our_object_al)))
+		free_sized(object, size);
+	else
+		delete_array_al(object, align);
+}
+
+OPERATOR(void, delete_object_nt, "_ZdlPvRKSt9nothrow_t", (void *object, const void *tag))
+{
+	(void)tag;
+	delete_object(object);
+}
+
+OPERATOR(void, delete_array_nt, "_ZdaPvRKSt9nothrow_t", (void *object, const void *tag))
+{
+	(void)tag;
+	delete_array(object);
+}
+
+OPERATOR(void, delete_object_al_nt, "_ZdlPvSt11align_val_tRKSt9nothrow_t", (void *object, size_t align, const void *tag))
+{
+	(void)tag;
+	delete_object_al(object, align);
+}
+
+OPERATOR(void, delete_array_al_nt, "_ZdaPvSt11align_val_tRKSt9nothrow_t", (void *object, size_t align, const void *tag))
+{
+	(void)tag;
+	delete_array_al(object, align);
+}

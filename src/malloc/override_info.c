@@ -10,12 +10,12 @@
 #include "base/compiler.h"
 #include "malloc/print.h"
 
-DRY_EXPORT void malloc_stats(void)
+DRY_REPLACEABLE void malloc_stats(void)
 {
 	dry_print_stats();
 }
 
-DRY_EXPORT struct mallinfo2 mallinfo2(void)
+DRY_REPLACEABLE struct mallinfo2 mallinfo2(void)
 {
 	struct mallinfo2 info = { 0 };
 	struct dry_heap_stats stats;
@@ -35,7 +35,7 @@ static int clamp(size_t bytes)
 	return bytes > INT_MAX ? INT_MAX : (int)bytes;
 }
 
-DRY_EXPORT struct mallinfo mallinfo(void)
+DRY_REPLACEABLE struct mallinfo mallinfo(void)
 {
 	struct mallinfo2 wide = mallinfo2();
 	struct mallinfo info = { 0 };
@@ -66,7 +66,7 @@ static int print_cache(dry_cache *cache, void *arg)
 	return 0;
 }
 
-DRY_EXPORT int malloc_info(int options, FILE *file)
+DRY_REPLACEABLE int malloc_info(int options, FILE *file)
 {
 	struct out out = { file, false };
 
@@ -80,14 +80,14 @@ DRY_EXPORT int malloc_info(int options, FILE *file)
 	return out.failed || ferror(file) ? -1 : 0;
 }
 
-DRY_EXPORT int malloc_trim(size_t pad)
+DRY_REPLACEABLE int malloc_trim(size_t pad)
 {
 	(void)pad;
 	return dry_heap_trim(NULL) != 0;
 }
 
 /* Nothing of glibc's can be tuned here; programs expect success all the same. */
-DRY_EXPORT int mallopt(int param, int value)
+DRY_REPLACEABLE int mallopt(int param, int value)
 {
 	(void)param;
 	(void)value;

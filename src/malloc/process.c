@@ -44,10 +44,9 @@ static DRY_CONSTRUCTOR void loaded(void)
 	if (dry_heap_get(NULL) == NULL)
 		return;
 	dry_heaps_debug(dry_hooks_usual());
-	atomic_store_explicit(&dry_main_heap.secondary, &dry_profile_secondary, memory_order_relaxed);
 	dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
 	/* Others may have allocated before this ran; from now on it is from debugged caches. */
-	if (dry_profile_start(&dry_main_heap) || dry_debug_selects())
+	if (dry_profile_start(&dry_main_heap))
 		dry_general_forget(&dry_main_heap);
 }
 
@@ -57,6 +56,7 @@ static DRY_DESTRUCTOR void unloaded(void)
 		dry_print_leaks();
 	if (dry_option_stats)
 		dry_print_stats();
+	dry_port_ending();
 	dry_profile_finish(&dry_main_heap);
 }
 

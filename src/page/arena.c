@@ -45,14 +45,14 @@ static void release_pages(const struct dry_arena *arena, uintptr_t base, size_t 
 	if (arena->guarded)
 		dry_release_apart((void *)base, size);
 	else
-		dry_port_release((void *)base, size);
+		dry_source_release(&arena->source, (void *)base, size);
 }
 
 /* Pages and metadata for `size` bytes, a multiple of a chunk. All or nothing. */
 static bool reserve_all(struct dry_arena *arena, size_t size)
 {
 	size_t pages = size >> arena->page_shift, granules = size >> DRY_GRANULE_SHIFT;
-	void *base = arena->guarded ? reserve_guarded(size) : dry_port_reserve(size, DRY_CHUNK_SIZE, false);
+	void *base = arena->guarded ? reserve_guarded(size) : dry_source_reserve(&arena->source, size, DRY_CHUNK_SIZE);
 
 	if (base == NULL)
 		return false;
@@ -183,6 +183,8 @@ int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
 	if ((page != 4096 && page != 16384 && page != 65536) || page < dry_port_page_size())
 		return -DRY_EINVAL;
 	*arena = (struct dry_arena){ .owns_memory = attr->memory == NULL, .guarded = attr->guarded };
+	if (attr->source != NULL)
+		arena->source = *attr->source;
 	dry_lock_init(&arena->lock, DRY_RANK_PAGE);
 	atomic_init(&arena->committed, 0);
 	arena->page_shift = (uint8_t)dry_log2_floor(page);

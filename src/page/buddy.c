@@ -164,9 +164,20 @@ static uint32_t find_block(struct dry_arena *arena, unsigned order, unsigned nod
 	return DRY_PAGE_NIL;
 }
 
+/* Pages in limbo come back in a moment. false: there are none. Drops the lock. */
+static bool limbo_settles(struct dry_arena *arena)
+{
+	if (arena->limbo_count == 0)
+		return false;
+	dry_lock_release(&arena->lock);
+	dry_port_yield();
+	dry_lock_acquire(&arena->lock);
+	return true;
+}
+
 /*
  * The node has no block free: get one more chunk for it, else look at the other nodes. While another thread
- * purges, pages may be in limbo that come back in a moment; only when there are none is it an end.
+ * purges, pages may be in limbo; only when there are none is it an end.
  */
 static DRY_SLOW uint32_t find_more(struct dry_arena *arena, unsigned order, unsigned node)
 {
@@ -177,13 +188,43 @@ static DRY_SLOW uint32_t find_more(struct dry_arena *arena, unsigned order, unsi
 			continue;
 		for (unsigned other = 0; other < arena->nodes && index == DRY_PAGE_NIL; other++)
 			index = find_block(arena, order, other);
-		if (index != DRY_PAGE_NIL || arena->limbo_count == 0)
+		if (index != DRY_PAGE_NIL || !limbo_settles(arena))
 			break;
-		dry_lock_release(&arena->lock);
-		dry_port_yield();
-		dry_lock_acquire(&arena->lock);
 	}
 	return index;
+}
+
+static DRY_SLOW uint32_t find_wide(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
+{
+	uint32_t index;
+
+	do
+		index = dry_wide_find_locked(arena, count, align_pages, node);
+	while (index == DRY_PAGE_NIL && limbo_settles(arena));
+	return index;
+}
+
+void dry_buddy_take_locked(struct dry_arena *arena, uint32_t index, uint32_t count)
+{
+	uint32_t done, part, size, share, clean = 0;
+	uint8_t flags = 0;
+
+	for (done = 0; done < count; done += part) {
+		const struct dry_page *block = &arena->desc[index + done];
+
+		size = block->count;
+		share = block->block.clean;
+		part = size < count - done ? size : count - done;
+		flags |= block->flags;
+		clean += share_of(share, part, size);
+		dry_buddy_unlink_locked(arena, index + done);
+		/* The buddies of these pieces hold pages of the run: nothing to merge. */
+		dry_buddy_put_apart_locked(arena, index + count, size - part, share, size);
+	}
+	arena->desc[index].flags = flags;
+	arena->used += count;
+	if (clean != 0) /* relaxed: a hint */
+		atomic_fetch_add_explicit(&arena->fresh, clean, memory_order_relaxed);
 }
 
 struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
@@ -191,32 +232,25 @@ struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32
 	unsigned home = node < arena->nodes ? node : 0;
 	unsigned order = count == 0 ? 0 : dry_log2_ceil(count), block = order;
 	struct dry_page *page = NULL;
-	uint32_t index, size, clean;
+	uint32_t index;
 
 	if (align_pages > UINT32_C(1) << order)
 		block = dry_log2_ceil(align_pages);
-	if (count == 0 || block > arena->max_order)
+	if (count == 0)
 		return NULL;
 	dry_lock_acquire(&arena->lock);
-	index = find_block(arena, block, home);
+	index = DRY_LIKELY(block <= arena->max_order) ? find_block(arena, block, home) : DRY_PAGE_NIL;
 	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
-		index = find_more(arena, block, home);
-	/* looked at last, because find_more() may have dropped the lock */
+		index = block <= arena->max_order ? find_more(arena, block, home) : find_wide(arena, count, align_pages, home);
+	/* looked at last, because the lock may have been dropped */
 	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena)) {
 		page = &arena->desc[index];
-		size = page->count;
-		clean = page->block.clean;
-		dry_buddy_unlink_locked(arena, index);
+		dry_buddy_take_locked(arena, index, count);
 		page->order = (uint8_t)order;
 		if (!arena->owns_memory)
 			page->node = (uint8_t)node;
 		dry_page_set_count(page, count);
 		dry_page_set_kind(page, DRY_PAGE_RUN);
-		/* The buddies of these pieces hold pages of the run: nothing to merge. */
-		dry_buddy_put_apart_locked(arena, index + count, size - count, clean, size);
-		arena->used += count;
-		if (clean != 0) /* relaxed: a hint */
-			atomic_fetch_add_explicit(&arena->fresh, share_of(clean, count, size), memory_order_relaxed);
 	}
 	dry_lock_release(&arena->lock);
 	if (DRY_UNLIKELY(dry_annotate != NULL) && page != NULL)
@@ -276,11 +310,12 @@ void dry_arena_trim_run(struct dry_arena *arena, struct dry_page *page, uint32_t
 /*
  * The first page of the run or block around a page lies at the page's position
  * rounded down to some power of two, and every nearer such position is inside
- * of it, hence NONE. So the first descriptor found that is not NONE decides.
+ * of it, hence NONE; or, for a run of several chunks, at the start of a chunk before
+ * it. So the first descriptor found that is not NONE decides.
  */
 struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr)
 {
-	uint32_t index, start;
+	uint32_t index, start = 0;
 	unsigned order;
 
 	if (!dry_arena_contains(arena, ptr))
@@ -289,12 +324,12 @@ struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr
 	/* acquire: pairs with the release in dry_arena_grow_locked() */
 	if (index >= atomic_load_explicit(&arena->committed, memory_order_acquire))
 		return NULL;
-	for (order = 0; order <= arena->max_order; order++) {
+	for (order = 0;; order++) {
 		struct dry_page *page;
 
-		start = dry_arena_block_start(arena, index, order);
+		start = order <= arena->max_order ? dry_arena_block_start(arena, index, order) : start - dry_chunk_pages(arena);
 		if (start > index)
-			break; /* before the first page of a user's memory */
+			break; /* before the first page */
 		page = &arena->desc[start];
 		unsigned kind = dry_page_kind(page);
 		if (kind == DRY_PAGE_NONE)

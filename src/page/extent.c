@@ -6,6 +6,8 @@
 #include "base/rank.h"
 #include "page/internal.h"
 
+#define BATCH 16 /* extents released without the lock in between */
+
 /* ---- registry: linear probing; deletion moves later entries up ---------- */
 
 /* Extents start at page boundaries; the product's top bits depend on all of the page's. */
@@ -144,29 +146,36 @@ static int fitting_spare(const struct dry_extents *extents, size_t size, size_t 
 /* Release the spare extents that are over the cap, or freed at `newest` or before. Drops the lock. */
 static size_t release_spares_locked(struct dry_extents *extents, size_t cap, unsigned most, uint64_t newest)
 {
-	struct dry_extent_spare victims[DRY_EXTENT_CACHED];
-	unsigned count = 0, i;
+	struct dry_extent_spare victims[BATCH];
+	unsigned count, i;
 	size_t bytes = 0;
 
-	while (extents->cached != 0 &&
-	       (extents->cached > most || extents->cached_bytes > cap || extents->spare[0].age <= newest)) {
-		victims[count] = take_spare_locked(extents, 0);
-		bytes += victims[count++].size;
-	}
-	if (count == 0)
-		return 0;
-	dry_lock_release(&extents->lock);
-	for (i = 0; i < count; i++)
-		dry_port_release((void *)victims[i].addr, victims[i].size);
-	dry_lock_acquire(&extents->lock);
+	do {
+		for (count = 0; count < BATCH && extents->cached != 0 &&
+				(extents->cached > most || extents->cached_bytes > cap || extents->spare[0].age <= newest);
+		     count++) {
+			victims[count] = take_spare_locked(extents, 0);
+			bytes += victims[count].size;
+		}
+		if (count == 0)
+			break;
+		dry_lock_release(&extents->lock);
+		for (i = 0; i < count; i++)
+			dry_source_release(&extents->source, (void *)victims[i].addr, victims[i].size);
+		dry_lock_acquire(&extents->lock);
+	} while (count == BATCH);
 	return bytes;
 }
 
 /* ---- interface ------------------------------------------------------------ */
 
-void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes)
+void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes, const struct dry_page_source *source)
 {
-	*extents = (struct dry_extents){ .cap = cap, .nodes = nodes, .tick = 1 };
+	struct dry_page_source from = { 0 };
+
+	if (source != NULL)
+		from = *source;
+	*extents = (struct dry_extents){ .cap = cap, .nodes = nodes, .source = from, .tick = 1 };
 	dry_lock_init(&extents->lock, DRY_RANK_EXTENT);
 }
 
@@ -175,29 +184,27 @@ void dry_extents_fini(struct dry_extents *extents)
 	size_t i;
 
 	for (i = 0; i < extents->cached; i++)
-		dry_port_release((void *)extents->spare[i].addr, extents->spare[i].size);
+		dry_source_release(&extents->source, (void *)extents->spare[i].addr, extents->spare[i].size);
 	for (i = 0; i < extents->slots; i++) {
 		if (extents->table[i].addr == 0)
 			continue;
 		if (dry_annotate != NULL) /* what is mapped here next is not ours */
 			dry_annotate->opened((void *)extents->table[i].addr, extents->table[i].size);
-		dry_port_release((void *)extents->table[i].addr, extents->table[i].size);
+		dry_source_release(&extents->source, (void *)extents->table[i].addr, extents->table[i].size);
 	}
 	if (extents->slots != 0)
 		dry_release_apart(extents->table, extents->slots * sizeof(struct dry_extent));
-	dry_extents_init(extents, extents->cap, extents->nodes);
+	dry_extents_init(extents, extents->cap, extents->nodes, &extents->source);
 }
 
 static void *map_extent(const struct dry_extents *extents, size_t size, size_t align, unsigned node)
 {
-	void *addr = dry_port_reserve(size, align, false);
+	void *addr = dry_source_reserve(&extents->source, size, align);
 
-	if (addr != NULL && dry_port_commit(addr, size) != 0) {
-		dry_port_release(addr, size);
+	if (addr != NULL && !dry_source_commit(&extents->source, addr, size, node, extents->nodes > 1, false)) {
+		dry_source_release(&extents->source, addr, size);
 		addr = NULL;
 	}
-	if (addr != NULL && extents->nodes > 1)
-		dry_port_place(addr, size, node);
 	return addr;
 }
 
@@ -217,7 +224,7 @@ static void *map_extent_hard(struct dry_extents *extents, size_t size, size_t al
 
 void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, unsigned node, bool *zeroed)
 {
-	size_t page = dry_port_page_size();
+	size_t page = dry_source_unit(&extents->source);
 	struct dry_extent_spare spare;
 	void *addr;
 	int fit;
@@ -309,7 +316,7 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr)
 	extents->promised--;
 	if (size > extents->cap) {
 		dry_lock_release(&extents->lock);
-		dry_port_release(ptr, size);
+		dry_source_release(&extents->source, ptr, size);
 		return true;
 	}
 	/* Room first, until it holds: the lock is dropped on the way. */
@@ -319,6 +326,17 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr)
 	extents->cached_bytes += size;
 	dry_lock_release(&extents->lock);
 	return true;
+}
+
+/* As the port does it; an extent of a source can only become smaller. */
+static void *remap(const struct dry_extents *extents, char *ptr, size_t old, size_t size, bool may_move)
+{
+	if (extents->source.reserve == NULL)
+		return dry_port_resize(ptr, old, size, may_move);
+	if (size > old)
+		return NULL;
+	dry_source_release(&extents->source, ptr + size, old - size);
+	return ptr;
 }
 
 /*
@@ -332,7 +350,7 @@ void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, boo
 	void *result;
 	size_t old;
 
-	if (size == 0 || !dry_checked_round_up(size, dry_port_page_size(), &size))
+	if (size == 0 || !dry_checked_round_up(size, dry_source_unit(&extents->source), &size))
 		return NULL;
 	dry_lock_acquire(&extents->lock);
 	entry = find_locked(extents, ptr);
@@ -343,7 +361,7 @@ void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, boo
 	dry_lock_release(&extents->lock);
 	if (old == 0 || old == size)
 		return old == 0 ? NULL : ptr;
-	result = dry_port_resize(ptr, old, size, may_move);
+	result = remap(extents, ptr, old, size, may_move);
 	dry_lock_acquire(&extents->lock);
 	insert_locked(extents, result != NULL ? result : ptr, result != NULL ? size : old, node);
 	dry_lock_release(&extents->lock);

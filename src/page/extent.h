@@ -25,6 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <drystone/page_source.h>
+
 #include "port/contract.h"
 
 #define DRY_EXTENT_CACHED 64 /* most extents that wait for reuse */
@@ -62,14 +64,18 @@ struct dry_extents {
 	/* immutable after init */
 	size_t cap;
 	unsigned nodes;
+	struct dry_page_source source; /* reserve NULL: the port */
 };
 
-/* cap: most bytes that wait for reuse. nodes: memory nodes that extents are placed on; 1: where they are touched first. */
-void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes);
+/*
+ * cap: most bytes that wait for reuse. nodes: memory nodes that extents are placed on; 1: where they are touched first.
+ * source: NULL: the port.
+ */
+void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes, const struct dry_page_source *source);
 /* Release every extent and the registry. */
 void dry_extents_fini(struct dry_extents *extents);
 
-/* Bytes rounded up to pages, aligned, on a memory node. *zeroed: the content is known to be zero. NULL: no memory. */
+/* Bytes rounded up to pages of the source, aligned, on a memory node. *zeroed: the content is known to be zero. NULL: no memory. */
 void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, unsigned node, bool *zeroed);
 
 /* Size of the live extent that starts at ptr; 0 if there is none. Safe on any address. */

@@ -29,16 +29,26 @@ static bool array_extend(struct dry_arena_array *array, size_t bytes)
 	return true;
 }
 
-/* A chunk without memory behind it becomes the node's. */
-static void place(const struct dry_arena *arena, uint32_t chunk, unsigned node)
+/* A chunk without memory behind it becomes the node's; again: it was another's. */
+static bool place(const struct dry_arena *arena, uint32_t chunk, unsigned node, bool again)
 {
+	if (!dry_source_commit(&arena->source, dry_arena_address(arena, chunk << arena->max_order), DRY_CHUNK_SIZE, node,
+			       arena->nodes > 1, again))
+		return false;
 	*dry_chunk(arena, chunk) = (uint8_t)node;
-	if (arena->nodes > 1)
-		dry_port_place(dry_arena_address(arena, chunk << arena->max_order), DRY_CHUNK_SIZE, node);
+	return true;
+}
+
+void dry_chunk_revive_locked(struct dry_arena *arena, uint32_t chunk)
+{
+	*dry_chunk(arena, chunk) &= (uint8_t)~DRY_CHUNK_RETIRED;
+	arena->retired--;
+	arena->free_clean -= dry_chunk_pages(arena);
+	dry_buddy_put_apart_locked(arena, chunk << arena->max_order, dry_chunk_pages(arena), 1, 1);
 }
 
 /* The first retired chunk of the node, else the first of any. */
-static void revive(struct dry_arena *arena, unsigned node)
+static bool revive(struct dry_arena *arena, unsigned node)
 {
 	uint32_t chunks = dry_arena_committed_locked(arena) >> arena->max_order, chunk, found = chunks;
 
@@ -50,36 +60,32 @@ static void revive(struct dry_arena *arena, unsigned node)
 		if (*dry_chunk(arena, chunk) == (DRY_CHUNK_RETIRED | node))
 			break;
 	}
-	if (chunk == chunks)
-		place(arena, chunk = found, node);
-	*dry_chunk(arena, chunk) = (uint8_t)node;
-	arena->retired--;
-	arena->free_clean -= dry_chunk_pages(arena);
-	dry_buddy_put_apart_locked(arena, chunk << arena->max_order, dry_chunk_pages(arena), 1, 1);
+	if (chunk == chunks && !place(arena, chunk = found, node, true))
+		return false;
+	dry_chunk_revive_locked(arena, chunk);
+	return true;
 }
 
-bool dry_arena_grow_locked(struct dry_arena *arena, unsigned node)
+bool dry_arena_extend_locked(struct dry_arena *arena, unsigned node)
 {
 	uint32_t committed = dry_arena_committed_locked(arena);
 	size_t chunks = ((size_t)committed >> arena->max_order) + 1;
 
-	if (!arena->owns_memory)
-		return false;
-	if (arena->retired != 0) {
-		revive(arena, node);
-		return true;
-	}
-	if (arena->pages - committed < dry_chunk_pages(arena) ||
+	if (!arena->owns_memory || arena->pages - committed < dry_chunk_pages(arena) ||
 	    !array_extend(&arena->desc_array, chunks * desc_bytes(arena)) ||
 	    !array_extend(&arena->map_array, chunks * map_bytes()) ||
 	    !array_extend(&arena->chunk_array, chunks) ||
-	    dry_port_commit(dry_arena_address(arena, committed), DRY_CHUNK_SIZE) != 0)
+	    !place(arena, committed >> arena->max_order, node, false))
 		return false;
-	place(arena, committed >> arena->max_order, node);
 	/* release: pairs with the acquire in dry_arena_run_of() */
 	atomic_store_explicit(&arena->committed, committed + dry_chunk_pages(arena), memory_order_release);
 	dry_buddy_put_apart_locked(arena, committed, dry_chunk_pages(arena), 1, 1);
 	return true;
+}
+
+bool dry_arena_grow_locked(struct dry_arena *arena, unsigned node)
+{
+	return (arena->retired != 0 && revive(arena, node)) || dry_arena_extend_locked(arena, node);
 }
 
 /* No chunk from `first` to `last` has metadata that is still needed. */
@@ -133,7 +139,8 @@ bool dry_arena_give_up(struct dry_arena *arena, size_t size)
 	unused = arena->pages - dry_arena_committed_locked(arena);
 	if (count <= unused) {
 		arena->pages -= count;
-		dry_port_release(dry_arena_address(arena, arena->pages), (size_t)count << arena->page_shift);
+		dry_source_release(&arena->source, dry_arena_address(arena, arena->pages),
+				   (size_t)count << arena->page_shift);
 	}
 	dry_lock_release(&arena->lock);
 	return count <= unused;

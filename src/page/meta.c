@@ -67,7 +67,7 @@ static void *take_pages(struct dry_meta *meta, size_t count, bool *dirty)
 		return NULL;
 	if (is_big(meta, bytes))
 		at = dry_map_apart(bytes);
-	else if (count <= dry_chunk_pages(arena))
+	else if (count < UINT32_MAX)
 		run = dry_arena_alloc(arena, (uint32_t)count, 1, 0);
 	if (run != NULL) {
 		at = dry_arena_address(arena, dry_arena_index_of(arena, run));

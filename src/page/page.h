@@ -16,8 +16,9 @@
  *
  * Free runs are kept by a buddy allocator in power-of-two blocks, naturally
  * aligned by address: also where the arena lies over memory of a user and does
- * not begin at a chunk boundary (`skew`). A run may have any number of pages up
- * to a chunk: the tail of its block goes back at once. A block that has been
+ * not begin at a chunk boundary (`skew`). A run may have any number of pages: the
+ * tail of its block goes back at once, and one of more than a chunk takes blocks
+ * side by side, from the start of a chunk on. A block that has been
  * used since its memory was last given back is dirty; a merge with a dirty
  * block is dirty. Dirty blocks are reused first, and purged after a delay. A
  * chunk that is wholly free and clean is retired: its descriptors and map are
@@ -45,7 +46,7 @@
  * held for the commit of a chunk, and not while memory is purged.
  * Descriptors of a handed-out run belong to the caller.
  *
- * Must not know: objects, caches, sizes classes, errno.
+ * Must not know: what caches, objects and size classes are (a descriptor only has room for what core says of a slab); errno.
  */
 #ifndef DRY_PAGE_PAGE_H
 #define DRY_PAGE_PAGE_H
@@ -53,6 +54,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <drystone/page_source.h>
 
 #include "port/contract.h"
 
@@ -128,6 +131,7 @@ struct dry_arena_attr {
 	size_t limit;     /* most bytes in use at once; 0: no limit */
 	size_t page_size; /* 0: the port's */
 	unsigned nodes;   /* memory nodes; 0: 1. Ignored with memory */
+	const struct dry_page_source *source; /* of the pages, not of the arrays beside them; NULL: the port */
 	bool guarded;     /* reserved from the port: between two pages that are never committed */
 };
 
@@ -172,6 +176,7 @@ struct dry_arena {
 	uint8_t nodes;
 	bool owns_memory;   /* false: over memory that a user handed in: never committed, purged, released */
 	bool guarded;       /* as in the attribute */
+	struct dry_page_source source; /* reserve NULL: the port */
 	size_t limit_pages; /* SIZE_MAX: none */
 
 	/* Written with the lock held (release, after desc is usable); read by dry_arena_run_of (acquire). */
@@ -245,12 +250,12 @@ static inline uint32_t dry_arena_block_start(const struct dry_arena *arena, uint
 }
 
 /*
- * A run of `count` pages (1 to a chunk), its address aligned to
- * `align_pages` pages (a power of two, at most a chunk; block alignment comes
- * for free: a count that is a power of two is aligned to itself). Result: the
+ * A run of `count` pages, its address aligned to `align_pages` pages (a power of
+ * two; block alignment comes for free: a count that is a power of two is aligned
+ * to itself, up to a chunk). Result: the
  * first descriptor, kind RUN, count set, DIRTY unless the content is known to
  * be zero, map entries 0. It lies on memory node `node` (< nodes), or where there is none to be had, on another: node
- * of the descriptor tells. NULL: limit reached, or the port has no memory.
+ * of the descriptor tells; of more than a chunk, on any. NULL: limit reached, or the port has no memory.
  */
 struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
 
@@ -262,6 +267,9 @@ void dry_arena_free(struct dry_arena *arena, struct dry_page *page);
 
 /* Give the pages from `count` on back; the run keeps its first `count` (>= 1). */
 void dry_arena_trim_run(struct dry_arena *arena, struct dry_page *page, uint32_t count);
+
+/* Let the run have `count` pages, more than it has, where it is. false: there is no room. Its map entries must be 0. */
+bool dry_arena_extend_run(struct dry_arena *arena, struct dry_page *page, uint32_t count);
 
 /* Set the map entries of a run. */
 void dry_arena_set_map(struct dry_arena *arena, const struct dry_page *page, uint16_t value);

@@ -5,9 +5,9 @@
  * A port is a set of files chosen by the build: port_impl.h (found through the
  * include path; defines struct dry_lock with its inline calls) and sources
  * that define every function below. An architecture adds percpu.h, likewise
- * found through the include path. contract_check.c refers to
- * each call with its exact type, so that a port that lacks one does not link
- * and one that differs does not compile. Nothing here allocates from a drystone
+ * found through the include path (arch/generic is the plain one). contract_check.c
+ * refers to each call with its exact type, so that a port that lacks one does not
+ * link and one that differs does not compile. Nothing here allocates from a drystone
  * heap, and nothing changes errno except dry_port_set_errno().
  */
 #ifndef DRY_PORT_CONTRACT_H
@@ -74,6 +74,14 @@ uint64_t dry_port_clock_ms(void);
 
 /* Sleep about ms milliseconds. */
 void dry_port_sleep_ms(unsigned ms);
+
+/*
+ * Only what libc's own malloc asks of the system may be asked for: another call may end the process, because the program
+ * has filters on them. Once true, it stays so.
+ */
+bool dry_port_restricted(void);
+/* The process ends: no call is made from now on that was not made before. */
+void dry_port_ending(void);
 
 /* Start a detached helper thread with all signals blocked and a small stack. 0 or -errno. */
 int dry_port_thread_start(void (*fn)(void));

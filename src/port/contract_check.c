@@ -27,6 +27,8 @@ struct dry_port_calls {
 	unsigned (*node)(void);
 	uint64_t (*clock_ms)(void);
 	void (*sleep_ms)(unsigned ms);
+	bool (*restricted)(void);
+	void (*ending)(void);
 	int (*thread_start)(void (*fn)(void));
 	void (*yield)(void);
 	void (*at_fork)(void (*prepare)(void), void (*parent)(void), void (*child)(void));
@@ -65,6 +67,8 @@ const struct dry_port_calls dry_port_calls = {
 	.node = dry_port_node,
 	.clock_ms = dry_port_clock_ms,
 	.sleep_ms = dry_port_sleep_ms,
+	.restricted = dry_port_restricted,
+	.ending = dry_port_ending,
 	.thread_start = dry_port_thread_start,
 	.yield = dry_port_yield,
 	.at_fork = dry_port_at_fork,

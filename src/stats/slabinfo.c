@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The listing of /proc/slabinfo, version 2.1: the format that people's tools read. */
 #include "base/fmt.h"
-#include "core/cache.h"
+#include "heap/heap.h"
 
 struct listing {
 	void (*write)(void *, const char *, size_t);
@@ -34,6 +34,9 @@ DRY_EXPORT void dry_heap_slabinfo(dry_heap *heap, void (*write)(void *, const ch
 		" : slabdata <active_slabs> <num_slabs> <sharedavail>\n";
 	struct listing listing = { write, arg };
 
+	heap = dry_heap_get(heap);
+	if (heap == NULL)
+		return;
 	write(arg, header, sizeof(header) - 1);
 	dry_heap_for_each_cache(heap, list_cache, &listing);
 }

@@ -77,7 +77,7 @@ static void append_fail(unsigned how)
 
 static void settings(void)
 {
-	unsigned how = input_8(&input), more = input_8(&input);
+	unsigned how = input_8(&input);
 
 	strcpy(conf, "abort:0,background:0");
 	append(how & 1 ? ",secure:1" : "");
@@ -87,7 +87,6 @@ static void settings(void)
 	append(how & 16 ? ",stats:1" : "");
 	append((how & 0x60) == 0x60 ? ",exit_check:0" : "");
 	append_number(",guard_rate:", 1 + input_8(&input));
-	append_number(",watch:", more < 200 ? more * 500 : 0);
 	if ((how & 0x60) == 0x20) {
 		unsigned letters = input_8(&input);
 
@@ -107,7 +106,7 @@ static void take_settings(void)
 	cramped = input_8(&input) == 0xff;
 	faults.room = cramped ? (size_t)1 << 30 : 0;
 	faults.fail = cramped ? input_64(&input) : 0;
-	if (dry_profile_start(&dry_main_heap) || dry_debug_selects())
+	if (dry_profile_start(&dry_main_heap))
 		dry_general_forget(&dry_main_heap);
 	if (cramped) /* what there is no room for is said */
 		faults.reports = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* From a seed to a machine, its heaps and its caches. */
+#include <drystone/experiment.h>
 #include "world.h"
 
 /* What debugging does to a cache; not the lines of DRY_CACHE_TRACE. */

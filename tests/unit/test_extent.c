@@ -130,7 +130,7 @@ static void against_model(struct rng *rng)
 	static struct block held[HELD];
 	size_t steps = test_scaled(6000), i, left;
 
-	dry_extents_init(&extents, CAP, 1);
+	dry_extents_init(&extents, CAP, 1, NULL);
 	CHECK_EQ(dry_extent_size(&extents, held), 0);
 	for (i = 0; i < steps; i++) {
 		struct block *block = &held[rng_below(rng, HELD)];
@@ -166,7 +166,7 @@ static void reuse(void)
 	bool zeroed;
 	char *first, *second;
 
-	dry_extents_init(&extents, CAP, 1);
+	dry_extents_init(&extents, CAP, 1, NULL);
 	first = dry_extent_alloc(&extents, 100 * page, page, 0, &zeroed);
 	CHECK(first != NULL && zeroed);
 	CHECK(dry_extent_alloc(&extents, 0, page, 0, &zeroed) == NULL);
@@ -222,7 +222,7 @@ static void threads(struct rng *rng)
 	pthread_t thread[THREADS];
 	size_t i;
 
-	dry_extents_init(&extents, CAP, 1);
+	dry_extents_init(&extents, CAP, 1, NULL);
 	for (i = 0; i < THREADS; i++)
 		CHECK(pthread_create(&thread[i], NULL, worker, (void *)(uintptr_t)rng_next(rng)) == 0);
 	for (i = 0; i < THREADS; i++)

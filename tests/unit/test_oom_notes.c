@@ -3,6 +3,7 @@
  * The notes of secure objects take memory as the heap grows. Once the system refused it, objects are made without notes;
  * they have no canaries, and nothing may look for them.
  *
+ * DRY_TEST_CONF: secure=secure:1
  * Linked with fail_port.c and with dry_arena_alloc wrapped.
  */
 #include <drystone/drystone.h>

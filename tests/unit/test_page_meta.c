@@ -210,7 +210,7 @@ static void guards(void)
 	guarded(arena.desc_array.start, arena.desc_array.reserved);
 	guarded(arena.map_array.start, arena.map_array.reserved);
 	guarded(arena.chunk_array.start, arena.chunk_array.reserved);
-	dry_extents_init(&extents, 0, 1);
+	dry_extents_init(&extents, 0, 1, NULL);
 	CHECK(dry_extent_alloc(&extents, 1, 1, 0, &zeroed) != NULL && !faults(extents.table));
 	guarded((char *)extents.table, extents.slots * sizeof(struct dry_extent));
 	dry_extent_decay(&extents, 0, &left);

@@ -94,7 +94,7 @@ static bool workload(long k, bool all_after, uint64_t seed)
 	atomic_store(&dry_fail_at, k);
 	made = dry_arena_init(&arena, &attr);
 	CHECK(made == 0 || made == -ENOMEM);
-	dry_extents_init(&extents, 1 << 20, 1);
+	dry_extents_init(&extents, 1 << 20, 1, NULL);
 	if (made == 0)
 		use_arena(seed);
 	use_extents();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The variants that experiments compare do what they say, and the counts of lock rounds are exact. */
-#include <drystone/drystone.h>
+#include <drystone/experiment.h>
 #include <stdlib.h>
 
 #include "../support/check.h"

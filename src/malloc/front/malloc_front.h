@@ -25,16 +25,17 @@
 static DRY_SLOW void *malloc_slow(size_t size)
 {
 	struct dry_heap *heap = dry_heap_get(NULL);
+	size_t slot = size | (size == 0);
 	struct dry_cache *cache = NULL;
 	void *object;
 
-	if (DRY_LIKELY(size <= DRY_CLASS_MAX))
-		cache = atomic_load_explicit(&HEAP->general[dry_class_of(size | (size == 0))], memory_order_acquire);
+	if (DRY_LIKELY(heap != NULL && size <= DRY_CLASS_MAX - heap->caches.hooks->tail))
+		cache = atomic_load_explicit(&HEAP->general[dry_class_of(slot + HEAP->caches.hooks->tail)], memory_order_acquire);
 	dry_background_poke();
 	if (DRY_LIKELY(cache != NULL)) {
-		if (dry_general_ask_secondary(HEAP, size, 1, false, &object))
+		if (dry_general_ask_secondary(HEAP, size, 1, &object))
 			return object;
-		return dry_general_alloc_slow(cache, size | (size == 0));
+		return dry_general_alloc_slow(cache, slot);
 	}
 	object = heap != NULL ? dry_general_alloc(heap, size, 1, false) : NULL;
 	if (object == NULL)

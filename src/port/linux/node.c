@@ -91,7 +91,7 @@ static unsigned ask(void)
 
 	if (known.left == 0) {
 		known.left = REFRESH;
-		if (syscall(SYS_getcpu, &cpu, &node, NULL) == 0)
+		if (!dry_port_restricted() && syscall(SYS_getcpu, &cpu, &node, NULL) == 0)
 			known.id = (uint8_t)node;
 	}
 	known.left--;
@@ -112,7 +112,7 @@ void dry_port_place(void *addr, size_t size, unsigned node)
 	int saved = errno;
 
 	/* Refused in some containers; then memory lies where it is touched first. */
-	if (nodes > 1 && !shared && mask != 0)
+	if (nodes > 1 && !shared && mask != 0 && !dry_port_restricted())
 		syscall(SYS_mbind, addr, size, PREFERRED, &mask, IDS + 1, 0);
 	errno = saved;
 }

@@ -22,6 +22,7 @@
 
 #include "percpu.h"
 #include "port/contract.h"
+#include "port/linux/filter.h"
 #include "port/linux/node.h"
 #include "port/linux/thread.h"
 #include "port/unix/thread_slots.h"
@@ -35,17 +36,28 @@
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
+extern char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 */
 
 static bool use_rseq;      /* immutable after dry_port_init() */
 static unsigned slot_count; /* likewise */
+static bool registered;     /* for fences; written with filters kept off */
 
-static long membarrier(int command)
+/* A fence of the kind that the slots need, asked for at its first use. false: without. */
+static bool membarrier(void)
 {
+	int command = use_rseq ? MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ : MEMBARRIER_CMD_PRIVATE_EXPEDITED;
+	int ask = use_rseq ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
 	int saved = dry_port_get_errno();
-	long rc = syscall(SYS_membarrier, command, 0, 0);
+	bool done;
 
+	if (!dry_linux_free_begin())
+		return false;
+	if (!registered)
+		registered = syscall(SYS_membarrier, ask, 0, 0) == 0;
+	done = registered && syscall(SYS_membarrier, command, 0, 0) == 0;
+	dry_linux_free_end();
 	dry_port_set_errno(saved);
-	return rc;
+	return done;
 }
 
 /* Highest possible CPU number + 1; not known: as many as there is room for. */
@@ -66,11 +78,15 @@ static bool rseq_registered(void)
 	return (int32_t)area->cpu_id >= 0;
 }
 
-static bool rseq_usable(void)
+/* Linux 5.10 has fences for sequences, and what tells features since 6.3 needs not be asked. */
+static bool rseq_usable(size_t features)
 {
 	if (!DRY_PERCPU_RESTARTS || !rseq_registered() || possible_cpus() > MAX_CPUS)
 		return false;
-	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) == 0;
+	use_rseq = true;
+	if (features == 0)
+		use_rseq = membarrier() || dry_port_restricted();
+	return use_rseq;
 }
 
 void dry_port_init(void)
@@ -80,16 +96,14 @@ void dry_port_init(void)
 	if (slot_count != 0)
 		return;
 	dry_linux_node_init(features >= NODE_OFFSET + sizeof(uint32_t) && rseq_registered() ? __rseq_offset + NODE_OFFSET : 0);
-	if (rseq_usable()) {
+	if (rseq_usable(features)) {
 		bool cid = features >= MM_CID_OFFSET + sizeof(uint32_t);
 
-		use_rseq = true;
 		slot_count = possible_cpus();
 		dry_percpu_use_rseq(__rseq_offset,
 				    __rseq_offset + (cid ? MM_CID_OFFSET : (ptrdiff_t)offsetof(struct rseq, cpu_id)));
 		return;
 	}
-	membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 	dry_percpu_use_owned();
 	slot_count = DRY_THREAD_SLOTS;
 }
@@ -104,19 +118,32 @@ bool dry_port_slot_attach(void)
 	return use_rseq || dry_thread_slot_attach();
 }
 
+/*
+ * A thread that is alone is in no sequence: it is here, and a signal handler has ended the one that it interrupted. (Under
+ * thread slots a handler does not allocate.)
+ */
+static bool alone(void)
+{
+	return &__libc_single_threaded != NULL && __libc_single_threaded;
+}
+
 bool dry_port_slot_fence(void)
 {
-	if (use_rseq)
-		return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ) == 0;
-	if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
-		return false;
-	return dry_thread_slots_quiet();
+	if (alone())
+		return true;
+	return membarrier() && (use_rseq || dry_thread_slots_quiet());
+}
+
+void dry_port_ending(void)
+{
+	if (!registered)
+		dry_linux_filter_comes();
 }
 
 void dry_port_forked(void)
 {
 	dry_linux_thread = 0;
+	registered = false;
+	dry_linux_filter_forked();
 	dry_thread_slots_forked();
-	membarrier(use_rseq ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ
-			    : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }

@@ -40,7 +40,7 @@ static _Atomic uint64_t code_read; /* when, in ms */
 static atomic_flag code_busy = ATOMIC_FLAG_INIT;
 static struct range own; /* the library's own code; empty if it cannot be told from the program's */
 
-extern const char program_main[] __asm__("main") DRY_WEAK;
+extern int program_main(int count, char **arguments) __asm__("main") DRY_WEAK;
 /* Where the library is linked in from libdrystone.a, its code has a section of its own. */
 extern const char own_start[] __asm__("__start_dry_text") DRY_WEAK, own_stop[] __asm__("__stop_dry_text") DRY_WEAK;
 extern char **environ;
@@ -138,7 +138,7 @@ static DRY_SLOW void read_code(void)
 	const struct range *mine;
 	int saved = errno, cancel;
 
-	if (atomic_flag_test_and_set_explicit(&code_busy, memory_order_acquire))
+	if (dry_port_restricted() || atomic_flag_test_and_set_explicit(&code_busy, memory_order_acquire))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc() must not become a cancellation point */
 	maps.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);

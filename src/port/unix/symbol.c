@@ -36,7 +36,7 @@ typedef Elf32_Sym elf_symbol;
 #define TYPE_OF(info) ELF32_ST_TYPE(info)
 #endif
 
-extern const char program_main[] __asm__("main") DRY_WEAK;
+extern int program_main(int count, char **arguments) __asm__("main") DRY_WEAK;
 
 struct name {
 	char text[NAME_ROOM];
@@ -108,7 +108,8 @@ static const char *file_of(const Dl_info *module)
 {
 	Dl_info program = { 0 };
 
-	if (program_main != NULL && dladdr(program_main, &program) != 0 && program.dli_fbase == module->dli_fbase)
+	if (program_main != NULL && dladdr((void *)(uintptr_t)program_main, &program) != 0 &&
+	    program.dli_fbase == module->dli_fbase)
 		return "/proc/self/exe";
 	return module->dli_fname;
 }

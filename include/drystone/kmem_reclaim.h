@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * kmem_reclaim.h - what stands behind an allocation of kmem.h that finds no memory: shrinkers, and the last word.
+ *
+ * A shrinker gives back what a program could do without. All of them run when an allocation that may wait finds no
+ * memory; then it is tried again. The names are the kernel's, both the older (register_shrinker, with or without a name) and
+ * the newer (shrinker_alloc, shrinker_register, shrinker_free). Any thread may register at any time, but no shrinker
+ * from inside of one.
+ */
+#ifndef DRYSTONE_KMEM_RECLAIM_H
+#define DRYSTONE_KMEM_RECLAIM_H
+
+#include <drystone/drystone.h>
+#include <drystone/kmem_gfp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#if defined(__unix__)
+#include <sched.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One of it in a program, however many of its files include this. */
+#define KMEM_SHARED __attribute__((weak))
+
+static inline void kmem_relax(void)
+{
+#if defined(__unix__)
+	sched_yield();
+#endif
+}
+
+static inline bool kmem_try_lock(int *lock)
+{
+	return !__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); /* pairs with the release in kmem_unlock() */
+}
+
+static inline void kmem_lock(int *lock)
+{
+	while (!kmem_try_lock(lock))
+		kmem_relax();
+}
+
+static inline void kmem_unlock(int *lock)
+{
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE); /* pairs with the acquire in kmem_try_lock() */
+}
+
+struct shrink_control {
+	gfp_t gfp_mask;
+	int nid; /* 0 */
+	unsigned long nr_to_scan, nr_scanned;
+};
+
+#define SHRINK_STOP   (~0UL)     /* of scan_objects: no more now */
+#define SHRINK_EMPTY  (~0UL - 1) /* of count_objects: nothing at all */
+#define DEFAULT_SEEKS 2
+
+struct shrinker {
+	unsigned long (*count_objects)(struct shrinker *shrinker, struct shrink_control *control);
+	unsigned long (*scan_objects)(struct shrinker *shrinker, struct shrink_control *control); /* how many it freed */
+	long batch; /* how many to ask for at once; 0: 128 */
+	int seeks;  /* without meaning here, as the flags */
+	unsigned int flags;
+	void *private_data;
+	struct shrinker *kmem_next; /* guarded by the lock of kmem_shrinkers */
+};
+
+struct kmem_shrinkers {
+	struct shrinker *first;
+	int lock;
+};
+KMEM_SHARED struct kmem_shrinkers kmem_shrinkers = { NULL, 0 };
+
+/* 0. A name and its arguments may follow. */
+static inline int register_shrinker(struct shrinker *shrinker, ...)
+{
+	kmem_lock(&kmem_shrinkers.lock);
+	shrinker->kmem_next = kmem_shrinkers.first;
+	kmem_shrinkers.first = shrinker;
+	kmem_unlock(&kmem_shrinkers.lock);
+	return 0;
+}
+
+/* One that is not registered is ignored. */
+static inline void unregister_shrinker(struct shrinker *shrinker)
+{
+	struct shrinker **at;
+
+	kmem_lock(&kmem_shrinkers.lock);
+	for (at = &kmem_shrinkers.first; *at != NULL; at = &(*at)->kmem_next)
+		if (*at == shrinker) {
+			*at = shrinker->kmem_next;
+			break;
+		}
+	kmem_unlock(&kmem_shrinkers.lock);
+}
+
+/* A name and its arguments follow. NULL: no memory. */
+static inline struct shrinker *shrinker_alloc(unsigned int flags, const char *name, ...)
+{
+	struct shrinker *shrinker = (struct shrinker *)dry_zalloc(NULL, sizeof(*shrinker));
+
+	(void)name;
+	if (shrinker != NULL) {
+		shrinker->flags = flags;
+		shrinker->seeks = DEFAULT_SEEKS;
+	}
+	return shrinker;
+}
+
+static inline void shrinker_register(struct shrinker *shrinker)
+{
+	register_shrinker(shrinker);
+}
+
+static inline void shrinker_free(struct shrinker *shrinker)
+{
+	if (shrinker != NULL)
+		unregister_shrinker(shrinker);
+	dry_free(NULL, shrinker);
+}
+
+/* How many objects one of them freed. */
+static inline unsigned long kmem_shrink(struct shrinker *shrinker, gfp_t flags)
+{
+	struct shrink_control control = { flags, 0, 0, 0 };
+	unsigned long left = shrinker->count_objects(shrinker, &control), freed = 0, got;
+	unsigned long batch = shrinker->batch > 0 ? (unsigned long)shrinker->batch : 128;
+
+	if (left == SHRINK_EMPTY)
+		return 0;
+	while (left > 0) {
+		control.nr_to_scan = control.nr_scanned = left < batch ? left : batch;
+		got = shrinker->scan_objects(shrinker, &control);
+		if (got == SHRINK_STOP)
+			break;
+		freed += got;
+		left -= control.nr_to_scan;
+	}
+	return freed;
+}
+
+/* All of them, once. 0 as well if they run already: theirs may be the allocation that found nothing. */
+static inline unsigned long kmem_run_shrinkers(gfp_t flags)
+{
+	struct shrinker *shrinker;
+	unsigned long freed = 0;
+
+	if (!kmem_try_lock(&kmem_shrinkers.lock))
+		return 0;
+	for (shrinker = kmem_shrinkers.first; shrinker != NULL; shrinker = shrinker->kmem_next)
+		freed += kmem_shrink(shrinker, flags);
+	kmem_unlock(&kmem_shrinkers.lock);
+	return freed;
+}
+
+/* End the process with one line; for the flags that promise it. */
+static inline void *kmem_give_up(const char *what, const char *name)
+{
+	fprintf(stderr, "drystone: %s: %s\n", what, name);
+	abort();
+}
+
+/* An allocation found no memory for the round-th time: whether to try again. */
+static inline bool kmem_again(gfp_t flags, int round, const char *name)
+{
+	if (round < 4 && gfpflags_allow_blocking(flags) && kmem_run_shrinkers(flags) > 0) {
+		dry_heap_trim(NULL); /* what they freed may lie in other caches */
+		return true;
+	}
+	if (flags & (gfp_t)__GFP_NOFAIL)
+		kmem_give_up("out of memory", name);
+	return false;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Kernel code with flags of another header, before kmem.h (FIRST) or after it; as C and as C++. */
+#ifdef FIRST
+#include "foreign.h"
+#endif
+#include <drystone/kmem.h>
+#include <drystone/kmem_pool.h>
+#ifdef LAST
+#include "foreign.h"
+#endif
+#include <stdio.h>
+#include <string.h>
+
+#include "other.h"
+
+struct item {
+	long values[4];
+};
+
+static void construct(void *object)
+{
+	memset(object, 1, sizeof(struct item));
+}
+
+/* first: what the first byte of an object is, -1: anything. */
+static int use_cache(struct kmem_cache *cache, int first)
+{
+	struct item *item = (struct item *)kmem_cache_alloc(cache, GFP_KERNEL);
+	int as_made = item != NULL && (first < 0 || *(char *)item == first);
+
+	kmem_cache_free(cache, item);
+	kmem_cache_destroy(cache);
+	return as_made;
+}
+
+int main(void)
+{
+	struct kmem_cache_args args;
+	char *text = kasprintf(GFP_KERNEL | __GFP_NOFAIL, "%d", 7);
+	char *zero = (char *)kzalloc(100, GFP_ATOMIC);
+	struct item *item;
+
+	memset(&args, 0, sizeof(args));
+	args.ctor = construct;
+	if (text == NULL || strcmp(text, "7") != 0 || zero == NULL || zero[99] != 0)
+		return 1;
+	text = (char *)kvrealloc(text, 500, GFP_KERNEL);
+	text = (char *)kvrealloc(text, 500, 600, GFP_NOWAIT);
+	kfree_rcu(zero);
+	kvfree(text);
+	if (!use_cache(kmem_cache_create("five", sizeof(struct item), 0, 0, construct), 1) ||
+	    !use_cache(KMEM_CACHE(item, SLAB_NO_MERGE), -1))
+		return 2;
+#if defined(__cplusplus) || __STDC_VERSION__ >= 201112L
+	if (!use_cache(kmem_cache_create("four", sizeof(struct item), &args, 0), 1))
+		return 3;
+#endif
+	/* Another file's shrinker is asked for this file's allocation. */
+	item = (struct item *)kmalloc((size_t)1 << 62, GFP_ATOMIC);
+	if (item != NULL || other_asked() != 0)
+		return 4;
+	other_register();
+	item = (struct item *)kmalloc((size_t)1 << 62, GFP_KERNEL);
+	if (item != NULL || other_asked() != 1)
+		return 5;
+	puts("ok");
+	return 0;
+}

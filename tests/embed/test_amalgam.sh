@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# The one file that `make amalgam` writes: no warning from gcc; not optimised, and at link time with override. With ALL=1
+# also by clang, not position-independent, over the POSIX port.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+flags="-std=gnu11 -fvisibility=hidden -fno-strict-aliasing"
+override="-DDRYSTONE_OVERRIDE -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free -fexceptions"
+fail() {
+	echo "amalgam: $*" >&2
+	exit 1
+}
+try() { # try NAME EXPECTED COMPILER FLAG...: compile in one command, run
+	name=$1
+	expect=$2
+	shift 2
+	# shellcheck disable=SC2086 # flags are words
+	"$@" $flags -Wall -Wextra -Werror -I"$work" -o "$work/program" "$here/program.c" "$work/drystone.c" -lpthread \
+		>"$work/log" 2>&1 || fail "$name: $(cat "$work/log")"
+	"$work/program" "$expect" >"$work/log" 2>&1 || fail "$name: $(cat "$work/log")"
+	echo "ok: $name"
+}
+"$root/scripts/amalgam" "$work" >/dev/null
+"$root/scripts/amalgam" "$work/again" >/dev/null
+cmp "$work/drystone.c" "$work/again/drystone.c" || fail "two runs write two files"
+! grep -n "$root" "$work/drystone.c" || fail "a path of this machine is in it"
+cc=${CC:-cc}
+try "not optimised" library "$cc" -O0
+# shellcheck disable=SC2086 # flags are words
+try "optimised at link time, with override" override "$cc" -O1 -flto $override
+[ -n "${ALL:-}" ] || exit 0
+try "not position-independent" library "$cc" -O1 -fno-pie -no-pie
+if command -v clang >/dev/null; then
+	# shellcheck disable=SC2086 # flags are words
+	try "clang, with override" override clang -O1 $override
+fi
+"$root/scripts/amalgam" "$work" --port=posix >/dev/null
+try "the POSIX port" library "$cc" -O1

@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# The built libraries in every way to link them: replaced operators and malloc, -static, static-pie, LTO, dlopen,
+# plug-ins with a copy of their own. BUILD is the folder; CC and CXX.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=$(cd "${BUILD:-build}" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cc="${CC:-cc} -O1 -Wall -Wextra -Werror -fno-builtin -I$root/include"
+cxx="${CXX:-c++} -std=c++17 -O1 -Wall -Wextra -Werror -Wno-sized-deallocation -fno-builtin"
+with="$build/libdrystone.a"
+without="$build/libdrystone-noverride.a"
+shared="-L$build -Wl,-rpath,$build -ldrystone"
+fail() {
+	echo "link: $*" >&2
+	exit 1
+}
+try() { # try NAME PROGRAM ARGUMENT...
+	name=$1
+	shift
+	"$@" >"$work/out" 2>&1 || fail "$name: exit status $?: $(cat "$work/out")"
+	[ -s "$work/out" ] || fail "$name says nothing"
+	echo "ok: $name"
+}
+
+# Who calls malloc gets drystone's from the one and libc's from the other.
+$cc "$here/program.c" "$with" -o "$work/with"
+$cc "$here/program.c" "$without" -o "$work/without"
+$cc "$here/program.c" -L"$build" -Wl,-rpath,"$build" -ldrystone-noverride -o "$work/without-shared"
+try "the archive replaces malloc" "$work/with" override
+try "the archive without override leaves it alone" "$work/without" library
+try "so does the shared library without override" "$work/without-shared" library
+
+$cc -static "$here/program.c" "$with" -o "$work/static"
+$cc -static-pie -fPIE "$here/program.c" "$with" -o "$work/static-pie"
+$cc -static "$here/program.c" "$without" -o "$work/static-without"
+readelf -lW "$work/static" | grep -q INTERP && fail "-static: a program with an interpreter"
+readelf -hW "$work/static-pie" | grep -q 'DYN' || fail "static-pie: not position-independent"
+try "-static" "$work/static" override
+try "static-pie" "$work/static-pie" override
+try "-static, without override" "$work/static-without" library
+$cc -flto -O2 "$here/program.c" "$with" -o "$work/lto"
+try "a program optimised at link time" "$work/lto" override
+
+for which in ALL ONE; do
+	$cxx -D$which "$here/link/operators.cpp" "$with" -o "$work/operators"
+	$cxx -D$which "$here/link/operators.cpp" -static "$with" -o "$work/operators-static"
+	# shellcheck disable=SC2086 # flags are words
+	$cxx -D$which "$here/link/operators.cpp" -Wl,--no-as-needed $shared -o "$work/operators-shared"
+	for kind in operators operators-static operators-shared; do
+		try "own operators new and delete, $which, $kind" "$work/$kind"
+	done
+done
+$cc -Wno-error "$here/link/malloc.c" "$with" -o "$work/malloc"
+try "own malloc" "$work/malloc"
+
+$cc "$here/link/load.c" -ldl -o "$work/load"
+try "dlopen" "$work/load" "$build/libdrystone.so"
+try "dlopen, without override" "$work/load" "$build/libdrystone-noverride.so"
+
+for plugin in one two; do
+	$cc -shared -fPIC "$here/link/plugin.c" "$without" -Wl,--exclude-libs,ALL -Wl,-z,nodelete -o "$work/$plugin.so"
+	[ "$(nm -D --defined-only "$work/$plugin.so" | grep -c ' dry_')" = 0 ] || fail "a plug-in shows its copy"
+done
+$cc "$here/link/host.c" "$with" -ldl -lpthread -rdynamic -o "$work/host"
+try "plug-ins with copies of their own" "$work/host" "$work/one.so" "$work/two.so"
