@@ -41,7 +41,8 @@
  *   dry_backing_corrupt, dry_backing_warn   a report (base/fatal.h)
  *
  * Concurrency: every call at any time by anybody, but that a slab is its owner's. No lock of core's is held in
- * dry_backing_alloc() and _free(); locks of rank CACHES may be in dry_backing_meta_alloc() and _free().
+ * dry_backing_alloc(); those of ranks REAP and CACHES may be in dry_backing_free(), that of a depot as well in
+ * dry_backing_meta_alloc() and _free(), that of a node in none.
  */
 #ifndef DRY_CORE_BACKING_H
 #define DRY_CORE_BACKING_H

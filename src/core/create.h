@@ -14,7 +14,8 @@ bool dry_caches_init(struct dry_caches *caches, unsigned slots, unsigned nodes, 
 void dry_caches_fini(struct dry_caches *caches);
 
 /*
- * Make a cache of checked attributes; packed: with two arrays where pointers have 64 bits, and never merged. *error: DRY_EINVAL, DRY_ENOMEM.
+ * Make a cache of checked attributes; packed: never merged, and with two arrays where pointers have 64 bits.
+ * *error: DRY_EINVAL, DRY_ENOMEM.
  */
 struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool packed, int *error);
 

@@ -9,7 +9,7 @@
 
 #define CACHES 10
 #define LIVE   600
-#define STEPS  40000
+#define STEPS  25000
 #define NODES  3
 #define SLOTS  4
 

@@ -6,6 +6,7 @@
 #ifndef DRY_TESTS_PLAIN_PLAIN_H
 #define DRY_TESTS_PLAIN_PLAIN_H
 
+#include <drystone/experiment.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #include "core/reap.h"
 #include "core/slab.h"
 #include "core/slots.h"
+#include "core/walk.h"
 #include "support/check.h"
 #include "support/pattern.h"
 #include "support/random.h"

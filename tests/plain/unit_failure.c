@@ -58,7 +58,8 @@ static const struct kind kinds[] = {
 	{ { .name = "off slab", .size = 600, .limit = 8, .flags = DRY_CACHE_OFF_SLAB, .ctor = make, .dtor = unmake }, false },
 	{ { .name = "chain", .size = 72, .flags = DRY_CACHE_CHAIN | DRY_CACHE_ATTACH_FIRST }, false },
 	{ { .name = "bare", .size = 3000, .flags = DRY_CACHE_NO_ARRAYS | DRY_CACHE_OBJFREELIST }, false },
-	{ { .name = "safe", .size = 128, .limit = 7, .flags = DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_OFF_SLAB, .dtor = unmake, .ctor = make }, false },
+	{ { .name = "safe", .size = 128, .limit = 7, .flags = DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_OFF_SLAB,
+	    .dtor = unmake, .ctor = make }, false },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -127,6 +128,60 @@ static size_t scenario(size_t fail_at, bool all)
 	return refused;
 }
 
+/* ---- what the program can do without ------------------------------------------------------------- */
+
+static struct hoard {
+	struct dry_cache *cache;
+	void *objects[4096];
+	size_t count, asked;
+} hoard;
+
+/* Gives back a slab's worth of the hoard. Asks for memory itself meanwhile, which must not ask it again. */
+static size_t give(void *arg, size_t bytes)
+{
+	static bool inside;
+	size_t given = 0;
+	void *object;
+
+	CHECK(arg == &hoard && bytes >= 4096 && !inside);
+	inside = true;
+	for (unsigned rank = 0; rank < DRY_RANK_COUNT; rank++)
+		CHECK_EQ(plain.held[rank], 0);
+	hoard.asked++;
+	object = plain_alloc(hoard.cache);
+	if (object != NULL)
+		plain_free(hoard.cache, object);
+	for (; given < bytes && hoard.count != 0; given += hoard.cache->size)
+		plain_free(hoard.cache, hoard.objects[--hoard.count]);
+	inside = false;
+	return given;
+}
+
+static void test_reclaim(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ .pages = 64, .max_order = 4 });
+	const struct dry_cache_attr attr = { .name = "hoard", .size = 512, .reclaim = give, .arg = &hoard };
+	struct dry_cache *other = plain_cache(caches, "other", 2000, DRY_CACHE_NO_ARRAYS);
+	void *object;
+
+	hoard.cache = plain_make(caches, &attr, false);
+	/* All that there is, and a NULL that was not given but for the callback's word. */
+	while ((object = dry_alloc_slow(hoard.cache, DRY_GFP_DEFAULT, 0)) != NULL && hoard.asked == 0) {
+		CHECK(hoard.count < 4096);
+		hoard.objects[hoard.count++] = object;
+	}
+	CHECK(hoard.asked != 0 && object != NULL);
+	hoard.objects[hoard.count++] = object;
+	size_t before = hoard.asked;
+	object = plain_alloc(other);
+	CHECK(object != NULL && hoard.asked > before);
+	plain_holds(hoard.cache, hoard.count);
+	plain_free(other, object);
+	dry_free_bulk(hoard.cache, hoard.count, hoard.objects);
+	CHECK_EQ(dry_cache_destroy(hoard.cache) | dry_cache_destroy(other), 0);
+	plain_close(caches);
+}
+
 int main(void)
 {
 	size_t k = 1;
@@ -136,6 +191,7 @@ int main(void)
 	CHECK(k > 40); /* as many calls there are at least */
 	for (size_t from = 1; from < k; from += 1 + from / 16)
 		CHECK(scenario(from, true) != 0);
+	test_reclaim();
 	printf("%zu calls of the backing\n", k - 1);
 	return 0;
 }

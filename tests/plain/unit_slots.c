@@ -73,7 +73,8 @@ static void test_places(size_t area_size)
 		CHECK_EQ(cache[count]->free_place, cache[count]->alloc_place);
 	} while (cache[count++]->alloc_place != 0);
 	for (unsigned i = 0; i + 1 < count; i++) {
-		size_t start = cache[i]->alloc_place * 8, end = start + sizeof(struct dry_array) + (cache[i]->limit + 1) * sizeof(void *);
+		size_t start = cache[i]->alloc_place * 8;
+		size_t end = start + sizeof(struct dry_array) + (cache[i]->limit + 1) * sizeof(void *);
 		CHECK(start >= DRY_AREA_UNIT && start % DRY_AREA_UNIT == 0 && end <= area_size);
 		CHECK(i == 0 || start >= cache[i - 1]->alloc_place * 8u + sizeof(struct dry_array) +
 						 (cache[i - 1]->limit + 1) * sizeof(void *));

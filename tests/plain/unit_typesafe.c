@@ -85,7 +85,8 @@ static void close_all(void)
 
 static struct dry_cache *cache_of(struct dry_caches *caches, size_t size, unsigned flags, bool packed)
 {
-	const struct dry_cache_attr attr = { .name = "made", .size = size, .flags = flags, .ctor = make, .dtor = unmake, .arg = &argument };
+	const struct dry_cache_attr attr = { .name = "made", .size = size, .flags = flags,
+					     .ctor = make, .dtor = unmake, .arg = &argument };
 
 	return plain_make(caches, &attr, packed);
 }
