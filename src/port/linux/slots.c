@@ -35,7 +35,7 @@
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-_Thread_local struct dry_slot_tls dry_slot_tls;
+_Thread_local struct dry_slot_tls dry_slot_tls DRY_SLOT_TLS_MODEL;
 
 static bool use_rseq;      /* immutable after dry_port_init() */
 static unsigned slot_count; /* likewise */
