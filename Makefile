@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-targets check-aarch64 check-numa check-bindings demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam clean help
+.PHONY: all check check-targets check-aarch64 check-numa check-bindings check-musl demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -18,6 +18,10 @@ check: ## all tests, under 15 minutes; ends with "N passed, N failed"
 check-bindings: ## the Rust crates, the Python wheel, every way to embed; needs package registries; some minutes
 	@scripts/setup build bindings
 	@scripts/check-bindings
+
+check-musl: ## the library and its tests over musl, by musl-gcc; ends with "N passed, N failed"
+	@scripts/setup build musl
+	@scripts/check-musl
 
 demo: ## real programs with and without drystone, side by side; under 2 minutes
 	@scripts/setup build demo

@@ -2,13 +2,13 @@
 /* glibc's ways to ask and to tune: mallinfo, malloc_stats, malloc_info, malloc_trim, mallopt. */
 #include <errno.h>
 #include <limits.h>
-#include <malloc.h>
 #include <stdio.h>
 
 #include <drystone/drystone.h>
 
 #include "base/compiler.h"
 #include "malloc/print.h"
+#include "port/mallinfo.h"
 
 DRY_REPLACEABLE void malloc_stats(void)
 {

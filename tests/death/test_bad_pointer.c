@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Pointers that were never given out, or point into the middle of an object or block. */
 #include <drystone/drystone.h>
-#include <malloc.h>
 
 #include "../support/death.h"
+#include "../support/glibc.h"
 
 static char global[4096];
 

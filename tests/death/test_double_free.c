@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Double frees: the report names the object and its cache, at the latest when the object reaches its slab. */
 #include <drystone/drystone.h>
-#include <malloc.h>
 #include <pthread.h>
 
 #include "../support/death.h"
+#include "../support/glibc.h"
 
 #define N 3000
 

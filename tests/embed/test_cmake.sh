@@ -1,16 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # drystone as part of another CMake project, from an archive by FetchContent and by add_subdirectory.
-set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-fail() {
-	echo "cmake: $1" >&2
-	cat "$work/log" >&2
-	exit 1
-}
+. "$(dirname "$0")/common.inc"
 configure() { # configure NAME OPTION...: build type None is without optimisation: quick to build
 	name=$1
 	shift

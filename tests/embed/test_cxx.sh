@@ -1,20 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # drystone.hpp as C++17 with the library without malloc; with ALL=1 also C++20 and 23, clang, and the other libraries.
-set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/common.inc"
 flags="-O1 -Wall -Wextra -Wshadow -Wconversion -pedantic -Werror -I$root/include"
 try() { # try NAME COMPILER... LIBRARY
 	name=$1
 	shift
 	# shellcheck disable=SC2086 # flags are words
 	"$@" $flags "$here/cxx/program.cpp" "$library" -lpthread -Wl,-rpath,"$build" -o "$work/program"
-	"$work/program" >"$work/out"
-	grep -q ok "$work/out"
+	"$work/program" >"$work/log" 2>&1 || fail "$name: exit status $?"
+	grep -q ok "$work/log" || fail "$name"
 	echo "ok: $name"
 }
 library=$build/libdrystone-noverride.a

@@ -1,21 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # kmem.h beside another header that has the flags, in C from C99 on and in C++ from C++11 on, in two files of a program.
-set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/common.inc"
 try() { # try STANDARD ORDER COMPILER LANGUAGE
 	# shellcheck disable=SC2086 # a compiler may have options
 	$3 -x "$4" -std="$1" -D"$2" -Wall -Wextra -Wshadow -Wconversion -pedantic -Werror -I"$root/include" \
 		"$here/kmem/program.c" "$here/kmem/other.c" -x none "$build/libdrystone-noverride.a" -o "$work/program"
-	"$work/program" >"$work/out" || {
-		echo "kmem: $*: exit status $?" >&2
-		exit 1
-	}
-	grep -q ok "$work/out"
+	"$work/program" >"$work/log" || fail "$*: exit status $?"
+	grep -q ok "$work/log" || fail "$*"
 	echo "ok: $*"
 }
 try c11 FIRST "${CC:-cc}" c

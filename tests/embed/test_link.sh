@@ -2,26 +2,17 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # The built libraries in every way to link them: replaced operators and malloc, -static, static-pie, LTO, dlopen,
 # plug-ins with a copy of their own. BUILD is the folder; CC and CXX.
-set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/common.inc"
 cc="${CC:-cc} -O1 -Wall -Wextra -Werror -fno-builtin -I$root/include"
 cxx="${CXX:-c++} -std=c++17 -O1 -Wall -Wextra -Werror -Wno-sized-deallocation -fno-builtin"
 with="$build/libdrystone.a"
 without="$build/libdrystone-noverride.a"
 shared="-L$build -Wl,-rpath,$build -ldrystone"
-fail() {
-	echo "link: $*" >&2
-	exit 1
-}
 try() { # try NAME PROGRAM ARGUMENT...
 	name=$1
 	shift
-	"$@" >"$work/out" 2>&1 || fail "$name: exit status $?: $(cat "$work/out")"
-	[ -s "$work/out" ] || fail "$name says nothing"
+	"$@" >"$work/log" 2>&1 || fail "$name: exit status $?"
+	[ -s "$work/log" ] || fail "$name says nothing"
 	echo "ok: $name"
 }
 

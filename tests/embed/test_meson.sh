@@ -1,17 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # drystone as a Meson subproject: static with the override; with ALL=1 also shared without it.
-set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
+. "$(dirname "$0")/common.inc"
 command -v meson >/dev/null || exit 77
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-fail() {
-	echo "meson: $1" >&2
-	cat "$work/log" >&2
-	exit 1
-}
 cp -r "$here/meson" "$work/parent"
 cp "$here/program.c" "$work/parent/"
 mkdir "$work/parent/subprojects"

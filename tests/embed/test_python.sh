@@ -1,9 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # The Python package as it lies in the tree, on the built library and without it.
-set -eu
-root=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd)
+. "$(dirname "$0")/common.inc"
 test=$root/bindings/python/tests/test_package.py
 export PYTHONPATH="$root/bindings/python" PYTHONDONTWRITEBYTECODE=1
 python3 "$test" --without

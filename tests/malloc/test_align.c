@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Aligned allocation: all alignments up to 1 MiB, and the bad ones. */
 #define _GNU_SOURCE 1
-#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "../support/check.h"
+#include "../support/glibc.h"
 #include "../support/pattern.h"
 #include "../support/random.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* malloc_trim, mallinfo, mallinfo2, malloc_info, malloc_stats and mallopt exist and do sane things. */
 #define _GNU_SOURCE 1
-#include <malloc.h>
 #include <stdlib.h>
 
 #include "../support/capture.h"
+#include "../support/glibc.h"
 #include "../support/pattern.h"
 #include "../support/random.h"
 

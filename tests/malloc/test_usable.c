@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* malloc_usable_size: at least the size asked for, constant, and all of it writable. */
 #define _GNU_SOURCE 1
-#include <malloc.h>
 #include <stdlib.h>
 
 #include "../support/check.h"
+#include "../support/glibc.h"
 #include "../support/pattern.h"
 #include "../support/random.h"
 

@@ -26,6 +26,7 @@ struct dry_slot_tls {
 	_Atomic uint32_t inside;
 	uint32_t state; /* owned by the port's slots.c */
 };
+#define DRY_SLOT_TLS_MODEL /* any */
 extern _Thread_local struct dry_slot_tls dry_slot_tls;
 
 /* No kernel restarts these: threads own their slots, and nothing has to be said about where. */

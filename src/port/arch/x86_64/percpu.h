@@ -51,7 +51,9 @@ struct dry_slot_tls {
 	uint32_t state;    /* owned by the port's slots.c */
 	uint32_t pad2[3];
 };
-extern _Thread_local struct dry_slot_tls dry_slot_tls __attribute__((visibility("hidden"), tls_model("initial-exec")));
+/* At one offset from the thread pointer in every thread. On the definition, too: gcc forgets it there. */
+#define DRY_SLOT_TLS_MODEL __attribute__((tls_model("initial-exec")))
+extern _Thread_local struct dry_slot_tls dry_slot_tls __attribute__((visibility("hidden"))) DRY_SLOT_TLS_MODEL;
 
 /*
  * Offsets from the thread pointer: of the area in use (rseq_cs is at +8), and of the slot id. Written by
