@@ -116,7 +116,8 @@ static void unplace_locked(struct dry_cache *cache)
 /* Whether caches made with these may share slabs. */
 static bool is_mergeable(const struct dry_cache_attr *attr)
 {
-	return attr->ctor == NULL && attr->dtor == NULL && attr->reclaim == NULL && attr->limit == 0 && (attr->flags & ~DRY_CACHE_HWALIGN) == 0;
+	return attr->ctor == NULL && attr->dtor == NULL && attr->reclaim == NULL && attr->limit == 0 &&
+	       (attr->flags & ~DRY_CACHE_HWALIGN) == 0;
 }
 
 /* A root cache whose slabs will do; caller holds the lock. */

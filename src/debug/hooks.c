@@ -6,12 +6,43 @@
 #include "base/annotate.h"
 #include "core/cache.h"
 #include "debug/fail.h"
+#include "debug/object.h"
 #include "debug/secure.h"
 #include "debug/select.h"
 
 /* No secure cache: memory that may be read after its free, or a type that was asked for. */
 #define UNSUITED      (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_POISON | DRY_CACHE_TYPE_MASK)
 #define BITMAP_LEAST  16u /* bytes; there are too many smaller objects in a page for a bitmap */
+
+/* ---- a memory checker ----------------------------------------------------------------- */
+
+static void slab_made(struct dry_cache *cache, void *object)
+{
+	dry_annotate->closed(object, cache->size);
+}
+
+static void handed_out(struct dry_cache *cache, void *object)
+{
+	dry_annotate->given(cache->caches, object, cache->object_size, cache->ctor != NULL);
+}
+
+static bool taken_back(struct dry_cache *cache, void *object)
+{
+	dry_annotate->taken(cache->caches, object, cache->size);
+	return true;
+}
+
+static bool sized(struct dry_cache *cache, void *object, size_t size)
+{
+	dry_annotate->cut(cache->caches, object, cache->object_size, size);
+	return true;
+}
+
+static const struct dry_debug_ops annotated = {
+	.slab_made = slab_made, .handed_out = handed_out, .taken_back = taken_back, .sized = sized,
+};
+
+/* ---- the tables ---- */
 
 static unsigned flags_for(const struct dry_cache_attr *attr)
 {
@@ -41,7 +72,7 @@ static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool ty
 		return &dry_debug_secure;
 	if (dry_annotate != NULL && (cache->flags & DRY_CACHE_TYPESAFE_BY_RCU) == 0 && cache->mgmt != DRY_MGMT_CHAIN &&
 	    cache->mgmt != DRY_MGMT_OBJFREELIST)
-		return &dry_debug_annotate;
+		return &annotated;
 	return NULL;
 }
 
@@ -67,31 +98,3 @@ const struct dry_debug_hooks *dry_hooks_failing(void)
 {
 	return &failing;
 }
-
-/* ---- a memory checker ----------------------------------------------------------------- */
-
-static void slab_made(struct dry_cache *cache, void *object)
-{
-	dry_annotate->closed(object, cache->size);
-}
-
-static void handed_out(struct dry_cache *cache, void *object)
-{
-	dry_annotate->given(cache->caches, object, cache->object_size, cache->ctor != NULL);
-}
-
-static bool taken_back(struct dry_cache *cache, void *object)
-{
-	dry_annotate->taken(cache->caches, object, cache->size);
-	return true;
-}
-
-static bool sized(struct dry_cache *cache, void *object, size_t size)
-{
-	dry_annotate->cut(cache->caches, object, cache->object_size, size);
-	return true;
-}
-
-const struct dry_debug_ops dry_debug_annotate = {
-	.slab_made = slab_made, .handed_out = handed_out, .taken_back = taken_back, .sized = sized,
-};

@@ -5,10 +5,6 @@
 
 #include "core/debug_ops.h"
 
-extern const struct dry_debug_ops dry_debug_checked;  /* DRY_CACHE_DEBUG: red zones, poison, owners, quarantine */
-extern const struct dry_debug_ops dry_debug_secure;   /* DRY_CACHE_SECURE */
-extern const struct dry_debug_ops dry_debug_annotate; /* a memory checker watches the process */
-
 /* The usual: caches are as they ask to be, and as the options and a memory checker want them. */
 const struct dry_debug_hooks *dry_hooks_usual(void);
 /* The same, and all that can be are secure. No arrays. */

@@ -6,7 +6,6 @@
 #include "base/bits.h"
 #include "base/fmt.h"
 #include "core/slab.h"
-#include "debug/hooks.h"
 #include "debug/stacks.h"
 #include "port/stack.h"
 

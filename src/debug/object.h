@@ -23,6 +23,8 @@
 #include "base/fatal.h"
 #include "core/cache.h"
 
+extern const struct dry_debug_ops dry_debug_checked; /* of caches with DRY_CACHE_DEBUG */
+
 #define DRY_BYTE_FREE 0x6b
 #define DRY_BYTE_END  0xa5
 #define DRY_BYTE_ZONE 0xcc

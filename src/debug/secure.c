@@ -8,7 +8,6 @@
 #include "base/fmt.h"
 #include "core/batch.h"
 #include "core/slab.h"
-#include "debug/hooks.h"
 #include "port/guard.h"
 
 enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 14 };

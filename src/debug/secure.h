@@ -24,6 +24,8 @@
 
 #include "core/cache.h"
 
+extern const struct dry_debug_ops dry_debug_secure; /* of caches with DRY_CACHE_SECURE */
+
 #define DRY_SECURE_TAIL 8 /* bytes of a slot that no object has */
 
 /*

@@ -87,7 +87,8 @@ static void never_runs(void *object, void *arg)
 	(void)object;
 }
 
-static void test_order(dry_heap *heap, size_t size, void (*ctor)(void *, void *), unsigned flags, enum dry_mgmt mgmt, unsigned pages)
+static void test_order(dry_heap *heap, size_t size, void (*ctor)(void *, void *), unsigned flags, enum dry_mgmt mgmt,
+		       unsigned pages)
 {
 	struct dry_cache_attr attr = { .name = "order", .size = size, .ctor = ctor, .flags = flags | DRY_CACHE_NO_MERGE };
 	dry_cache *cache = dry_cache_create(heap, &attr);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Runs: handed out, given back, found from a pointer; and the map beside the pages. */
+#include "base/annotate.h"
+#include "base/compiler.h"
+#include "page/internal.h"
+
+/* ---- the map ------------------------------------------------------------ */
+
+static void fill_map(struct dry_arena *arena, uint32_t index, uint32_t count, uint16_t value)
+{
+	unsigned shift = arena->page_shift - DRY_GRANULE_SHIFT;
+	uint16_t *entry = arena->map + ((size_t)index << shift);
+	uint16_t *end = entry + ((size_t)count << shift);
+
+	while (entry < end)
+		*entry++ = value;
+}
+
+/* All entries of a run are equal, so the first tells whether there is anything to clear. */
+static void clear_map(struct dry_arena *arena, uint32_t index, uint32_t count)
+{
+	if (arena->map[(size_t)index << (arena->page_shift - DRY_GRANULE_SHIFT)] != 0)
+		fill_map(arena, index, count, 0);
+}
+
+void dry_arena_set_map(struct dry_arena *arena, const struct dry_page *page, uint16_t value)
+{
+	fill_map(arena, dry_arena_index_of(arena, page), page->count, value);
+}
+
+/* ---- runs --------------------------------------------------------------- */
+
+/* The best free block of a node of at least `order`: dirty before clean, then small before big. */
+static uint32_t find_block(struct dry_arena *arena, unsigned order, unsigned node)
+{
+	const struct dry_arena_lists *lists = dry_lists(arena, node);
+	uint32_t orders;
+
+	orders = lists->nonempty[1] >> order;
+	if (orders != 0)
+		return lists->head[1][order + dry_ctz32(orders)];
+	orders = lists->nonempty[0] >> order;
+	if (orders != 0)
+		return lists->head[0][order + dry_ctz32(orders)];
+	return DRY_PAGE_NIL;
+}
+
+/* Pages in limbo come back in a moment. false: there are none. Drops the lock. */
+static bool limbo_settles(struct dry_arena *arena)
+{
+	if (arena->limbo_count == 0)
+		return false;
+	dry_lock_release(&arena->lock);
+	dry_port_yield();
+	dry_lock_acquire(&arena->lock);
+	return true;
+}
+
+/*
+ * The node has no block free: get one more chunk for it, else look at the other nodes. While another thread
+ * purges, pages may be in limbo; only when there are none is it an end.
+ */
+static DRY_SLOW uint32_t find_more(struct dry_arena *arena, unsigned order, unsigned node)
+{
+	uint32_t index;
+
+	while ((index = find_block(arena, order, node)) == DRY_PAGE_NIL) {
+		if (dry_arena_grow_locked(arena, node))
+			continue;
+		for (unsigned other = 0; other < arena->nodes && index == DRY_PAGE_NIL; other++)
+			index = find_block(arena, order, other);
+		if (index != DRY_PAGE_NIL || !limbo_settles(arena))
+			break;
+	}
+	return index;
+}
+
+static DRY_SLOW uint32_t find_wide(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
+{
+	uint32_t index;
+
+	do
+		index = dry_wide_find_locked(arena, count, align_pages, node);
+	while (index == DRY_PAGE_NIL && limbo_settles(arena));
+	return index;
+}
+
+struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
+{
+	unsigned home = node < arena->nodes ? node : 0;
+	unsigned order = count == 0 ? 0 : dry_log2_ceil(count), block = order;
+	struct dry_page *page = NULL;
+	uint32_t index;
+
+	if (align_pages > UINT32_C(1) << order)
+		block = dry_log2_ceil(align_pages);
+	if (count == 0)
+		return NULL;
+	dry_lock_acquire(&arena->lock);
+	index = DRY_LIKELY(block <= arena->max_order) ? find_block(arena, block, home) : DRY_PAGE_NIL;
+	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
+		index = block <= arena->max_order ? find_more(arena, block, home) : find_wide(arena, count, align_pages, home);
+	/* looked at last, because the lock may have been dropped */
+	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena)) {
+		page = &arena->desc[index];
+		dry_buddy_take_locked(arena, index, count);
+		page->order = (uint8_t)order;
+		if (!arena->owns_memory)
+			page->node = (uint8_t)node;
+		dry_page_set_count(page, count);
+		dry_page_set_kind(page, DRY_PAGE_RUN);
+	}
+	dry_lock_release(&arena->lock);
+	if (DRY_UNLIKELY(dry_annotate != NULL) && page != NULL)
+		dry_annotate->opened(dry_arena_address(arena, index), (size_t)count << arena->page_shift);
+	return page;
+}
+
+bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages)
+{
+	bool fits;
+
+	dry_lock_acquire(&arena->lock);
+	fits = pages <= 0 || (size_t)pages <= dry_arena_room_locked(arena);
+	if (fits)
+		arena->charged += (size_t)pages;
+	dry_lock_release(&arena->lock);
+	return fits;
+}
+
+/* Before the pages are anybody else's. */
+static void annotate_free(const struct dry_arena *arena, uint32_t index, uint32_t count)
+{
+	if (DRY_UNLIKELY(dry_annotate != NULL))
+		dry_annotate->closed(dry_arena_address(arena, index), (size_t)count << arena->page_shift);
+}
+
+void dry_arena_free(struct dry_arena *arena, struct dry_page *page)
+{
+	uint32_t index = dry_arena_index_of(arena, page), count = page->count;
+
+	clear_map(arena, index, count);
+	annotate_free(arena, index, count);
+	dry_lock_acquire(&arena->lock);
+	dry_page_set_kind(page, DRY_PAGE_NONE);
+	arena->used -= count;
+	dry_buddy_put_locked(arena, index, count, true);
+	dry_lock_release(&arena->lock);
+}
+
+void dry_arena_trim_run(struct dry_arena *arena, struct dry_page *page, uint32_t count)
+{
+	uint32_t index = dry_arena_index_of(arena, page), excess;
+
+	if (count == 0 || count >= page->count)
+		return;
+	excess = page->count - count;
+	clear_map(arena, index + count, excess);
+	annotate_free(arena, index + count, excess);
+	dry_lock_acquire(&arena->lock);
+	dry_page_set_count(page, count);
+	page->order = (uint8_t)dry_log2_ceil(count);
+	arena->used -= excess;
+	dry_buddy_put_locked(arena, index + count, excess, true);
+	dry_lock_release(&arena->lock);
+}
+
+/*
+ * The first page of the run or block around a page lies at the page's position
+ * rounded down to some power of two, and every nearer such position is inside
+ * of it, hence NONE; or, for a run of several chunks, at the start of a chunk before
+ * it. So the first descriptor found that is not NONE decides.
+ */
+struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr)
+{
+	uint32_t index, start = 0;
+	unsigned order;
+
+	if (!dry_arena_contains(arena, ptr))
+		return NULL;
+	index = dry_arena_index(arena, ptr);
+	/* acquire: pairs with the release in dry_arena_grow_locked() */
+	if (index >= atomic_load_explicit(&arena->committed, memory_order_acquire))
+		return NULL;
+	for (order = 0;; order++) {
+		struct dry_page *page;
+
+		start = order <= arena->max_order ? dry_arena_block_start(arena, index, order) : start - dry_chunk_pages(arena);
+		if (start > index)
+			break; /* before the first page */
+		page = &arena->desc[start];
+		unsigned kind = dry_page_kind(page);
+		if (kind == DRY_PAGE_NONE)
+			continue;
+		if (kind == DRY_PAGE_FREE || index - start >= dry_page_count(page))
+			break;
+		return page;
+	}
+	return NULL;
+}
