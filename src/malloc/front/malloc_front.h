@@ -16,6 +16,7 @@
 #include "malloc/background.h"
 #include "malloc/general.h"
 #include "malloc/options.h"
+#include "malloc/process.h"
 #include "malloc/size_class.h"
 
 #define HEAP  (&dry_main_heap)
@@ -37,6 +38,7 @@ static DRY_SLOW void *malloc_slow(size_t size)
 			return object;
 		return dry_general_alloc_slow(cache, slot);
 	}
+	dry_process_begin();
 	object = heap != NULL ? dry_general_alloc(heap, size, 1, false) : NULL;
 	if (object == NULL)
 		errno = ENOMEM;
