@@ -118,8 +118,9 @@ static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool
 	bool zeroed = false;
 	void *object = dry_extent_alloc(&heap->extents, size, align, node, &zeroed);
 
-	/* The arena may sit on the address space that is missing. */
-	if (object == NULL && align <= DRY_CHUNK_SIZE && dry_arena_give_up(arena, size + align))
+	/* The arena may sit on the address space that is missing, where that is limited. */
+	if (object == NULL && align <= DRY_CHUNK_SIZE && size < PTRDIFF_MAX - DRY_CHUNK_SIZE && !dry_port_restricted() &&
+	    dry_port_address_room() != SIZE_MAX && dry_arena_give_up(arena, size + align))
 		object = dry_extent_alloc(&heap->extents, size, align, node, &zeroed);
 	if (object != NULL && zeroed) {
 		atomic_fetch_add_explicit(&arena->fresh, size >> arena->page_shift, memory_order_relaxed);
@@ -136,11 +137,17 @@ static bool arena_only(const struct dry_heap *heap)
 	return !arena->owns_memory || arena->limit_pages != SIZE_MAX;
 }
 
+/* Whether the arena could have it. */
+static bool fits_arena(const struct dry_heap *heap, size_t size, size_t align)
+{
+	size_t room = heap->caches.backing.arena.granules << DRY_GRANULE_SHIFT;
+
+	return size <= room && align <= room && (arena_only(heap) || (size <= DRY_CHUNK_SIZE && align <= DRY_CHUNK_SIZE));
+}
+
 static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
-	bool only = arena_only(heap);
-	size_t room = dry_heap_arena(heap)->granules << DRY_GRANULE_SHIFT;
-	bool fits = size <= room && align <= room && (only || (size <= DRY_CHUNK_SIZE && align <= DRY_CHUNK_SIZE));
+	bool only = arena_only(heap), fits = fits_arena(heap, size, align);
 	void *object = NULL;
 
 	if (fits && (size <= RUN_MAX || only))
@@ -226,9 +233,11 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 	if (DRY_UNLIKELY(heap->caches.hooks->allows != NULL) && !heap->caches.hooks->allows(NULL))
 		return NULL;
 	object = alloc_big(heap, size, align, zero);
-	if (object == NULL && dry_heap_trim(heap) != 0)
+	/* What a trim brings is pages of the arena: bigger blocks have no use for it. */
+	bool trim = object == NULL && fits_arena(heap, size, align);
+	if (trim && dry_heap_trim(heap) != 0)
 		object = alloc_big(heap, size, align, zero);
-	if (object == NULL && dry_caches_reclaim(&heap->caches, size)) {
+	if (trim && object == NULL && dry_caches_reclaim(&heap->caches, size)) {
 		dry_heap_trim(heap);
 		object = alloc_big(heap, size, align, zero);
 	}

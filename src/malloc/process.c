@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What happens around a process's life: load, fork, exit. */
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "base/compiler.h"
@@ -11,6 +12,7 @@
 #include "malloc/general.h"
 #include "malloc/options.h"
 #include "malloc/print.h"
+#include "malloc/process.h"
 #include "malloc/profile.h"
 #include "port/annotate.h"
 
@@ -26,12 +28,23 @@ static void after_fork_parent(void)
 	dry_heaps_unlock_all(false);
 }
 
-static void after_fork_child(void)
+static void after_fork_child(bool prepared)
 {
 	dry_port_forked();
-	dry_profile_after_fork(true);
-	dry_heaps_unlock_all(true);
+	if (prepared) {
+		dry_profile_after_fork(true);
+		dry_heaps_unlock_all(true);
+	}
 	dry_background_forked();
+}
+
+void dry_process_begin(void)
+{
+	static _Atomic bool begun;
+
+	if (!atomic_load_explicit(&begun, memory_order_relaxed) &&
+	    !atomic_exchange_explicit(&begun, true, memory_order_relaxed))
+		dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
 }
 
 static DRY_CONSTRUCTOR void loaded(void)
@@ -44,7 +57,7 @@ static DRY_CONSTRUCTOR void loaded(void)
 	if (dry_heap_get(NULL) == NULL)
 		return;
 	dry_heaps_debug(dry_hooks_usual());
-	dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
+	dry_process_begin();
 	/* Others may have allocated before this ran; from now on it is from debugged caches. */
 	if (dry_profile_start(&dry_main_heap))
 		dry_general_forget(&dry_main_heap);

@@ -89,8 +89,12 @@ int dry_port_thread_start(void (*fn)(void));
 /* Let another thread run. */
 void dry_port_yield(void);
 
-/* Handlers around fork: prepare, parent, child. Called once. */
-void dry_port_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+/*
+ * Handlers around fork; called once. prepare is to take every lock; it runs after all handlers that are registered
+ * later. It and parent are left out where the forking thread is alone or holds a lock already, and in
+ * the child then everything is as this thread left it.
+ */
+void dry_port_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(bool prepared));
 
 /* First thing in the child of a fork: the port puts its own state in order. */
 void dry_port_forked(void);

@@ -31,7 +31,7 @@ struct dry_port_calls {
 	void (*ending)(void);
 	int (*thread_start)(void (*fn)(void));
 	void (*yield)(void);
-	void (*at_fork)(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+	void (*at_fork)(void (*prepare)(void), void (*parent)(void), void (*child)(bool prepared));
 	void (*forked)(void);
 	void (*set_errno)(int value);
 	int (*get_errno)(void);

@@ -16,11 +16,13 @@
 #include "malloc/background.h"
 #include "malloc/general.h"
 #include "malloc/options.h"
+#include "malloc/process.h"
 #include "malloc/size_class.h"
 
 #define HEAP  (&dry_main_heap)
 #define ARENA (&dry_main_heap.caches.backing.arena)
 #define SLOTS DRY_SLOTS(&dry_main_heap.caches)
+#define ALIGN 16 /* of every block, as libc's; dry_alloc() gives 8 below 16 bytes */
 
 static DRY_SLOW void *malloc_slow(size_t size)
 {
@@ -33,11 +35,12 @@ static DRY_SLOW void *malloc_slow(size_t size)
 		cache = atomic_load_explicit(&HEAP->general[dry_class_of(slot + HEAP->caches.hooks->tail)], memory_order_acquire);
 	dry_background_poke();
 	if (DRY_LIKELY(cache != NULL)) {
-		if (dry_general_ask_secondary(HEAP, size, 1, &object))
+		if (dry_general_ask_secondary(HEAP, slot, ALIGN, &object))
 			return object;
 		return dry_general_alloc_slow(cache, slot);
 	}
-	object = heap != NULL ? dry_general_alloc(heap, size, 1, false) : NULL;
+	dry_process_begin();
+	object = heap != NULL ? dry_general_alloc(heap, slot, ALIGN, false) : NULL;
 	if (object == NULL)
 		errno = ENOMEM;
 	return object;
@@ -104,7 +107,7 @@ static inline void *front_zalloc(size_t size)
 	}
 	struct dry_heap *heap = dry_heap_get(NULL);
 	dry_background_poke();
-	void *object = heap != NULL ? dry_general_alloc(heap, size, 1, true) : NULL;
+	void *object = heap != NULL ? dry_general_alloc(heap, size, ALIGN, true) : NULL;
 	if (object == NULL)
 		errno = ENOMEM;
 	return object;
@@ -114,7 +117,7 @@ static inline void *front_aligned(size_t align, size_t size)
 {
 	struct dry_heap *heap = dry_heap_get(NULL);
 
-	return heap != NULL ? dry_general_alloc(heap, size, align, false) : NULL;
+	return heap != NULL ? dry_general_alloc(heap, size | (size == 0), align < ALIGN ? ALIGN : align, false) : NULL;
 }
 
 static inline void *front_realloc(void *object, size_t size)

@@ -22,6 +22,7 @@
 
 #include "base/compiler.h"
 #include "base/rank.h"
+#include "port/unix/lock_count.h"
 #include "port/unix/lock_rank.h"
 
 /* dry_port_slot_fence() is a full fence on every thread: arch/generic/percpu.h. */
@@ -69,6 +70,7 @@ static inline void dry_lock_acquire_unranked(struct dry_lock *lock)
 {
 	uint32_t expected = DRY_LOCK_FREE;
 
+	dry_lock_count();
 	/* acquire: pairs with the release in dry_lock_release() */
 	if (DRY_UNLIKELY(!atomic_compare_exchange_strong_explicit(&lock->state, &expected, DRY_LOCK_HELD,
 								  memory_order_acquire, memory_order_relaxed)))
@@ -92,10 +94,13 @@ static inline bool dry_lock_try(struct dry_lock *lock)
 {
 	uint32_t expected = DRY_LOCK_FREE;
 
+	dry_lock_count();
 	/* acquire: pairs with the release in dry_lock_release() */
 	if (!atomic_compare_exchange_strong_explicit(&lock->state, &expected, DRY_LOCK_HELD, memory_order_acquire,
-						     memory_order_relaxed))
+						     memory_order_relaxed)) {
+		dry_lock_uncount();
 		return false;
+	}
 #ifdef DRY_DEBUG
 	lock->ranked = 1;
 	dry_lock_rank_enter(lock->rank);
@@ -115,6 +120,7 @@ static inline void dry_lock_release(struct dry_lock *lock)
 	if (DRY_UNLIKELY(atomic_exchange_explicit(&lock->state, DRY_LOCK_FREE, memory_order_release) ==
 			 DRY_LOCK_CONTENDED))
 		dry_lock_wake(lock);
+	dry_lock_uncount();
 }
 
 /* In the child of a fork, for a lock that the forking thread held: free, with no waiters. */
@@ -127,6 +133,7 @@ static inline void dry_lock_reinit(struct dry_lock *lock)
 	}
 #endif
 	atomic_store_explicit(&lock->state, DRY_LOCK_FREE, memory_order_relaxed);
+	dry_lock_uncount();
 }
 
 #endif

@@ -25,6 +25,7 @@
 #include "port/linux/filter.h"
 #include "port/linux/node.h"
 #include "port/linux/thread.h"
+#include "port/unix/fork.h"
 #include "port/unix/thread_slots.h"
 
 #ifndef AT_RSEQ_FEATURE_SIZE
@@ -36,7 +37,6 @@
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
-extern char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 */
 
 static bool use_rseq;      /* immutable after dry_port_init() */
 static unsigned slot_count; /* likewise */
@@ -118,18 +118,13 @@ bool dry_port_slot_attach(void)
 	return use_rseq || dry_thread_slot_attach();
 }
 
-/*
- * A thread that is alone is in no sequence: it is here, and a signal handler has ended the one that it interrupted. (Under
- * thread slots a handler does not allocate.)
- */
-static bool alone(void)
-{
-	return &__libc_single_threaded != NULL && __libc_single_threaded;
-}
-
 bool dry_port_slot_fence(void)
 {
-	if (alone())
+	/*
+	 * A thread that is alone is in no sequence: it is here, and a signal has ended the one that it interrupted. (Under
+	 * thread slots a handler does not allocate.)
+	 */
+	if (dry_unix_alone())
 		return true;
 	return membarrier() && (use_rseq || dry_thread_slots_quiet());
 }

@@ -10,6 +10,7 @@
 
 #include "base/compiler.h"
 #include "base/rank.h"
+#include "port/unix/lock_count.h"
 #include "port/unix/lock_rank.h"
 
 /* dry_port_slot_fence() is a full fence on the calling thread alone: arch/generic/percpu.h. */
@@ -49,6 +50,7 @@ static inline void dry_lock_init(struct dry_lock *lock, enum dry_rank rank)
 /* Acquire without the rank rule: for fork handlers, which hold many locks of one rank. */
 static inline void dry_lock_acquire_unranked(struct dry_lock *lock)
 {
+	dry_lock_count();
 	pthread_mutex_lock(&lock->mutex);
 }
 
@@ -57,7 +59,7 @@ static inline void dry_lock_acquire(struct dry_lock *lock)
 #ifdef DRY_DEBUG
 	dry_lock_rank_check(lock->rank);
 #endif
-	pthread_mutex_lock(&lock->mutex);
+	dry_lock_acquire_unranked(lock);
 #ifdef DRY_DEBUG
 	lock->ranked = 1;
 	dry_lock_rank_enter(lock->rank);
@@ -67,8 +69,11 @@ static inline void dry_lock_acquire(struct dry_lock *lock)
 /* true: the lock is held now. */
 static inline bool dry_lock_try(struct dry_lock *lock)
 {
-	if (pthread_mutex_trylock(&lock->mutex) != 0)
+	dry_lock_count();
+	if (pthread_mutex_trylock(&lock->mutex) != 0) {
+		dry_lock_uncount();
 		return false;
+	}
 #ifdef DRY_DEBUG
 	lock->ranked = 1;
 	dry_lock_rank_enter(lock->rank);
@@ -85,6 +90,7 @@ static inline void dry_lock_release(struct dry_lock *lock)
 	}
 #endif
 	pthread_mutex_unlock(&lock->mutex);
+	dry_lock_uncount();
 }
 
 /* In the child of a fork, for a lock that the forking thread held: free, with no waiters. */
@@ -97,6 +103,7 @@ static inline void dry_lock_reinit(struct dry_lock *lock)
 	}
 #endif
 	lock->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	dry_lock_uncount();
 }
 
 #endif

@@ -117,7 +117,7 @@ void dry_port_yield(void)
 	dry_sim_yield();
 }
 
-void dry_port_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+void dry_port_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(bool prepared))
 {
 	(void)prepare;
 	(void)parent;

@@ -77,14 +77,6 @@ int dry_port_thread_start(void (*fn)(void))
 	return -error;
 }
 
-void dry_port_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
-{
-	int saved = errno;
-
-	pthread_atfork(prepare, parent, child);
-	errno = saved;
-}
-
 void dry_port_set_errno(int value)
 {
 	errno = value;

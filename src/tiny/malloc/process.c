@@ -16,10 +16,11 @@ static void after_fork_parent(void)
 	dry_tiny_unlock();
 }
 
-static void after_fork_child(void)
+static void after_fork_child(bool prepared)
 {
 	dry_port_forked();
-	dry_lock_reinit(&dry_tiny_the_lock);
+	if (prepared)
+		dry_lock_reinit(&dry_tiny_the_lock);
 }
 
 /* For all of a program, of which one block may be a quarter. */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Around fork(), for the linux and the posix port: when locks are taken, and after which of libc's
+ * (docs/design/fork.md).
+ */
+#include <errno.h>
+#include <pthread.h>
+
+#include "port/contract.h"
+#include "port/unix/fork.h"
+#include "port/unix/lock_count.h"
+
+_Thread_local unsigned dry_locks_held;
+
+/* glibc's: whether the process has one thread (2.32), and the lock of the list of streams. */
+extern char __libc_single_threaded DRY_WEAK;
+extern void _IO_list_lock(void) DRY_WEAK;
+extern void _IO_list_unlock(void) DRY_WEAK;
+
+static void (*on_prepare)(void), (*on_parent)(void), (*on_child)(bool prepared);
+static _Thread_local bool prepared; /* the calling thread forks, and holds every lock */
+
+bool dry_unix_alone(void)
+{
+	return &__libc_single_threaded != NULL && __libc_single_threaded;
+}
+
+/*
+ * A thread that is alone has nobody to wait for. One that is in the middle of a call (it forks in a signal handler)
+ * would wait for itself; its child goes on in the middle of the same call.
+ */
+static void prepare(void)
+{
+	prepared = !dry_unix_alone() && dry_locks_held == 0;
+	if (!prepared)
+		return;
+	/* fork() takes it after us. Who holds it may wait for a stream, whose user may wait for memory. */
+	if (_IO_list_lock != NULL)
+		_IO_list_lock();
+	on_prepare();
+}
+
+static void parent(void)
+{
+	if (!prepared)
+		return;
+	on_parent();
+	if (_IO_list_unlock != NULL)
+		_IO_list_unlock();
+}
+
+/* libc has made the lock of the list new. */
+static void child(void)
+{
+	on_child(prepared);
+}
+
+void dry_port_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(bool prepared))
+{
+	int saved = errno;
+
+	on_prepare = before;
+	on_parent = after;
+	on_child = in_child;
+	pthread_atfork(prepare, parent, child);
+	errno = saved;
+}
