@@ -209,7 +209,9 @@ static inline int kmem_cache_alloc_bulk(struct kmem_cache *cache, gfp_t flags, s
 {
 	dry_cache *from = kmem_to_dry(cache);
 
-	return (int)(flags & (gfp_t)__GFP_ZERO ? dry_cache_zalloc_bulk(from, count, objects) : dry_cache_alloc_bulk(from, count, objects));
+	if (flags & (gfp_t)__GFP_ZERO)
+		return (int)dry_cache_zalloc_bulk(from, count, objects);
+	return (int)dry_cache_alloc_bulk(from, count, objects);
 }
 
 static inline void kmem_cache_free_bulk(struct kmem_cache *cache, size_t count, void **objects)
