@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-targets check-aarch64 demo bench experiments tiny-table wcet soak mutants install clean help
+.PHONY: all check check-targets check-aarch64 check-numa demo bench experiments tiny-table wcet soak mutants install clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -38,6 +38,11 @@ check-aarch64: ## the tests of the library on an emulated AArch64 machine; ends 
 	@scripts/setup build aarch64
 	@scripts/check-aarch64
 
+check-numa: ## where memory lies on emulated machines with several memory nodes; ends with "N passed, N failed"
+	@scripts/setup build numa
+	@scripts/build release all drystone_tests
+	@scripts/check-numa
+
 tiny-table: ## what the small-machine allocator promises, measured; writes build/tiny-table.csv and docs/tiny.md
 	@scripts/setup build targets
 	@scripts/tiny-table
@@ -50,7 +55,7 @@ soak: ## stress tests again and again with new seeds, SOAK=600 (seconds); STEPS=
 	@scripts/setup build
 	@scripts/soak $(if $(STEPS),--steps=$(STEPS),$(SOAK))
 
-mutants: ## 69 plausible bugs, one by one: the simulation must catch them all; some minutes
+mutants: ## 70 plausible bugs, one by one: the simulation must catch them all; some minutes
 	@scripts/setup build mutants
 	@scripts/mutants
 

@@ -5,8 +5,9 @@
 # <stdatomic.h> in which every access is a possible switch.
 
 set(dry_sim_src ${CMAKE_SOURCE_DIR}/src)
-set(DRY_SIM_INCLUDES ${dry_sim_src}/port/sim ${CMAKE_SOURCE_DIR}/include ${dry_sim_src})
-file(GLOB dry_sim_sources CONFIGURE_DEPENDS ${dry_sim_src}/base/*.c ${dry_sim_src}/page/*.c ${dry_sim_src}/core/*.c
+set(DRY_SIM_INCLUDES ${dry_sim_src}/port/sim ${dry_sim_src}/page/process ${CMAKE_SOURCE_DIR}/include ${dry_sim_src})
+file(GLOB dry_sim_sources CONFIGURE_DEPENDS ${dry_sim_src}/base/*.c ${dry_sim_src}/page/*.c ${dry_sim_src}/page/process/*.c ${dry_sim_src}/core/*.c
+	${dry_sim_src}/heap/*.c ${dry_sim_src}/guard/*.c
 	${dry_sim_src}/debug/*.c ${dry_sim_src}/stats/*.c ${dry_sim_src}/port/*.c ${dry_sim_src}/port/sim/*.c)
 list(APPEND dry_sim_sources ${dry_sim_src}/malloc/general.c ${dry_sim_src}/malloc/profile.c ${dry_sim_src}/malloc/options.c)
 

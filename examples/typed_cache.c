@@ -21,8 +21,9 @@ struct connection {
 
 static unsigned constructed;
 
-static void connection_construct(void *object)
+static void connection_construct(void *object, void *arg)
 {
+	(void)arg;
 	struct connection *connection = object;
 
 	connection->state = IDLE;

@@ -8,6 +8,7 @@
  *
  * letters: c constructor, r type-safe by RCU, s smallest slab that holds an object.
  */
+#include <drystone/experiment.h>
 #include "worker.h"
 
 #include <string.h>
@@ -21,8 +22,9 @@ static const struct {
 	{ "default", 0 },
 };
 
-static void never_runs(void *object)
+static void never_runs(void *object, void *arg)
 {
+	(void)arg;
 	(void)object;
 }
 

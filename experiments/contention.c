@@ -4,6 +4,7 @@
  * all at once. Ticks are per operation, the mean of the threads. Rounds of the locks are per 1,000 allocations.
  * contention N ROUNDS THREADS (0: one for each CPU)
  */
+#include <drystone/experiment.h>
 #include "worker.h"
 
 #define VARIANTS    3

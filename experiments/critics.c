@@ -11,6 +11,7 @@
  * freed. Addresses go through a model of a common TLB: 64 entries in 4 ways before 1536 in 12, pages of 4 KiB, the
  * least recently used one goes.
  */
+#include <drystone/experiment.h>
 #include "worker.h"
 
 #include <string.h>

@@ -7,6 +7,7 @@
  *   repeat count N SIZE VARIANT     once, for callgrind: allocation from repeat_alloc() on, frees from
  *                                   repeat_free() on, to repeat_end()
  */
+#include <drystone/experiment.h>
 #include "worker.h"
 
 #include <string.h>

@@ -14,7 +14,7 @@
 struct kind {
 	const char *name;
 	size_t size, align;	   /* align 0: the allocator's own choice */
-	void (*ctor)(void *object); /* may be NULL */
+	void (*ctor)(void *object, void *arg); /* may be NULL; arg: NULL */
 	void *cache;		   /* the allocator's own */
 };
 

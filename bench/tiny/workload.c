@@ -37,8 +37,9 @@ size_t pool_touched(const struct pool *pool)
 	return touched;
 }
 
-static void construct(void *object)
+static void construct(void *object, void *arg)
 {
+	(void)arg;
 	*(char *)object = 1;
 }
 

@@ -73,8 +73,9 @@ _Noreturn void kernel_trap(uintptr_t at)
 	fail("trap");
 }
 
-static void task_construct(void *object)
+static void task_construct(void *object, void *arg)
 {
+	(void)arg;
 	struct task *task = object;
 
 	memset(task, 0, sizeof(*task));

@@ -27,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <drystone/page_source.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -46,6 +48,17 @@ extern "C" {
 #endif
 #ifndef DRY_DIRECT_CALL
 #define DRY_DIRECT_CALL
+#endif
+
+/* What a compiler may know: nothing else points to the result; its size is argument `n`; it is to be used. */
+#if defined(__GNUC__)
+#define DRY_RETURNS_NEW   __attribute__((malloc, warn_unused_result))
+#define DRY_RETURNS_SIZE(n) __attribute__((alloc_size(n)))
+#define DRY_NODISCARD     __attribute__((warn_unused_result))
+#else
+#define DRY_RETURNS_NEW
+#define DRY_RETURNS_SIZE(n)
+#define DRY_NODISCARD
 #endif
 
 typedef struct dry_heap dry_heap;
@@ -75,22 +88,28 @@ struct dry_grace {
 	void *arg;
 };
 
-/* How a heap is made. Zero-initialise, then set what matters. */
+/*
+ * How a heap is made. Zero-initialise, then set what matters. With `memory` or a limit, a heap has no big blocks beside
+ * its arena: a block may be as large as the memory side by side that is free, and grows there if it can. All that belongs to a heap
+ * over `memory` lies in it, and nothing else is taken; it must not be memory that other processes map, too.
+ */
 struct dry_heap_attr {
 	const char *name;              /* for reports; copied, at most 31 bytes kept; NULL: "heap" */
 	void *memory;                  /* use only this memory; NULL: take from the system */
 	size_t memory_size;            /* bytes at `memory`, at least 256 KiB; libdrystone-tiny: 2 KiB */
-	size_t limit;                  /* most bytes of pages in use at once; 0: no limit */
+	size_t limit;                  /* most bytes of pages in use at once, to the page; 0: no limit */
 	size_t page_size;              /* 4096, 16384 or 65536, not below the system's; 0: the system's */
 	unsigned nodes;                /* memory nodes, 1 to 8; 0: as many as the system has */
 	const struct dry_grace *grace; /* must outlive the heap; NULL: no typesafe caches */
+	/* Where the pages of blocks come from; copied; not together with `memory`. NULL: the system. Not for libdrystone-tiny. */
+	const struct dry_page_source *source;
 };
 
 /*
  * Make a heap. attr may be NULL (all defaults). NULL and errno: EINVAL (bad
  * attribute), ENOMEM.
  */
-dry_heap *dry_heap_create(const struct dry_heap_attr *attr);
+DRY_NODISCARD dry_heap *dry_heap_create(const struct dry_heap_attr *attr);
 
 /*
  * Destroy a heap and everything in it; its memory goes back at once, whether
@@ -125,6 +144,7 @@ struct dry_heap_stats {
 	size_t in_use;         /* pages handed out to slabs and runs */
 	size_t extents;        /* big blocks outside the arena */
 	size_t dirty;          /* free pages that still hold memory */
+	size_t metadata;       /* pages of what the allocator itself keeps, tables of the arena aside */
 	size_t caches;         /* number of caches, aliases not counted */
 	size_t slots;          /* number of per-CPU (or per-thread) slots */
 	uint64_t allocs;       /* allocations from caches since the start; libdrystone-tiny does not count: 0 */
@@ -135,7 +155,7 @@ int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats);
 
 /* ---- caches ----------------------------------------------------------- */
 
-/* Cache flags. */
+/* Cache flags: dry_cache_attr.flags. */
 #define DRY_CACHE_HWALIGN          0x0001u /* align objects to the cache line (64 bytes) */
 #define DRY_CACHE_NO_MERGE         0x0002u /* never share slabs with a like cache */
 #define DRY_CACHE_TYPESAFE_BY_RCU  0x0004u /* memory stays of this type until a grace period has passed */
@@ -162,25 +182,32 @@ int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats);
 #define DRY_CACHE_BITMAP           0x0400u /* bitmap in the page descriptor, at most 256 objects a slab */
 #define DRY_CACHE_CHAIN            0x0500u /* links through free objects */
 #define DRY_CACHE_PUBLISHED        0x0600u /* whichever of the first three the published order gives */
-#define DRY_CACHE_PUBLISHED_2015   0x0700u /* the published order before OBJFREELIST came */
 #define DRY_CACHE_TYPE_MASK        0x0f00u
 /*
- * How things were done elsewhere or before, to measure it against what is done here
- * (docs/experiments.md). They cost the caches that do not ask for them nothing.
+ * Whose the bits of the flags are, all in one place: 0 to 11 and 17 are above; 0x0700 and 12 to 15 are of experiment.h; 16 is
+ * of kmem.h; 24 to 31 are the library's own, and refused from outside.
  */
-#define DRY_CACHE_SMALL_SLABS      0x1000u /* published types: the smallest slab that holds an object, whatever
-                                              it wastes, as SLAB_RECLAIM_ACCOUNT has it in Linux */
-#define DRY_CACHE_NO_ARRAYS        0x2000u /* no per-CPU arrays: every object goes to and from the slabs */
-#define DRY_CACHE_ATTACH_FIRST     0x4000u /* a new slab is put on its node's list before objects are taken
-                                              from it: two rounds of the node's lock, as before 2016 */
 
 struct dry_cache_attr {
 	const char *name;          /* required, not empty; copied, at most 63 bytes kept */
 	size_t size;               /* object size, 1 to 4194304 */
 	size_t align;              /* 0: 16 if the size is a multiple of 16, else 8; a power of two up to 65536 */
 	unsigned flags;            /* DRY_CACHE_* */
-	void (*ctor)(void *object); /* runs once per object when its slab is made; objects must be
-	                               freed in constructed state; must not call into this heap */
+	/*
+	 * Run once per object: ctor when its slab is made, dtor when that is given back (after the grace period of a
+	 * TYPESAFE_BY_RCU cache). Objects must be freed in constructed state. Neither may call into this heap; a dtor may
+	 * run in any thread that allocates or frees, or does housekeeping. Both get `arg`.
+	 */
+	void (*ctor)(void *object, void *arg);
+	void (*dtor)(void *object, void *arg);
+	void *arg;
+	/*
+	 * Called when an allocation of this heap finds no memory: give back what you can, objects of whatever cache, at least
+	 * `bytes` if there are as many; returns about how many. It runs in the thread that allocates, which may hold
+	 * locks of the program's own, but none of the library's; it may free and, with care, allocate (then it is not
+	 * called again). NULL: none.
+	 */
+	size_t (*reclaim)(void *arg, size_t bytes);
 	unsigned limit;            /* objects in each per-CPU array, 1 to 512; 0: by size */
 };
 
@@ -191,7 +218,7 @@ struct dry_cache_attr {
  * TYPESAFE_BY_RCU in a heap without grace hook, POISON with a constructor or
  * TYPESAFE_BY_RCU, a type that the cache cannot have), ENOMEM.
  */
-dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr);
+DRY_NODISCARD dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr);
 
 /*
  * Destroy a cache. 0; -EBUSY if objects are still allocated: then one line on
@@ -201,16 +228,22 @@ dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr);
 int dry_cache_destroy(dry_cache *cache);
 
 /* An object, its content undefined (or as constructed). NULL and errno ENOMEM. */
-DRY_DIRECT_CALL void *dry_cache_alloc(dry_cache *cache);
+DRY_DIRECT_CALL DRY_RETURNS_NEW void *dry_cache_alloc(dry_cache *cache);
+
+/* The same, on a memory node if there is memory on it: 0 to 7, in the numbers of the heap's nodes. It takes the slow path. */
+DRY_RETURNS_NEW void *dry_cache_alloc_node(dry_cache *cache, unsigned node);
 
 /* A zeroed object; on a cache with constructor NULL and errno EINVAL. */
-void *dry_cache_zalloc(dry_cache *cache);
+DRY_RETURNS_NEW void *dry_cache_zalloc(dry_cache *cache);
 
 /* Give an object back. NULL is ignored. errno is kept. */
 DRY_DIRECT_CALL void dry_cache_free(dry_cache *cache, void *object);
 
 /* n objects at once: all (returns n) or none (returns 0, errno ENOMEM). */
 size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **objects);
+
+/* The same, zeroed; on a cache with constructor 0 and errno EINVAL. */
+size_t dry_cache_zalloc_bulk(dry_cache *cache, size_t n, void **objects);
 
 /* Free n objects at once. */
 void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects);
@@ -271,18 +304,18 @@ int dry_heap_for_each_cache(dry_heap *heap, int (*fn)(dry_cache *cache, void *ar
  * size bytes, aligned to two pointers (16; 8 with 32 bits, or below size 16), and naturally for
  * powers of two up to 4096. Size 0 gives a unique pointer. NULL and errno ENOMEM.
  */
-void *dry_alloc(dry_heap *heap, size_t size);
-void *dry_zalloc(dry_heap *heap, size_t size);
+DRY_RETURNS_NEW DRY_RETURNS_SIZE(2) void *dry_alloc(dry_heap *heap, size_t size);
+DRY_RETURNS_NEW DRY_RETURNS_SIZE(2) void *dry_zalloc(dry_heap *heap, size_t size);
 
 /* As dry_alloc with an alignment; EINVAL if it is not a power of two. */
-void *dry_alloc_aligned(dry_heap *heap, size_t align, size_t size);
+DRY_RETURNS_NEW DRY_RETURNS_SIZE(3) void *dry_alloc_aligned(dry_heap *heap, size_t align, size_t size);
 
 /*
  * Change the size of a block, moving it if need be; the common part of the
  * content is kept. On failure NULL, errno ENOMEM, and the old block is untouched.
  * object NULL: as dry_alloc.
  */
-void *dry_realloc(dry_heap *heap, void *object, size_t size);
+DRY_NODISCARD DRY_RETURNS_SIZE(3) void *dry_realloc(dry_heap *heap, void *object, size_t size);
 
 /* Free what one of the four above gave. NULL is ignored. errno is kept. */
 void dry_free(dry_heap *heap, void *object);

@@ -78,6 +78,15 @@ static inline void *kmem_give_up(const char *what, const char *name)
 
 /* ---- caches ----------------------------------------------------------- */
 
+/* The kernel's constructor has one argument; the cache's private one holds it, as bytes: it is a function. */
+static inline void kmem_construct(void *object, void *arg)
+{
+	void (*ctor)(void *);
+
+	memcpy(&ctor, &arg, sizeof(ctor));
+	ctor(object);
+}
+
 /* First form. NULL: see dry_cache_create(). */
 static inline struct kmem_cache *kmem_cache_create_ctor(const char *name, unsigned int size, unsigned int align,
 							 slab_flags_t flags, void (*ctor)(void *))
@@ -90,7 +99,10 @@ static inline struct kmem_cache *kmem_cache_create_ctor(const char *name, unsign
 	attr.size = size;
 	attr.align = align;
 	attr.flags = flags & ~SLAB_PANIC;
-	attr.ctor = ctor;
+	if (ctor != NULL) {
+		attr.ctor = kmem_construct;
+		memcpy(&attr.arg, &ctor, sizeof(ctor));
+	}
 	cache = dry_cache_create(NULL, &attr);
 	if (cache == NULL && (flags & SLAB_PANIC))
 		kmem_give_up("kmem_cache_create failed", name);
@@ -182,11 +194,9 @@ static inline void kmem_cache_free(struct kmem_cache *cache, void *object)
 /* All (returns count) or none (returns 0). */
 static inline int kmem_cache_alloc_bulk(struct kmem_cache *cache, gfp_t flags, size_t count, void **objects)
 {
-	size_t got = dry_cache_alloc_bulk(kmem_to_dry(cache), count, objects);
+	dry_cache *from = kmem_to_dry(cache);
 
-	for (size_t i = 0; (flags & __GFP_ZERO) && i < got; i++)
-		memset(objects[i], 0, kmem_cache_size(cache));
-	return (int)got;
+	return (int)(flags & __GFP_ZERO ? dry_cache_zalloc_bulk(from, count, objects) : dry_cache_alloc_bulk(from, count, objects));
 }
 
 static inline void kmem_cache_free_bulk(struct kmem_cache *cache, size_t count, void **objects)

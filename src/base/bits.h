@@ -17,21 +17,18 @@ static inline unsigned dry_ctz32(uint32_t x)
 }
 static inline unsigned dry_ctz64(uint64_t x)
 {
-	return (unsigned)__builtin_ctzll(x);
+	if (sizeof(long) == sizeof(x))
+		return (unsigned)__builtin_ctzll(x);
+	return (uint32_t)x != 0 ? dry_ctz32((uint32_t)x) : 32 + dry_ctz32((uint32_t)(x >> 32));
 }
 
 /*
- * The address in the upper 48 bits of word. On x86-64 the highest of them is a sign. On AArch64 it is not, a program's
- * address may have it; there what is above is as in `beside`, any address of the same half of the address space.
+ * The address in the upper 48 bits of word. On x86-64 the highest of them is a sign; on AArch64 it is not, a program's
+ * address may have it. What is above is as in `beside`, any address of the same half of the address space.
  */
 static inline void *dry_unpack_address(uint64_t word, const void *beside)
 {
-#ifdef __x86_64__
-	(void)beside;
-	return (void *)(uintptr_t)((int64_t)word >> 16);
-#else
 	return (void *)(uintptr_t)(word >> 16 | ((uint64_t)(uintptr_t)beside & 0xffff000000000000u));
-#endif
 }
 
 /* Number of set bits: in pairs, in nibbles, in bytes, then their sum. */
@@ -88,6 +85,38 @@ static inline uint64_t dry_load64(const void *from)
 static inline void dry_store64(void *to, uint64_t word)
 {
 	__builtin_memcpy(to, &word, sizeof(word));
+}
+
+/* Halves of a word in memory. */
+union dry_halves {
+	uint64_t word;
+	uint32_t half[2];
+};
+
+/*
+ * A word that others look at meanwhile, relaxed. Where `long` has 32 bits its halves come and go one by one: who looks
+ * may rely on those alone.
+ */
+static inline uint64_t dry_peek64(const uint64_t *at)
+{
+	union dry_halves seen;
+
+	if (sizeof(long) == sizeof(*at))
+		return __atomic_load_n(at, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < 2; i++)
+		seen.half[i] = __atomic_load_n(&((const union dry_halves *)(const void *)at)->half[i], __ATOMIC_RELAXED);
+	return seen.word;
+}
+
+static inline void dry_poke64(uint64_t *at, uint64_t word)
+{
+	const union dry_halves set = { word };
+
+	if (sizeof(long) == sizeof(*at))
+		__atomic_store_n(at, word, __ATOMIC_RELAXED);
+	else
+		for (unsigned i = 0; i < 2; i++)
+			__atomic_store_n(&((union dry_halves *)(void *)at)->half[i], set.half[i], __ATOMIC_RELAXED);
 }
 
 #endif

@@ -1,41 +1,137 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What other parts of the library, but not its users, do with caches. */
+/*
+ * Caches, and the set of them that shares slots, a backing and two locks.
+ *
+ * Words, each with one meaning:
+ *   object       what a cache hands out; size bytes from one to the next, of which object_size were asked for
+ *   slab         2^order pages of objects of one cache
+ *   cache        the slabs of one type of object. A root owns slabs; an alias is another name for those of its root
+ *   node         the slabs of a cache on one memory node
+ *   slot         number of a per-CPU place: a CPU, a concurrency id, or (without restartable sequences) a thread
+ *   area, array  the memory of one slot, and a stack of objects in it; place: where in every area, in units of 8 bytes
+ *   packed       of an alloc array: its word holds the newest object; of a cache: it has such a one, and another for frees
+ *   depot        objects between CPUs of a node (shared) or on their way to another one (alien)
+ *   refill       a batch into an empty array; flush: out of a full one; turn-over: from free array to alloc array
+ *   reap         give back what was idle; shrink: all that can be; drain: what lies in arrays goes into slabs
+ *   partial      a slab with objects in use and free ones
+ *   type         how a slab knows its free objects: a bitmap, a chain, an index array (enum dry_mgmt)
+ *   colour       bytes before the first object that differ from slab to slab; lead: those that do not
+ *   debugged     somebody looks at each object on its way in and out (debug_ops.h): the cache has no arrays
+ *   quarantine   freed objects of debugged caches that wait
+ *   metadata     what the allocator itself believes: never in pages next to objects
+ *
+ *   dry_caches ── first ──> dry_cache ── node[0..nodes) ── list[] ──> slabs
+ *       │ slots[slot]           │ alloc_place, free_place      └── shared array, alien arrays
+ *       v                       v
+ *   area of one slot:   [ stopped | dry_array | dry_array | ... ]
+ *
+ * Concurrency: lock order is that of base/rank.h. lock (CACHES) guards what changes rarely; a node's lock guards the slabs
+ * of one cache on one node.
+ */
 #ifndef DRY_CORE_CACHE_H
 #define DRY_CORE_CACHE_H
 
-#include "core/heap.h"
+#include <drystone/drystone.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "core/array.h"
+#include "core/backing.h"
+#include "core/debug_ops.h"
+#include "core/node.h"
+#include "port_impl.h"
 
 /*
- * Internal flag: slots end in eight bytes that no object has, and dry_debug_secure watches over
- * them. Needs management by bitmap; where a cache cannot have that, the flag is without effect.
+ * Internal flag: objects end in eight bytes that no program has, for canaries. Needs management by bitmap; where a cache
+ * cannot have that, the flag is without effect. drystone.h says who else has flags.
  */
-#define DRY_CACHE_SECURE 0x8000u
+#define DRY_CACHE_SECURE 0x1000000u
 
-/*
- * What caches of the default heap made from now on are like; written while the library is loaded. plain: without array
- * caches. secure: also DRY_CACHE_SECURE and never merged, but for types that cannot.
- */
-extern bool dry_caches_plain, dry_caches_secure;
+enum dry_cache_state { DRY_CACHE_DEAD = 0, DRY_CACHE_LIVE = 0x11fe };
 
-/* Asked by every slow allocation, with NULL for one that is too big for a cache; false: it fails. NULL: none does. */
-extern bool (*dry_alloc_gate)(const struct dry_cache *cache);
+/* Immutable after creation but where it says otherwise. */
+struct dry_cache {
+	/* read by a hit */
+	struct dry_caches *caches;
+	uint32_t pop_place;  /* what dry_cache_alloc() pops: alloc_place, or 0 where that is packed */
+	uint32_t free_place; /* of the free array; 0: the cache has none */
+	uint32_t state;      /* enum dry_cache_state; changes once, by destroy */
+	uint32_t flags;
 
-/* Set up a cache in given memory and put it on the heap's list. 0, -EINVAL, -ENOMEM. */
-int dry_cache_init(struct dry_cache *cache, struct dry_heap *heap, const struct dry_cache_attr *attr, bool split);
+	/* read by refill and flush */
+	uint32_t alloc_place;
+	uint32_t limit, batchcount; /* of its arrays */
+	bool packed;                /* two arrays, the alloc array packed */
+	uint8_t order;              /* log2 pages of a slab */
+	uint8_t mgmt;               /* enum dry_mgmt */
+	uint8_t index_width;        /* index types: bytes of an index, 1 or 2 */
+	uint32_t num;               /* objects of a slab */
+	size_t size;                /* from one object to the next */
+	uint64_t reciprocal;        /* ceil(2^44 / size): index = offset * reciprocal >> 44 */
+	const struct dry_debug_ops *debug; /* NULL: not debugged */
+	void (*ctor)(void *object, void *arg);
 
-/* As dry_cache_create() with a checked attr; split: two arrays a slot, and never merged. */
-struct dry_cache *dry_cache_create_split(struct dry_heap *heap, const struct dry_cache_attr *attr, bool split);
+	/* properties */
+	void (*dtor)(void *object, void *arg);
+	void *arg;                  /* both get it, and: */
+	size_t (*reclaim)(void *arg, size_t bytes);
+	size_t object_size, align;  /* asked for */
+	char name[64];
+	struct dry_cache *root;     /* who owns the slabs: itself, or the cache that this is an alias of */
+	struct dry_cache *next;     /* list of all, oldest first; guarded by caches->lock, as the three below */
+	struct dry_cache *alias;    /* root: list of its aliases through their `alias` */
+	bool mergeable;             /* may get aliases */
+	bool orphan;                /* root: destroyed by name, alive for its aliases */
 
-/* OFF_SLAB: the cache that index arrays of `size` bytes come from; made if need be. */
-struct dry_cache *dry_freelist_cache(struct dry_heap *heap, size_t size);
+	/* layout of a slab */
+	uint32_t colours, colour_unit; /* offsets 0, unit, ... (colours - 1) * unit, after the lead */
+	uint32_t lead;                 /* bytes before the first object that belong to none */
+	uint32_t freelist_offset;      /* NORMAL: of the index array from the slab's start, at colour 0 */
+	uint32_t waste;                /* bytes a slab, see dry_cache_stats */
+	uint32_t before;               /* debugged: bytes before each object, a multiple of align */
+	uint32_t owner_at;             /* debugged: of what is known of its owner, from the object; 0: nothing */
 
-/*
- * What dry_cache_shrink() does, on a root. false: a thread stayed inside of a sequence (thread slots only), so
- * that the array caches could not be emptied.
- */
-bool dry_cache_empty(struct dry_cache *cache, size_t *freed);
+	/* debugged */
+	void *kept_first, *kept_last;  /* quarantine, oldest first; guarded by node[0].lock */
+	size_t kept_objects;           /* in quarantine; atomic */
+	_Atomic uint32_t deferred;     /* slabs waiting for a grace period */
 
-/* Give the shared and alien arrays' memory back; they are empty. */
-void dry_cache_release_depots(struct dry_cache *cache);
+	struct dry_node node[]; /* [caches->nodes] */
+};
+
+struct dry_caches {
+	struct dry_backing backing; /* first: a hit reads its first fields */
+
+	/* [slot_count], beside slots[]: the areas themselves, or dry_stopped_area where there is none yet */
+	char **areas;        /* entries change once, under lock */
+	uint32_t slot_count;
+	bool stopped;        /* written under lock; all of slots[] is dry_stopped_area */
+	uint32_t nodes;
+	size_t area_size;    /* bytes of a slot's area */
+	struct dry_lock lock;
+	struct dry_lock reap_lock; /* one reap, drain or destroy at a time */
+	struct dry_cache *first, **end; /* guarded by lock, as all below */
+	size_t count;                /* of roots */
+	unsigned walks;              /* of the list of caches, under way */
+	_Atomic bool reclaiming;     /* callbacks are being asked for memory */
+	struct dry_cache *forgotten; /* destroyed while there was a walk: kept until the last one ends; by `alias` */
+	uint64_t area_map[DRY_AREA_MAX / DRY_AREA_UNIT / 64]; /* 1: unit in use */
+	const struct dry_grace *grace;       /* NULL: no typesafe caches */
+	const struct dry_debug_hooks *hooks; /* never NULL */
+	/* [slot_count], read by the sequences: areas[], or dry_stopped_area throughout while stopped */
+	char *slots[];
+};
+
+/* The table of slots, as the sequences of percpu.h take it. */
+#define DRY_SLOTS(caches) (caches), offsetof(struct dry_caches, slots)
+
+/* The caller's memory node; a hint. */
+static inline unsigned dry_caches_home(const struct dry_caches *caches)
+{
+	return caches->nodes == 1 ? 0 : dry_backing_node(&caches->backing);
+}
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the core calls for caches with debugging. src/debug defines it; core
- * knows this table only. Called without locks, from slow paths only: a debugged
- * cache has no array caches. An entry may be NULL where its comment says so.
+ * What core calls for debugged caches: those that somebody wants to look at each object of. Such a cache has no arrays, so
+ * all of it is on slow paths. src/debug registers itself (struct dry_caches, `hooks`); core links without it.
  */
 #ifndef DRY_CORE_DEBUG_OPS_H
 #define DRY_CORE_DEBUG_OPS_H
 
+#include <drystone/drystone.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct dry_cache;
 
+/* Called without locks but where it says otherwise. An entry may be NULL where its comment says so. */
 struct dry_debug_ops {
 	/* Room around an object: sets before, owner_at and size; object_size, align and flags are set. NULL: none */
 	void (*layout)(struct dry_cache *cache);
@@ -20,21 +21,35 @@ struct dry_debug_ops {
 	void (*handed_out)(struct dry_cache *cache, void *object); /* about to go to the program */
 	/* About to become free; true: put it into its slab now. false: kept for later, or refused after a report. */
 	bool (*taken_back)(struct dry_cache *cache, void *object);
-	void (*last_look)(struct dry_cache *cache, void *object); /* free, and its slab about to go */
+	void (*last_look)(struct dry_cache *cache, void *object); /* free, and its slab about to go. NULL: none */
 	/* The slab kept its free list in the first bytes of a free object, and does so no more. NULL: is never asked for */
 	void (*restore)(struct dry_cache *cache, void *object, size_t bytes);
 	void (*drain)(struct dry_cache *cache);                   /* put what is kept into its slabs. NULL: nothing ever is */
 	void (*left_over)(struct dry_cache *cache);               /* destroyed with objects out. NULL: says nothing of them */
-	/* General caches: the size that was asked for, of a live object; and what is usable, 0: it is none. NULL: the slot's */
-	void (*sized)(struct dry_cache *cache, void *object, size_t size);
+	/*
+	 * General caches: the size that was asked for, of a live object; false: it cannot have that. And what is usable, or
+	 * one of those below; NULL: the slab's.
+	 */
+	bool (*sized)(struct dry_cache *cache, void *object, size_t size);
 	size_t (*usable)(struct dry_cache *cache, const void *object);
 	uint64_t (*random)(void); /* which free object is next; NULL: the lowest. Called under a node's lock */
 };
 
-extern const struct dry_debug_ops dry_debug_checked;
-extern const struct dry_debug_ops dry_debug_secure; /* caches with DRY_CACHE_SECURE (core/cache.h) */
+#define DRY_NOT_LIVE (SIZE_MAX - 1) /* no live object; its free will report it */
+#define DRY_REPORTED SIZE_MAX       /* no live object, and that was reported */
 
-/* Flags (DRY_CACHE_DEBUG) that the options ask for, for a cache of this name. */
-unsigned dry_debug_wanted(const char *name);
+/*
+ * How somebody takes part in a set of caches; a NULL entry: not at all. Immutable but for start-up, when the program's
+ * wishes become known.
+ */
+struct dry_debug_hooks {
+	/* Flags that a cache shall have besides those of attr. One that cannot have them is made without. */
+	unsigned (*wanted)(const struct dry_cache_attr *attr);
+	/* The operations of a cache with these flags, before and (typed) after its type is known; NULL: not debugged. */
+	const struct dry_debug_ops *(*choose)(const struct dry_cache *cache, bool typed);
+	bool (*allows)(const struct dry_cache *cache); /* asked by every slow allocation; false: it fails */
+	bool no_arrays;                                /* every allocation is to be a slow one */
+	uint8_t tail; /* bytes that a general cache leaves its objects short of the slot: for a canary */
+};
 
 #endif

@@ -10,13 +10,12 @@
  * The default wastes nothing: a bitmap in the page descriptor for up to 256
  * objects a slab, else a chain through the free objects. docs/design/slab-management.md
  */
-#include "base/annotate.h"
-#include "base/error.h"
-#include "core/cache.h"
-#include "core/debug_ops.h"
-#include "core/slab.h"
+#include "core/layout.h"
 
-#define BITMAP_OBJECTS 256u
+#include <drystone/experiment.h>
+
+#include "core/freelist.h"
+
 #define LEAD_MAX 512u
 #define SECURE_PREFERRED ((size_t)16 << 10)
 #define SLAB_PREFERRED ((size_t)64 << 10)
@@ -31,12 +30,12 @@ struct candidate {
 
 static size_t slab_bytes(const struct dry_cache *cache, unsigned order)
 {
-	return (size_t)1 << (cache->heap->arena.page_shift + order);
+	return (size_t)1 << (dry_backing_page_shift(&cache->caches->backing) + order);
 }
 
 static unsigned max_order(const struct dry_cache *cache)
 {
-	return 22u - cache->heap->arena.page_shift; /* a chunk */
+	return dry_backing_max_order(&cache->caches->backing);
 }
 
 static size_t index_bytes(uint32_t num)
@@ -91,11 +90,17 @@ static size_t power_of_two(size_t size)
 	return power;
 }
 
+/* Free objects keep what they hold. */
+static bool is_left_alone(const struct dry_cache *cache)
+{
+	return cache->ctor || cache->dtor || (cache->flags & DRY_CACHE_TYPESAFE_BY_RCU);
+}
+
 static bool try_objfreelist(struct dry_cache *cache)
 {
 	struct candidate c;
 
-	if (cache->ctor || (cache->flags & DRY_CACHE_TYPESAFE_BY_RCU))
+	if (is_left_alone(cache))
 		return false;
 	if (!published_order(cache, false, &c) || c.num * index_bytes(c.num) > cache->object_size)
 		return false;
@@ -129,7 +134,7 @@ static bool try_off_slab(struct dry_cache *cache, bool only_if_better)
 		return false;
 	if (only_if_better && published_order(cache, true, &on)) {
 		size_t off_waste = array + off.left, on_waste = slab_bytes(cache, on.order) - on.num * cache->size;
-		if (off_waste * slab_bytes(cache, on.order) >= on_waste * slab_bytes(cache, off.order))
+		if ((uint64_t)off_waste * slab_bytes(cache, on.order) >= (uint64_t)on_waste * slab_bytes(cache, off.order))
 			return false;
 	}
 	use(cache, &off, DRY_MGMT_OFF_SLAB, off.left);
@@ -163,7 +168,7 @@ static bool try_published_2015(struct dry_cache *cache)
 /* Slabs of the default types: 64 KiB at most where the heap is big, so that a refill comes from one. */
 static size_t preferred_bytes(const struct dry_cache *cache)
 {
-	size_t share = (cache->heap->arena.granules << DRY_GRANULE_SHIFT) / 128;
+	size_t share = dry_backing_bytes(&cache->caches->backing) / 128;
 
 	/* Where only a class's first objects are watched over, a big slab would stay empty; in quarantine each pins one. */
 	if (cache->flags & DRY_CACHE_SECURE)
@@ -195,7 +200,7 @@ static bool default_order(const struct dry_cache *cache, uint32_t max_objects, s
 		if (num == 0 || num > max_objects)
 			continue;
 		/* compare left / bytes without division */
-		if (!found || left * slab_bytes(cache, best->order) < best->left * bytes)
+		if (!found || (uint64_t)left * slab_bytes(cache, best->order) < (uint64_t)best->left * bytes)
 			*best = (struct candidate){ (uint32_t)num, left, (uint8_t)order };
 		found = true;
 		if (!wasteful(best->left, slab_bytes(cache, best->order)))
@@ -221,7 +226,7 @@ static bool try_bitmap(struct dry_cache *cache)
 {
 	struct candidate c;
 
-	if (!default_order(cache, BITMAP_OBJECTS, &c))
+	if (!default_order(cache, DRY_BITMAP_OBJECTS, &c))
 		return false;
 	if (cache->flags & DRY_CACHE_SECURE)
 		make_lead(cache, &c);
@@ -233,7 +238,7 @@ static bool try_chain(struct dry_cache *cache)
 {
 	struct candidate c;
 
-	if (cache->ctor || (cache->flags & DRY_CACHE_TYPESAFE_BY_RCU) || (cache->debug ? cache->object_size : cache->size) < 8 ||
+	if (is_left_alone(cache) || (cache->debug ? cache->object_size : cache->size) < 8 ||
 	    !default_order(cache, UINT16_MAX - 1, &c))
 		return false;
 	use(cache, &c, DRY_MGMT_CHAIN, c.left);
@@ -244,9 +249,6 @@ static bool choose_type(struct dry_cache *cache)
 {
 	switch (cache->flags & DRY_CACHE_TYPE_MASK) {
 	case 0:
-		/* What a memory checker shall watch has no links in free objects. */
-		if (dry_annotate != NULL && (try_bitmap(cache) || try_published_2015(cache)))
-			return true;
 		return try_bitmap(cache) || try_chain(cache) || try_objfreelist(cache) || try_published_2015(cache);
 	case DRY_CACHE_OBJFREELIST:
 		return try_objfreelist(cache);
@@ -274,12 +276,25 @@ static void choose_limits(struct dry_cache *cache, unsigned wanted)
 
 	if (limit > 128)
 		limit = 128;
-	if (cache->heap->area_size < ((size_t)64 << 10) && limit > 16)
+	if (cache->caches->area_size < ((size_t)64 << 10) && limit > 16)
 		limit = 16;
 	if (limit < 4 || (cache->flags & DRY_CACHE_SECURE)) /* without arrays it says how many free slabs are kept */
 		limit = 4;
 	cache->limit = wanted != 0 ? wanted : (uint32_t)limit;
 	cache->batchcount = (cache->limit + 1) / 2;
+}
+
+/* ceil(2^44 / size), digit by digit: not every machine divides 64 bits. */
+static uint64_t reciprocal_of(size_t size)
+{
+	uint64_t quotient = 0, rest = 1;
+
+	for (unsigned digit = 0; digit < 44; digit++) {
+		bool fits = rest * 2 >= size;
+		rest = fits ? rest * 2 - size : rest * 2;
+		quotient = quotient * 2 + fits;
+	}
+	return quotient + (rest != 0);
 }
 
 size_t dry_cache_align(const struct dry_cache_attr *attr)
@@ -292,26 +307,27 @@ size_t dry_cache_align(const struct dry_cache_attr *attr)
 	return align < 8 ? 8 : align;
 }
 
-int dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr)
+bool dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr)
 {
+	const struct dry_debug_ops *(*choose)(const struct dry_cache *, bool) = cache->caches->hooks->choose;
 	size_t align = dry_cache_align(attr);
 
 	cache->object_size = attr->size;
 	cache->align = align;
 	cache->flags = attr->flags;
 	cache->ctor = attr->ctor;
+	cache->dtor = attr->dtor;
+	cache->arg = attr->arg;
+	cache->reclaim = attr->reclaim;
 	cache->size = (attr->size + (attr->flags & DRY_CACHE_SECURE ? 8 : 0) + align - 1) & ~(align - 1);
-	if (attr->flags & DRY_CACHE_DEBUG) {
-		cache->debug = &dry_debug_checked;
+	cache->debug = choose != NULL ? choose(cache, false) : NULL;
+	if (cache->debug != NULL && cache->debug->layout != NULL)
 		cache->debug->layout(cache);
-	}
-	cache->reciprocal = (((uint64_t)1 << 44) + cache->size - 1) / cache->size;
+	cache->reciprocal = reciprocal_of(cache->size);
 	if (!choose_type(cache))
-		return -DRY_EINVAL;
+		return false;
 	choose_limits(cache, attr->limit);
-	if ((attr->flags & (DRY_CACHE_SECURE | DRY_CACHE_DEBUG)) == DRY_CACHE_SECURE && cache->mgmt == DRY_MGMT_BITMAP)
-		cache->debug = &dry_debug_secure;
-	cache->annotated = dry_annotate != NULL && cache->debug == NULL && (cache->flags & DRY_CACHE_TYPESAFE_BY_RCU) == 0 &&
-			   cache->mgmt != DRY_MGMT_CHAIN && cache->mgmt != DRY_MGMT_OBJFREELIST;
-	return 0;
+	if (cache->debug == NULL && choose != NULL)
+		cache->debug = choose(cache, true);
+	return true;
 }

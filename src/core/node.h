@@ -1,46 +1,68 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A cache on one memory node: slab lists, shared array, alien arrays; batches in
- * and out of them.
+ * A cache on one memory node: slab lists, shared array, alien arrays.
  *
- * Must not know: array caches of slots.
+ * Concurrency: the node's lock guards its slabs and lists, a depot's lock the depot; counters written outside of a lock
+ * are atomic and say so.
  */
 #ifndef DRY_CORE_NODE_H
 #define DRY_CORE_NODE_H
 
-#include "core/heap.h"
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 
-void dry_node_init(struct dry_node *node);
+#include "core/backing.h"
+#include "port_impl.h"
 
-/* Up to max objects for a slot of node `home`; 0: no memory anywhere. */
-unsigned dry_node_refill(struct dry_cache *cache, unsigned home, void **objects, unsigned max);
-
-/* Take objects back from a slot of node `home`. Reports invalid ones and drops them. */
-void dry_node_flush(struct dry_cache *cache, unsigned home, void *const *objects, unsigned count);
-
-/* As flush, but straight to the slabs. */
-void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned count);
-
-/* Empty shared and alien arrays into the slabs; only those not used since the last call, unless `all`. */
-void dry_node_drain_depots(struct dry_cache *cache, bool all);
+#define DRY_MAX_NODES     8
+#define DRY_SHARED_FACTOR 8 /* batches that a shared or alien array holds, as published */
 
 /*
- * Give free slabs back: all but what is reserved, or (reap) those not needed since the last call.
- * The number of slabs.
+ * Objects on their way between CPUs of one node (shared), or to another node (alien).
+ * 0 <= avail <= limit. Guarded by lock; avail may be read without, as a hint.
  */
-size_t dry_node_shrink(struct dry_cache *cache, bool all);
-
-/* Slabs of the cache on all nodes. */
-size_t dry_node_slabs(const struct dry_cache *cache);
-
-/* Attach slabs until `count` objects are free in slabs, and keep them. 0 or -ENOMEM. */
-int dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count);
+struct dry_depot {
+	struct dry_lock lock;
+	_Atomic uint32_t avail;
+	uint32_t limit; /* 0: none could be allocated yet */
+	uint32_t seen;  /* reap: value of moves at the last reap */
+	uint32_t moves; /* batches moved in or out, or that found no room: the lock's rounds */
+	void **entry;   /* memory for metadata */
+};
 
 /*
- * slots.c: empty the array caches of one cache, or (NULL) of all; untouched_only: those not used since the
- * last such call. Caller holds reap_lock. false: a thread stayed inside of a sequence, so that they were
- * left as they are.
+ * Lists of slabs. A partial slab is in the list of its fill, so that the
+ * fullest can be used first; a full slab is on no list, unless its cache is debugged.
  */
-bool dry_arrays_drain_locked(struct dry_heap *heap, struct dry_cache *cache, bool untouched_only);
+enum dry_list {
+	DRY_LIST_PARTIAL = 0,
+	DRY_PARTIAL_LISTS = 4,
+	DRY_LIST_FULL = DRY_PARTIAL_LISTS, /* of debugged caches only */
+	DRY_LIST_FREE,
+	DRY_LISTS,
+	DRY_LIST_NONE = 0xff
+};
+
+/*
+ * free_objects = sum over slabs on lists of (num - active)
+ * free_slabs   = length of list[DRY_LIST_FREE]
+ */
+struct dry_node {
+	struct dry_lock lock;
+	dry_slab_ref list[DRY_LISTS]; /* guarded by lock */
+	_Atomic size_t free_objects;  /* written under lock; read without, as a hint */
+	size_t free_slabs;            /* guarded by lock */
+	size_t free_limit;            /* most free slabs kept; guarded by lock */
+	size_t free_low;              /* fewest free slabs since the last reap; guarded by lock */
+	_Atomic size_t lock_rounds;   /* for slabs: refill, flush, attach; written under lock, read without */
+	_Atomic uint32_t colour_next; /* counts slabs made */
+	_Atomic size_t slabs;         /* all of this cache on this node */
+	_Atomic size_t reserved;      /* prefill: free objects that may not be given back */
+	_Atomic size_t slow_allocs, slow_frees;
+	_Atomic size_t bulk_allocs;   /* objects that bulk calls took from arrays, or that went into packed ones */
+	struct dry_depot shared;
+	struct dry_depot *_Atomic alien; /* [nodes]: objects of node i freed on this one; NULL: none yet */
+};
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/fatal.h"
 #include "base/fmt.h"
-#include "core/heap.h"
+#include "core/cache.h"
 #include "port/stack.h"
 
 #define FRAMES  16
@@ -188,9 +188,6 @@ static void say_it(const struct dry_cache *cache, uint64_t number)
 
 bool dry_fail_allows(const struct dry_cache *cache)
 {
-	/* What the heap itself needs does not count. */
-	if (cache != NULL && (!cache->heap->is_default || cache == &cache->heap->cache_cache))
-		return true;
 	if ((wanted.cache[0] != '\0' && !is_of(cache)) || (wanted.site[0] != '\0' && !comes_from_site()))
 		return true;
 	/* relaxed: a number each, in whatever order */

@@ -5,8 +5,8 @@
 
 #include "base/bits.h"
 #include "base/fmt.h"
-#include "core/debug_ops.h"
 #include "core/slab.h"
+#include "debug/hooks.h"
 #include "debug/stacks.h"
 #include "port/stack.h"
 
@@ -14,51 +14,7 @@
 #define ZONE_AFTER 32u          /* at least, after it */
 #define ALIGN_MAX  16384u       /* a slab's first object is found by 16 bits: no zone before what is aligned to more */
 
-/* ---- patterns --------------------------------------------------------------------------- */
-
-/* The first of n bytes that is not `value`; NULL: none. */
-static const unsigned char *other_byte(const unsigned char *at, size_t n, unsigned char value)
-{
-	const uint64_t word = value * 0x0101010101010101u;
-
-	for (; n >= 8 && dry_load64(at) == word; n -= 8)
-		at += 8;
-	for (; n > 0; n--, at++)
-		if (*at != value)
-			return at;
-	return NULL;
-}
-
-static void damaged(struct dry_cache *cache, enum dry_fatal_code code, const unsigned char *at, unsigned char value)
-{
-	char detail[40];
-
-	dry_format(detail, sizeof(detail), "0x%02x instead of 0x%02x", *at, value);
-	dry_fatal(code, at, cache->name, detail);
-}
-
-static void poison(const struct dry_cache *cache, void *object)
-{
-	size_t bytes = dry_poisoned_bytes(cache);
-
-	memset(object, DRY_BYTE_FREE, bytes);
-	((unsigned char *)object)[bytes - 1] = DRY_BYTE_END;
-}
-
-bool dry_object_verify_free(struct dry_cache *cache, void *object)
-{
-	size_t last = dry_poisoned_bytes(cache) - 1;
-	const unsigned char *end = (unsigned char *)object + last, *wrong;
-
-	if (!(cache->flags & DRY_CACHE_POISON))
-		return true;
-	wrong = other_byte(object, last, DRY_BYTE_FREE);
-	if (DRY_LIKELY(wrong == NULL && *end == DRY_BYTE_END))
-		return true;
-	damaged(cache, DRY_FATAL_POISON, wrong != NULL ? wrong : end, wrong != NULL ? DRY_BYTE_FREE : DRY_BYTE_END);
-	poison(cache, object); /* it is reported once */
-	return false;
-}
+/* ---- zones ------------------------------------------------------------------------------- */
 
 static void paint_zones(const struct dry_cache *cache, void *object, size_t asked)
 {
@@ -71,15 +27,15 @@ static void paint_zones(const struct dry_cache *cache, void *object, size_t aske
 static void verify_zones(struct dry_cache *cache, void *object, size_t asked)
 {
 	uint32_t before = dry_zone_before(cache);
-	const unsigned char *wrong = other_byte((unsigned char *)object - before, before, DRY_BYTE_ZONE);
+	const unsigned char *wrong = dry_other_byte((unsigned char *)object - before, before, DRY_BYTE_ZONE);
 
 	if (DRY_UNLIKELY(wrong != NULL)) {
-		damaged(cache, DRY_FATAL_UNDERFLOW, wrong, DRY_BYTE_ZONE);
+		dry_report_damage(cache, DRY_FATAL_UNDERFLOW, wrong, DRY_BYTE_ZONE);
 		paint_zones(cache, object, asked);
 	}
-	wrong = other_byte((unsigned char *)object + asked, cache->owner_at - asked, DRY_BYTE_ZONE);
+	wrong = dry_other_byte((unsigned char *)object + asked, cache->owner_at - asked, DRY_BYTE_ZONE);
 	if (DRY_UNLIKELY(wrong != NULL)) {
-		damaged(cache, DRY_FATAL_OVERFLOW, wrong, DRY_BYTE_ZONE);
+		dry_report_damage(cache, DRY_FATAL_OVERFLOW, wrong, DRY_BYTE_ZONE);
 		paint_zones(cache, object, asked);
 	}
 }
@@ -105,9 +61,9 @@ static void verify_owner(struct dry_cache *cache, struct dry_owner *owner)
 		       owner->asked - 1 < cache->object_size))
 		return;
 	if (cache->flags & DRY_CACHE_RED_ZONE)
-		wrong = other_byte(zone, ZONE_AFTER, DRY_BYTE_ZONE);
+		wrong = dry_other_byte(zone, ZONE_AFTER, DRY_BYTE_ZONE);
 	if (wrong != NULL)
-		damaged(cache, DRY_FATAL_OVERFLOW, wrong, DRY_BYTE_ZONE);
+		dry_report_damage(cache, DRY_FATAL_OVERFLOW, wrong, DRY_BYTE_ZONE);
 	else
 		dry_fatal(DRY_FATAL_OVERFLOW, owner, cache->name, "far beyond: what is known of its owner is lost");
 	if (wrong != NULL)
@@ -142,7 +98,7 @@ static void slab_made(struct dry_cache *cache, void *object)
 	if (cache->flags & DRY_CACHE_RED_ZONE)
 		paint_zones(cache, object, cache->object_size);
 	if (cache->flags & DRY_CACHE_POISON)
-		poison(cache, object);
+		dry_poison(cache, object);
 	if (owner == NULL)
 		return;
 	memset(owner, 0, sizeof(*owner));
@@ -205,7 +161,7 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	if (cache->flags & DRY_CACHE_TRACE)
 		dry_debug_trace(cache, "freed", object, dry_stack_save());
 	if (cache->flags & DRY_CACHE_POISON)
-		poison(cache, object);
+		dry_poison(cache, object);
 	if (keep)
 		dry_quarantine_push(cache, object);
 	return !keep;
@@ -220,29 +176,30 @@ static void restore(struct dry_cache *cache, void *object, size_t bytes)
 		((unsigned char *)object)[bytes - 1] = DRY_BYTE_END;
 }
 
-static void sized(struct dry_cache *cache, void *object, size_t size)
+static bool sized(struct dry_cache *cache, void *object, size_t size)
 {
 	struct dry_owner *owner = dry_owner_of(cache, object);
 
 	if (owner == NULL)
-		return;
+		return true;
 	owner->asked = (uint32_t)size;
 	if (cache->flags & DRY_CACHE_RED_ZONE)
 		memset((char *)object + size, DRY_BYTE_ZONE, cache->object_size - size);
+	return true;
 }
 
 static size_t usable(struct dry_cache *cache, const void *object)
 {
 	const struct dry_owner *owner = dry_owner_of(cache, object);
-	const struct dry_page *slab = dry_slab_of(cache, object);
+	const struct dry_slab *slab = dry_slab_of(cache, object);
 	uint32_t index = dry_slab_index(cache, slab, object);
 
 	if (index == UINT32_MAX)
-		return 0;
+		return DRY_NOT_LIVE;
 	if (owner == NULL)
-		return cache->mgmt == DRY_MGMT_BITMAP && dry_slab_is_free(cache, slab, index) ? 0 : cache->size;
+		return cache->mgmt == DRY_MGMT_BITMAP && dry_slab_is_free(cache, slab, index) ? DRY_NOT_LIVE : cache->size;
 	if (atomic_load_explicit(&owner->state, memory_order_relaxed) != DRY_OBJECT_LIVE)
-		return 0;
+		return DRY_NOT_LIVE;
 	return cache->flags & DRY_CACHE_RED_ZONE && owner->asked - 1 < cache->object_size ? owner->asked : cache->object_size;
 }
 

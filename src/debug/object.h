@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "base/fatal.h"
-#include "core/heap.h"
+#include "core/cache.h"
 
 #define DRY_BYTE_FREE 0x6b
 #define DRY_BYTE_END  0xa5
@@ -66,7 +66,12 @@ void dry_quarantine_push(struct dry_cache *cache, void *object);
 /* All of it into the slabs. */
 void dry_quarantine_drain(struct dry_cache *cache);
 
-/* object.c: verify a free object's poison; false after a report. */
+/* fill.c. The first of n bytes that is not `value`; NULL: none. */
+const unsigned char *dry_other_byte(const unsigned char *at, size_t n, unsigned char value);
+/* The byte at `at` should be `value`. */
+void dry_report_damage(struct dry_cache *cache, enum dry_fatal_code code, const unsigned char *at, unsigned char value);
+void dry_poison(const struct dry_cache *cache, void *object);
+/* Verify a free object's poison; false after a report. */
 bool dry_object_verify_free(struct dry_cache *cache, void *object);
 
 /* owners.c: list who has the live objects of a cache that is being destroyed. */

@@ -7,6 +7,7 @@
 #include "core/slab.h"
 #include "debug/object.h"
 #include "debug/stacks.h"
+#include "heap/heap.h"
 
 static atomic_flag listing = ATOMIC_FLAG_INIT; /* the stacks have one set of counts */
 
@@ -17,7 +18,7 @@ struct listing {
 	size_t unknown, unknown_bytes; /* of them, those whose stack is not known */
 };
 
-static void count_slab(struct listing *list, const struct dry_cache *cache, const struct dry_page *slab)
+static void count_slab(struct listing *list, const struct dry_cache *cache, const struct dry_slab *slab)
 {
 	for (uint32_t i = 0; i < cache->num; i++) {
 		const void *object = dry_slab_objects(cache, slab) + (size_t)i * cache->size;
@@ -38,14 +39,14 @@ static void count_slab(struct listing *list, const struct dry_cache *cache, cons
 
 static void count_cache(struct listing *list, struct dry_cache *cache)
 {
-	const struct dry_arena *arena = &cache->heap->arena;
+	const struct dry_backing *backing = &cache->caches->backing;
 
-	for (uint32_t n = 0; n < cache->heap->nodes; n++) {
+	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
 		struct dry_node *node = &cache->node[n];
 		dry_lock_acquire(&node->lock);
 		for (unsigned i = 0; i < DRY_LISTS; i++)
-			for (uint32_t at = node->list[i]; at != DRY_PAGE_NIL; at = arena->desc[at].next)
-				count_slab(list, cache, &arena->desc[at]);
+			for (dry_slab_ref at = node->list[i]; at != DRY_SLAB_NIL; at = dry_backing_deref(backing, at)->next)
+				count_slab(list, cache, dry_backing_deref(backing, at));
 		dry_lock_release(&node->lock);
 	}
 }
@@ -115,11 +116,11 @@ DRY_EXPORT void dry_heap_owners(dry_heap *heap, void (*write)(void *, const char
 	heap = dry_heap_get(heap);
 	begin();
 	if (heap != NULL) {
-		dry_lock_acquire(&heap->lock);
-		for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next)
+		dry_lock_acquire(&heap->caches.lock);
+		for (struct dry_cache *cache = heap->caches.first; cache != NULL; cache = cache->next)
 			if (listed(cache))
 				count_cache(&list, cache);
-		dry_lock_release(&heap->lock);
+		dry_lock_release(&heap->caches.lock);
 	}
 	put_stacks(&list);
 	end();

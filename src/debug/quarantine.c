@@ -3,7 +3,7 @@
  * Freed objects that wait before they can be reused: a list through their owners, oldest first, a
  * cache's own.
  */
-#include "core/node.h"
+#include "core/batch.h"
 #include "debug/object.h"
 
 #define KEPT_OBJECTS 1024u

@@ -10,6 +10,7 @@
 #include "debug/object.h"
 #include "debug/say.h"
 #include "debug/stacks.h"
+#include "heap/heap.h"
 #include "port/stack.h"
 
 #define CALL_FRAMES 32u
@@ -21,7 +22,7 @@ static atomic_flag busy = ATOMIC_FLAG_INIT;
 
 struct place {
 	struct dry_cache *cache;
-	struct dry_page *slab;
+	struct dry_slab *slab;
 	unsigned char *object;
 };
 
@@ -32,12 +33,10 @@ struct place {
 static bool find(const void *address, struct place *place)
 {
 	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next) {
-		struct dry_page *slab = NULL;
-		if (dry_arena_contains(&heap->arena, address))
-			slab = dry_arena_run_of(&heap->arena, address);
-		if (slab == NULL || slab->kind != DRY_PAGE_SLAB || slab->slab.cache->debug == NULL)
+		struct dry_slab *slab = dry_backing_find(&heap->caches.backing, address);
+		if (slab == NULL || slab->cache->debug == NULL)
 			continue;
-		struct dry_cache *cache = slab->slab.cache;
+		struct dry_cache *cache = slab->cache;
 		uintptr_t first = (uintptr_t)dry_slab_objects(cache, slab) - cache->before;
 		uintptr_t index = ((uintptr_t)address - first) / cache->size;
 		if ((uintptr_t)address < first || index >= cache->num)
@@ -128,7 +127,7 @@ static void say_object(const struct place *place, const unsigned char *address)
 	long offset = (long)(address - place->object);
 
 	dry_debug_say("Slab %p objects=%u used=%u flags=0x%x", (void *)(dry_slab_objects(cache, place->slab) - cache->before),
-	    cache->num, place->slab->slab.active, cache->flags);
+	    cache->num, place->slab->active, cache->flags);
 	if (owner != NULL)
 		dry_debug_say("Object %p, %u of %u bytes asked for, %s; the address is at offset %s%ld", (void *)place->object,
 		    owner->asked, (unsigned)cache->object_size, state_of(owner), offset < 0 ? "-" : "",

@@ -6,9 +6,9 @@
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
-#include "core/debug_ops.h"
-#include "core/node.h"
+#include "core/batch.h"
 #include "core/slab.h"
+#include "debug/hooks.h"
 #include "port/guard.h"
 
 enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 14 };
@@ -18,21 +18,20 @@ enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 1
 #define RING_BIG     256u
 #define COVER_STEP   ((size_t)16 << 20) /* bytes of the arena: notes for them are taken into use at once */
 #define CLOSED       ((size_t)1)
-#define LITTLE       64u       /* part of a ring in use where few are kept */
 #define MAX_WAITS    1000u     /* for objects in the hands of threads that put them into their slabs */
 #define MAX_CHECKED  (1u << 20) /* objects looked at when the process ends */
-#define MAX_READ     ((size_t)64 << 20) /* bytes of free ones, where many are kept */
+#define MAX_READ     ((size_t)64 << 20) /* bytes of free ones */
 
 /* A ring of freed objects: the newest takes the place of the oldest. */
 struct ring {
 	_Atomic uint32_t next;
-	uint32_t used; /* places; immutable after start-up */
+	uint32_t places;
 	void *_Atomic *place;
 };
 
 static void *_Atomic small_places[RING_SMALL], *_Atomic big_places[RING_BIG];
-static struct ring rings[2] = { { 0, RING_SMALL / LITTLE, small_places }, { 0, RING_BIG / LITTLE, big_places } };
-static struct dry_heap *heap; /* the default one, once there are notes */
+static struct ring rings[2] = { { 0, RING_SMALL, small_places }, { 0, RING_BIG, big_places } };
+static struct dry_arena *arena; /* of the default heap, once there are notes */
 static _Atomic uint16_t *side;
 static size_t coverable;       /* bytes of the arena that notes are reserved for; immutable after start-up */
 static _Atomic size_t covered; /* bytes of it with notes, multiple of COVER_STEP; | CLOSED: never more */
@@ -149,9 +148,9 @@ static bool verify_canaries(const struct dry_cache *cache, const char *object, s
 
 /* ---- notes ------------------------------------------------------------------ */
 
-bool dry_secure_init(struct dry_heap *of, size_t cover)
+bool dry_secure_init(struct dry_backing *backing, size_t cover)
 {
-	size_t bytes = of->arena.granules << DRY_GRANULE_SHIFT, page = dry_port_page_size();
+	size_t bytes = dry_backing_bytes(backing), page = dry_port_page_size();
 	char *table;
 
 	if (cover > bytes)
@@ -164,7 +163,7 @@ bool dry_secure_init(struct dry_heap *of, size_t cover)
 	dry_secure_seed();
 	side = (_Atomic uint16_t *)(void *)(table + page);
 	coverable = cover;
-	heap = of;
+	arena = &backing->arena;
 	return true;
 }
 
@@ -192,20 +191,9 @@ static size_t covered_bytes(void)
 	return atomic_load_explicit(&covered, memory_order_relaxed) & ~CLOSED;
 }
 
-void dry_secure_keep_many(bool many)
-{
-	rings[0].used = many ? RING_SMALL : RING_SMALL / LITTLE;
-	rings[1].used = many ? RING_BIG : RING_BIG / LITTLE;
-}
-
-bool dry_secure_is(const struct dry_cache *cache)
-{
-	return cache->debug == &dry_debug_secure;
-}
-
 static _Atomic uint16_t *note_of(const void *object)
 {
-	uintptr_t offset = heap != NULL ? (uintptr_t)object - heap->arena.base : UINTPTR_MAX;
+	uintptr_t offset = arena != NULL ? (uintptr_t)object - arena->base : UINTPTR_MAX;
 
 	return offset < covered_bytes() ? &side[offset / 16] : NULL;
 }
@@ -249,8 +237,8 @@ static void slab_made(struct dry_cache *cache, void *object)
 	char *end = (char *)object + cache->size;
 	_Atomic uint16_t *note;
 
-	if (heap != NULL)
-		extend((uintptr_t)object - heap->arena.base);
+	if (arena != NULL)
+		extend((uintptr_t)object - arena->base);
 	note = note_of(object);
 	if (note == NULL)
 		return;
@@ -262,13 +250,11 @@ static void slab_made(struct dry_cache *cache, void *object)
 	note_set(note, FREE, DRY_SECURE_TAIL);
 }
 
-void dry_secure_set_size(struct dry_cache *cache, void *object, size_t size)
+/* A live object now has `size` bytes, at most the cache's object size. */
+static void set_size(struct dry_cache *cache, _Atomic uint16_t *note, void *object, size_t size)
 {
-	_Atomic uint16_t *note = note_of(object);
 	char *start = object;
 
-	if (note == NULL)
-		return;
 	fill_canary(start + size, start + cache->size - DRY_SECURE_TAIL);
 	note_set(note, LIVE, cache->size - size);
 }
@@ -285,7 +271,7 @@ static void handed_out(struct dry_cache *cache, void *object)
 	bool wiped = verify_wiped(cache, object, slack);
 	if (is_wiped(cache))
 		memset(wiped ? end + DRY_SECURE_TAIL - slack : start, 0, wiped ? slack - DRY_SECURE_TAIL : (size_t)(end - start));
-	dry_secure_set_size(cache, object, cache->object_size);
+	set_size(cache, note, object, cache->object_size);
 }
 
 /* A free object whose slab is about to go. */
@@ -297,11 +283,15 @@ static void last_look(struct dry_cache *cache, void *object)
 		verify_wiped(cache, object, note_get(note) & ~STATE);
 }
 
+static struct dry_cache *cache_of(const void *object)
+{
+	return dry_slab_in(dry_arena_run_of(arena, object))->cache;
+}
+
 /* An object leaves the quarantine; nobody else has it. */
 static void let_go(void *object)
 {
-	struct dry_page *slab = dry_arena_run_of(&heap->arena, object);
-	struct dry_cache *cache = slab->slab.cache;
+	struct dry_cache *cache = cache_of(object);
 	_Atomic uint16_t *note = note_of(object);
 	size_t slack = note_get(note) & ~STATE;
 
@@ -318,7 +308,7 @@ static void let_go(void *object)
 static void keep(struct dry_cache *cache, void *object)
 {
 	struct ring *ring = &rings[cache->size > SMALL];
-	uint32_t at = atomic_fetch_add_explicit(&ring->next, 1, memory_order_relaxed) % ring->used;
+	uint32_t at = atomic_fetch_add_explicit(&ring->next, 1, memory_order_relaxed) % ring->places;
 	void *oldest;
 
 	__atomic_fetch_add(&cache->kept_objects, 1, __ATOMIC_RELAXED);
@@ -331,7 +321,7 @@ static void keep(struct dry_cache *cache, void *object)
 static bool taken_back(struct dry_cache *cache, void *object)
 {
 	_Atomic uint16_t *note = note_of(object);
-	struct dry_page *slab;
+	struct dry_slab *slab;
 	uint16_t seen;
 	size_t slack;
 
@@ -375,11 +365,11 @@ static size_t sweep(struct dry_cache *cache, struct ring *ring)
 {
 	size_t found = 0;
 
-	for (uint32_t i = 0; i < ring->used && __atomic_load_n(&cache->kept_objects, __ATOMIC_RELAXED) != 0; i++) {
+	for (uint32_t i = 0; i < ring->places && __atomic_load_n(&cache->kept_objects, __ATOMIC_RELAXED) != 0; i++) {
 		void *object = atomic_exchange_explicit(&ring->place[i], NULL, memory_order_acq_rel);
 		if (object == NULL)
 			continue;
-		if (dry_arena_run_of(&heap->arena, object)->slab.cache == cache)
+		if (cache_of(object) == cache)
 			found++;
 		else if (put_back(ring, i, object))
 			continue;
@@ -404,46 +394,52 @@ static void drain(struct dry_cache *cache)
 	}
 }
 
+static size_t usable(struct dry_cache *cache, const void *object)
+{
+	const struct dry_slab *slab = dry_slab_of(cache, object);
+	_Atomic uint16_t *note;
+	uint16_t seen;
+
+	if (dry_slab_index(cache, slab, object) == UINT32_MAX) {
+		dry_fatal(DRY_FATAL_INTERIOR, object, cache->name, NULL);
+		return DRY_REPORTED;
+	}
+	note = note_of(object);
+	if (note == NULL) /* it is plain: no canaries, and its place is its size */
+		return cache->object_size;
+	seen = note_get(note);
+	if ((seen & STATE) == LIVE)
+		return cache->size - (seen & ~STATE);
+	dry_fatal(DRY_FATAL_USE_AFTER_FREE, object, cache->name, "it is not allocated");
+	return DRY_REPORTED;
+}
+
+static bool sized(struct dry_cache *cache, void *object, size_t size)
+{
+	_Atomic uint16_t *note = note_of(object);
+	size_t slack = note != NULL ? note_get(note) & ~STATE : 0;
+
+	if (note == NULL)
+		return true;
+	if (cache->size - size >= FREE) /* more slack than a note can say */
+		return false;
+	/* What is written over was a canary; an object that was just handed out has none but the tail, which stays. */
+	if (slack != cache->size - cache->object_size)
+		verify_canaries(cache, object, slack, dry_slab_index(cache, dry_slab_of(cache, object), object));
+	set_size(cache, note, object, size);
+	return true;
+}
+
 const struct dry_debug_ops dry_debug_secure = {
 	.slab_made = slab_made,
 	.handed_out = handed_out,
 	.taken_back = taken_back,
 	.last_look = last_look,
 	.drain = drain,
+	.sized = sized,
+	.usable = usable,
 	.random = dry_secure_random,
 };
-
-size_t dry_secure_size(struct dry_cache *cache, const struct dry_page *slab, void *object)
-{
-	_Atomic uint16_t *note;
-	uint16_t seen;
-
-	if (dry_slab_index(cache, slab, object) == UINT32_MAX) {
-		dry_fatal(DRY_FATAL_INTERIOR, object, cache->name, NULL);
-		return SIZE_MAX;
-	}
-	note = note_of(object);
-	if (note == NULL)
-		return cache->object_size;
-	seen = note_get(note);
-	if ((seen & STATE) == LIVE)
-		return cache->size - (seen & ~STATE);
-	dry_fatal(DRY_FATAL_USE_AFTER_FREE, object, cache->name, "it is not allocated");
-	return SIZE_MAX;
-}
-
-bool dry_secure_resize(struct dry_cache *cache, const struct dry_page *slab, void *object, size_t size)
-{
-	size_t old = dry_secure_size(cache, slab, object);
-
-	if (old == SIZE_MAX || cache->size - size >= FREE)
-		return false;
-	if (note_of(object) == NULL) /* it is plain: no canaries, and its place is its size */
-		return true;
-	verify_canaries(cache, object, cache->size - old, dry_slab_index(cache, slab, object));
-	dry_secure_set_size(cache, object, size);
-	return true;
-}
 
 /* ---- when the process ends ---------------------------------------------------- */
 
@@ -498,19 +494,19 @@ static void check_kept(const struct dry_cache *cache, const char *object)
 		verify_wiped(cache, object, seen & ~STATE);
 }
 
-void dry_secure_check_all(struct dry_heap *of)
+void dry_secure_check_all(void)
 {
-	struct dry_arena *arena = &of->arena;
-	uint32_t pages = atomic_load_explicit(&arena->committed, memory_order_acquire), looked = 0;
-	size_t read = rings[0].used == RING_SMALL ? 0 : MAX_READ; /* of free objects, in bytes */
+	uint32_t pages, looked = 0;
+	size_t read = 0; /* of free objects, in bytes */
 
-	if (of != heap)
+	if (arena == NULL)
 		return;
+	pages = atomic_load_explicit(&arena->committed, memory_order_acquire);
 	for (unsigned r = 0; r < 2; r++) {
-		for (uint32_t i = 0; i < rings[r].used; i++) {
+		for (uint32_t i = 0; i < rings[r].places; i++) {
 			/* Taken out, it is nobody else's. */
 			void *object = atomic_exchange_explicit(&rings[r].place[i], NULL, memory_order_acq_rel);
-			struct dry_cache *cache = object != NULL ? dry_arena_run_of(arena, object)->slab.cache : NULL;
+			struct dry_cache *cache = object != NULL ? cache_of(object) : NULL;
 			if (object == NULL)
 				continue;
 			check_kept(cache, object);
@@ -521,10 +517,11 @@ void dry_secure_check_all(struct dry_heap *of)
 	if (pages > covered_bytes() >> arena->page_shift)
 		pages = (uint32_t)(covered_bytes() >> arena->page_shift);
 	for (uint32_t i = 0; i < pages && looked < MAX_CHECKED;) {
-		const struct dry_page *slab = &arena->desc[i];
-		const struct dry_cache *cache = slab->slab.cache;
-		uint32_t count = slab->kind != DRY_PAGE_NONE && slab->count != 0 ? slab->count : 1;
-		if (slab->kind == DRY_PAGE_SLAB && dry_secure_is(cache)) {
+		struct dry_page *page = &arena->desc[i];
+		const struct dry_slab *slab = dry_slab_in(page);
+		const struct dry_cache *cache = slab != NULL ? slab->cache : NULL;
+		uint32_t count = page->kind != DRY_PAGE_NONE && page->count != 0 ? page->count : 1;
+		if (slab != NULL && cache->debug == &dry_debug_secure) {
 			for (uint32_t index = 0; index < cache->num; index++, looked++) {
 				const char *object = dry_slab_objects(cache, slab) + (size_t)index * cache->size;
 				check_object(cache, object);

@@ -22,37 +22,22 @@
 #ifndef DRY_DEBUG_SECURE_H
 #define DRY_DEBUG_SECURE_H
 
-#include "core/heap.h"
+#include "core/cache.h"
 
 #define DRY_SECURE_TAIL 8 /* bytes of a slot that no object has */
 
 /*
- * Reserve notes for objects in the first `cover` bytes of the heap's arena; they take memory as objects are
+ * Reserve notes for objects in the first `cover` bytes of the backing; they take memory as objects are
  * made. Objects beyond, and those made after the system refused memory, have none: they are plain. false: no
  * address space. Called once, for the default heap.
  */
-bool dry_secure_init(struct dry_heap *heap, size_t cover);
-
-/* Keep few objects (a few kilobytes) or many (megabytes) in quarantine; before the first free. */
-void dry_secure_keep_many(bool many);
+bool dry_secure_init(struct dry_backing *backing, size_t cover);
 
 /* Wipe objects when they are freed, and verify it later; false: their content stays. Written at start. */
 extern bool dry_secure_zero;
 
-/* As set_size for a live object that has one; verifies its canaries. false, after a report, if it is not alive. */
-bool dry_secure_resize(struct dry_cache *cache, const struct dry_page *slab, void *object, size_t size);
-
-/* Whether the objects of a cache are secure. */
-bool dry_secure_is(const struct dry_cache *cache);
-
-/* A live object of a secure cache now has `size` bytes, at most the cache's object size. */
-void dry_secure_set_size(struct dry_cache *cache, void *object, size_t size);
-
-/* The size of a live object; SIZE_MAX, after a report, if ptr is no live object of the cache. */
-size_t dry_secure_size(struct dry_cache *cache, const struct dry_page *slab, void *object);
-
 /* At the end of the process: look at every live object's canaries, and at all that is in quarantine. */
-void dry_secure_check_all(struct dry_heap *heap);
+void dry_secure_check_all(void);
 
 /* Choose the process's secret, once; before the first call of what follows. */
 void dry_secure_seed(void);

@@ -4,7 +4,6 @@
 #include <drystone/drystone.h>
 #include <string.h>
 
-#include "core/debug_ops.h"
 
 #define SELECTIONS 16
 #define NAME_ROOM  64
@@ -67,14 +66,6 @@ bool dry_debug_selects(void)
 	return count != 0;
 }
 
-/* What the library keeps for itself: the caches of caches and of index arrays. */
-static bool is_own(const char *name)
-{
-	static const char arrays[] = "freelist-", caches[] = "dry_cache";
-
-	return memcmp(name, arrays, sizeof(arrays) - 1) == 0 || memcmp(name, caches, sizeof(caches)) == 0;
-}
-
 unsigned dry_debug_wanted(const char *given)
 {
 	char name[NAME_ROOM] = "";
@@ -84,7 +75,7 @@ unsigned dry_debug_wanted(const char *given)
 		return 0;
 	for (; length < NAME_ROOM - 1 && given[length] != '\0'; length++)
 		name[length] = given[length];
-	for (unsigned i = 0; i < count && !is_own(name); i++) {
+	for (unsigned i = 0; i < count; i++) {
 		bool same = selection[i].length == length || (selection[i].begins && selection[i].length < length) ||
 			    (selection[i].length == 0 && !selection[i].begins);
 		if (same && memcmp(selection[i].name, name, selection[i].length) == 0)

@@ -14,6 +14,9 @@
  */
 bool dry_debug_select(const char *from, const char *end);
 
+/* Flags (DRY_CACHE_DEBUG) that are asked for, for a cache of this name. */
+unsigned dry_debug_wanted(const char *name);
+
 /* Whether any cache was chosen. */
 bool dry_debug_selects(void);
 

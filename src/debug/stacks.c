@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "core/heap.h"
+#include "heap/heap.h"
 #include "port/stack.h"
 
 #define UNIT        8u
@@ -38,20 +38,17 @@ static struct record *record_of(uint32_t stack)
 static bool make_piece(uint32_t index)
 {
 	struct dry_heap *heap = dry_heap_get(NULL);
-	struct dry_arena *arena = heap != NULL ? &heap->arena : NULL;
-	char *expected = NULL;
+	char *expected = NULL, *start;
 
 	if (atomic_load_explicit(&piece[index], memory_order_acquire) != NULL)
 		return true;
-	struct dry_page *run = arena != NULL ? dry_arena_alloc(arena, (uint32_t)(PIECE_BYTES >> arena->page_shift), 1) : NULL;
-	if (run == NULL)
+	start = heap != NULL ? dry_backing_meta_alloc(&heap->caches.backing, PIECE_BYTES) : NULL;
+	if (start == NULL)
 		return false;
-	char *start = dry_arena_address(arena, dry_arena_index_of(arena, run));
-	memset(start, 0, PIECE_BYTES);
 	/* release: who sees the piece sees it cleared */
 	if (!atomic_compare_exchange_strong_explicit(&piece[index], &expected, start, memory_order_acq_rel,
 						     memory_order_acquire))
-		dry_arena_free(arena, run);
+		dry_backing_meta_free(&heap->caches.backing, start, PIECE_BYTES);
 	return true;
 }
 

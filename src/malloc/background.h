@@ -12,7 +12,7 @@
 #ifndef DRY_MALLOC_BACKGROUND_H
 #define DRY_MALLOC_BACKGROUND_H
 
-#include "core/heap.h"
+#include "heap/heap.h"
 
 /* After a slow allocation: start the thread if the heap is big. Cheap. */
 void dry_background_poke(void);

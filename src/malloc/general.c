@@ -7,18 +7,15 @@
 #include "base/error.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
-#include "core/cache.h"
-#include "core/debug_ops.h"
-#include "core/fast.h"
-#include "debug/guard.h"
-#include "debug/secure.h"
-#include "malloc/profile.h"
+#include "core/alloc.h"
+#include "core/create.h"
+#include "core/slab.h"
+#include "core/walk.h"
 
 _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
 
-#define RUN_MAX     ((size_t)1 << 20) /* bigger blocks are extents */
-#define SIZE_LIMIT  ((size_t)PTRDIFF_MAX)
-#define NATURAL_MAX 4096u             /* classes are aligned to their lowest bit, up to a page */
+#define RUN_MAX    ((size_t)1 << 20) /* bigger blocks are extents */
+#define SIZE_LIMIT ((size_t)PTRDIFF_MAX)
 
 size_t dry_class_limit;
 uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
@@ -33,21 +30,20 @@ _Static_assert(DRY_CLASS_MAX <= UINT16_MAX, "the size of a class fits");
 /* The size of a block in a page of a class, without a look at the page. 0: it may be anything else. */
 static size_t class_size_of(const struct dry_heap *heap, const void *object)
 {
-	size_t granule = ((uintptr_t)object - heap->arena.base) >> DRY_GRANULE_SHIFT;
+	const struct dry_arena *arena = &heap->caches.backing.arena;
+	size_t granule = ((uintptr_t)object - arena->base) >> DRY_GRANULE_SHIFT;
 
-	return heap->is_default && granule < heap->arena.granules ?
-		       size_at[heap->arena.map[granule] / (DRY_AREA_UNIT / 8)] :
-		       0;
+	return heap->is_default && granule < arena->granules ? size_at[arena->map[granule] / (DRY_AREA_UNIT / 8)] : 0;
 }
 
 static void publish(unsigned class, const struct dry_cache *cache)
 {
 	size_t from = class == 0 ? 0 : dry_class_size(class - 1) / 16 + 1, to = dry_class_size(class) / 16;
 
-	if (cache->free_at != 0)
-		__atomic_store_n(&size_at[cache->free_at / (DRY_AREA_UNIT / 8)], (uint16_t)cache->size, __ATOMIC_RELAXED);
+	if (cache->free_place != 0)
+		__atomic_store_n(&size_at[cache->free_place / (DRY_AREA_UNIT / 8)], (uint16_t)cache->size, __ATOMIC_RELAXED);
 	for (size_t i = from; i <= to; i++)
-		__atomic_store_n(&dry_class_at[i], (uint16_t)cache->alloc_at, __ATOMIC_RELEASE);
+		__atomic_store_n(&dry_class_at[i], (uint16_t)cache->alloc_place, __ATOMIC_RELEASE);
 	/* release: who sees the limit sees the port ready */
 	__atomic_store_n(&dry_class_limit, DRY_CLASS_MAX + 1, __ATOMIC_RELEASE);
 }
@@ -67,14 +63,16 @@ void dry_general_forget(struct dry_heap *heap)
 
 static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned class)
 {
-	size_t size = dry_class_size(class), align = size & -size;
+	size_t size = dry_class_size(class), align = size & -size, tail = heap->caches.hooks->tail;
+	size_t most = tail != 0 ? DRY_TAIL_ALIGN : DRY_NATURAL_MAX;
 	struct dry_cache *expected = NULL, *cache;
 	char name[32];
+	int error;
 
-	dry_format(name, sizeof(name), "kmalloc-%zu", size);
-	struct dry_cache_attr attr = { .name = name, .size = size, .flags = DRY_CACHE_NO_MERGE };
-	attr.align = align < NATURAL_MAX ? align : NATURAL_MAX;
-	cache = dry_cache_create_split(heap, &attr, true);
+	dry_format(name, sizeof(name), "%s-%zu", tail != 0 ? "secure" : "kmalloc", size);
+	struct dry_cache_attr attr = { .name = name, .size = size - tail, .flags = DRY_CACHE_NO_MERGE };
+	attr.align = align < most ? align : most;
+	cache = dry_cache_make(&heap->caches, &attr, true, &error);
 	if (cache == NULL)
 		return NULL;
 	/* acq_rel: publishes the cache; who loses the race drops its own, still unused */
@@ -96,101 +94,112 @@ struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class)
 	return DRY_LIKELY(cache != NULL) ? cache : make_cache(heap, class);
 }
 
-unsigned dry_class_for(size_t size, size_t align)
-{
-	unsigned class = dry_class_of(size);
-
-	if (align > NATURAL_MAX)
-		return DRY_CLASS_COUNT;
-	while (class < DRY_CLASS_COUNT && (dry_class_size(class) & (align - 1)) != 0)
-		class ++;
-	return class;
-}
-
 static void *alloc_run(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
-	struct dry_arena *arena = &heap->arena;
+	struct dry_arena *arena = dry_heap_arena(heap);
 	size_t page = (size_t)1 << arena->page_shift;
 	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
 	uint32_t align_pages = align > page ? (uint32_t)(align >> arena->page_shift) : 1;
-	struct dry_page *run = dry_arena_alloc(arena, pages, align_pages);
+	struct dry_page *run = dry_arena_alloc(arena, pages, align_pages, dry_caches_home(&heap->caches));
 
 	if (run == NULL)
 		return NULL;
-	void *object = dry_arena_address(arena, dry_arena_index_of(arena, run));
+	void *object = dry_arena_start(arena, run);
 	if (zero && (run->flags & DRY_PAGE_DIRTY))
 		memset(object, 0, size);
-	dry_heap_exchange(heap);
+	dry_heap_balance(heap);
 	return object;
 }
 
 static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
+	struct dry_arena *arena = dry_heap_arena(heap);
+	unsigned node = dry_caches_home(&heap->caches);
 	bool zeroed = false;
-	void *object = dry_extent_alloc(&heap->extents, size, align, &zeroed);
+	void *object = dry_extent_alloc(&heap->extents, size, align, node, &zeroed);
 
 	/* The arena may sit on the address space that is missing. */
-	if (object == NULL && align <= DRY_CHUNK_SIZE && dry_arena_give_up(&heap->arena, size + align))
-		object = dry_extent_alloc(&heap->extents, size, align, &zeroed);
+	if (object == NULL && align <= DRY_CHUNK_SIZE && dry_arena_give_up(arena, size + align))
+		object = dry_extent_alloc(&heap->extents, size, align, node, &zeroed);
 	if (object != NULL && zeroed) {
-		atomic_fetch_add_explicit(&heap->arena.fresh, size >> heap->arena.page_shift, memory_order_relaxed);
-		dry_heap_exchange(heap);
+		atomic_fetch_add_explicit(&arena->fresh, size >> arena->page_shift, memory_order_relaxed);
+		dry_heap_balance(heap);
 	}
 	return object != NULL && zero && !zeroed ? memset(object, 0, size) : object;
 }
 
+/* A heap over given memory, or with a limit, has nothing but its arena. */
+static bool arena_only(const struct dry_heap *heap)
+{
+	const struct dry_arena *arena = &heap->caches.backing.arena;
+
+	return !arena->owns_memory || arena->limit_pages != SIZE_MAX;
+}
+
 static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
-	/* A heap over given memory, or with a limit, has nothing but its arena. */
-	bool arena_only = !heap->arena.owns_memory || heap->arena.limit_pages != SIZE_MAX;
-	size_t room = heap->arena.granules << DRY_GRANULE_SHIFT;
-	bool fits = size <= DRY_CHUNK_SIZE && size <= room && align <= DRY_CHUNK_SIZE;
+	bool only = arena_only(heap);
+	size_t room = dry_heap_arena(heap)->granules << DRY_GRANULE_SHIFT;
+	bool fits = size <= room && align <= room && (only || (size <= DRY_CHUNK_SIZE && align <= DRY_CHUNK_SIZE));
 	void *object = NULL;
 
-	if (fits && (size <= RUN_MAX || arena_only))
+	if (fits && (size <= RUN_MAX || only))
 		object = alloc_run(heap, size, align, zero);
-	if (object == NULL && !arena_only)
+	if (object == NULL && !only)
 		object = alloc_extent(heap, size, align, zero);
-	if (object == NULL && fits && !arena_only)
+	if (object == NULL && fits && !only)
 		object = alloc_run(heap, size, align, zero);
 	return object;
 }
 
-/* A general object's run or slab; NULL: not in the arena. */
-static struct dry_page *page_of(const struct dry_heap *heap, const void *object)
+/* Where a pointer leads. */
+struct place {
+	const struct dry_secondary *secondary; /* its block; then nothing else is known */
+	struct dry_page *run;                  /* of the arena; NULL: an extent, or nothing */
+	struct dry_slab *slab;                 /* in it; NULL: none */
+	size_t room;                           /* bytes usable at ptr, DRY_NOT_LIVE or DRY_REPORTED */
+};
+
+static size_t room_in_slab(const struct dry_slab *slab, const void *ptr)
 {
-	return dry_arena_contains(&heap->arena, object) ? dry_arena_run_of(&heap->arena, object) : NULL;
+	const struct dry_debug_ops *debug = slab->cache->debug;
+
+	return debug != NULL && debug->usable != NULL ? debug->usable(slab->cache, ptr) : slab->cache->size;
 }
 
-/* Bytes from its start to the end of its place; 0: not ours. */
-static size_t room_of(struct dry_heap *heap, const void *object)
+static struct place find(struct dry_heap *heap, void *ptr)
 {
-	const struct dry_page *page;
+	const struct dry_secondary *secondary = dry_heap_secondary(heap);
+	struct dry_arena *arena = dry_heap_arena(heap);
+	struct place place = { .run = dry_arena_run_of(arena, ptr) };
 
-	if (object == NULL)
-		return 0;
-	page = page_of(heap, object);
-	if (page == NULL)
-		return dry_extent_size(&heap->extents, object);
-	if (page->kind != DRY_PAGE_SLAB)
-		return (size_t)page->count << heap->arena.page_shift;
-	struct dry_cache *cache = page->slab.cache;
-	return cache->debug != NULL && cache->debug->usable != NULL ? cache->debug->usable(cache, object) : cache->size;
+	if (DRY_UNLIKELY(secondary != NULL) && secondary->contains(ptr)) {
+		place.secondary = secondary;
+		place.room = secondary->size(ptr);
+		return place;
+	}
+	place.slab = dry_slab_in(place.run);
+	if (place.slab != NULL)
+		place.room = room_in_slab(place.slab, ptr);
+	else if (place.run != NULL)
+		place.room = (size_t)place.run->count << arena->page_shift;
+	else
+		place.room = dry_extent_size(&heap->extents, ptr);
+	if (place.slab == NULL && place.room == 0)
+		place.room = DRY_NOT_LIVE;
+	return place;
 }
 
-/* Of a live object of a debugged cache `size` bytes were asked for. */
-static void debug_size(struct dry_cache *cache, void *object, size_t size)
+/* Of a live object of a debugged cache `size` bytes were asked for. false: it cannot have that size. */
+static bool debug_size(struct dry_cache *cache, void *object, size_t size)
 {
-	if (cache->debug->sized != NULL)
-		cache->debug->sized(cache, object, size);
+	return cache->debug->sized == NULL || cache->debug->sized(cache, object, size);
 }
 
 void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
 {
-	void *object = dry_alloc_slow(cache);
+	void *object = dry_heap_alloc_slow(cache);
 
-	if (DRY_UNLIKELY(cache->annotated) && object != NULL)
-		dry_annotate->cut(cache->heap, object, cache->object_size, size);
 	if (DRY_UNLIKELY(cache->debug != NULL) && object != NULL)
 		debug_size(cache, object, size);
 	return object;
@@ -198,32 +207,34 @@ void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
 
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
-	unsigned class = DRY_CLASS_COUNT;
+	void *object;
 
 	if (size > SIZE_LIMIT || align > SIZE_LIMIT / 2 + 1)
 		return NULL;
-	void *watched;
-	if (dry_profile_alloc(heap, size, align, &watched))
-		return watched != NULL && zero && !dry_secure_zero ? memset(watched, 0, size) : watched;
+	if (dry_general_ask_secondary(heap, size, align, &object))
+		return object != NULL && zero ? memset(object, 0, size) : object;
 	if (size == 0)
 		size = 1;
-	if (size <= DRY_CLASS_MAX)
-		class = dry_class_for(size, align);
+	unsigned class = dry_general_class(heap, size, align);
 	if (class < DRY_CLASS_COUNT) {
 		struct dry_cache *cache = dry_general_cache(heap, class);
-		void *object = cache != NULL ? dry_percpu_pop_packed(DRY_SLOTS(heap), cache->alloc_at) : NULL;
+		object = cache != NULL ? dry_percpu_pop_packed(DRY_SLOTS(&heap->caches), cache->alloc_place) : NULL;
 		if (DRY_UNLIKELY(object == NULL) && cache != NULL)
 			object = dry_general_alloc_slow(cache, size);
 		return object != NULL && zero ? memset(object, 0, size) : object;
 	}
-	if (DRY_UNLIKELY(dry_alloc_gate != NULL) && heap->is_default && !dry_alloc_gate(NULL))
+	if (DRY_UNLIKELY(heap->caches.hooks->allows != NULL) && !heap->caches.hooks->allows(NULL))
 		return NULL;
-	void *object = alloc_big(heap, size, align, zero);
+	object = alloc_big(heap, size, align, zero);
 	if (object == NULL && dry_heap_trim(heap) != 0)
 		object = alloc_big(heap, size, align, zero);
+	if (object == NULL && dry_caches_reclaim(&heap->caches, size)) {
+		dry_heap_trim(heap);
+		object = alloc_big(heap, size, align, zero);
+	}
 	if (DRY_UNLIKELY(dry_annotate != NULL) && object != NULL) {
-		dry_annotate->given(heap, object, size, zero);
-		dry_annotate->closed((char *)object + size, room_of(heap, object) - size);
+		dry_annotate->given(&heap->caches, object, size, zero);
+		dry_annotate->closed((char *)object + size, find(heap, object).room - size);
 	}
 	return object;
 }
@@ -242,16 +253,17 @@ static DRY_SLOW void report_foreign(struct dry_heap *heap, void *object)
 
 static void free_in_arena(struct dry_heap *heap, void *object)
 {
-	struct dry_arena *arena = &heap->arena;
+	struct dry_arena *arena = dry_heap_arena(heap);
 	struct dry_page *run = dry_arena_run_of(arena, object);
+	struct dry_slab *slab = dry_slab_in(run);
 
-	if (run == NULL && dry_extent_free(&heap->extents, object))
+	if (slab != NULL)
+		dry_free_slow(slab->cache, object);
+	else if (run == NULL && dry_extent_free(&heap->extents, object))
 		return; /* where the arena gave up address space */
-	if (run == NULL)
+	else if (run == NULL)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "in a free page: never given out, or freed twice");
-	else if (run->kind == DRY_PAGE_SLAB)
-		dry_free_slow(run->slab.cache, object);
-	else if (dry_arena_address(arena, dry_arena_index_of(arena, run)) != object)
+	else if (dry_arena_start(arena, run) != object)
 		dry_fatal(DRY_FATAL_INTERIOR, object, NULL, "page run");
 	else
 		dry_arena_free(arena, run);
@@ -260,125 +272,135 @@ static void free_in_arena(struct dry_heap *heap, void *object)
 /* A big block is about to go; what a slab has, its cache tells of. */
 static DRY_SLOW void annotate_free(struct dry_heap *heap, void *object)
 {
-	const struct dry_page *page = page_of(heap, object);
-	size_t size = dry_extent_size(&heap->extents, object);
+	struct place place = find(heap, object);
 
-	if (page != NULL && page->kind == DRY_PAGE_RUN &&
-	    dry_arena_address(&heap->arena, dry_arena_index_of(&heap->arena, page)) == object)
-		size = (size_t)page->count << heap->arena.page_shift;
-	else if (page != NULL)
+	if (place.secondary != NULL || place.slab != NULL || place.room == DRY_NOT_LIVE ||
+	    (place.run != NULL && dry_arena_start(dry_heap_arena(heap), place.run) != object))
 		return;
-	if (size == 0)
-		return;
-	dry_annotate->taken(heap, object, size);
-	if (page == NULL) /* it may be unmapped, and others' memory come in its place */
-		dry_annotate->opened(object, size);
+	dry_annotate->taken(&heap->caches, object, place.room);
+	if (place.run == NULL) /* it may be unmapped, and others' memory come in its place */
+		dry_annotate->opened(object, place.room);
 }
 
 void dry_general_free(struct dry_heap *heap, void *object)
 {
+	const struct dry_secondary *secondary = dry_heap_secondary(heap);
+
 	if (object == NULL)
 		return;
 	if (DRY_UNLIKELY(dry_annotate != NULL))
 		annotate_free(heap, object);
-	if (dry_arena_contains(&heap->arena, object))
+	if (dry_arena_contains(dry_heap_arena(heap), object))
 		free_in_arena(heap, object);
-	else if (heap->is_default && dry_guard_contains(object))
-		dry_guard_free(object);
+	else if (secondary != NULL && secondary->contains(object))
+		secondary->free(heap, object);
 	else if (!dry_extent_free(&heap->extents, object))
 		report_foreign(heap, object);
 }
 
 size_t dry_general_usable(struct dry_heap *heap, const void *object)
 {
-	size_t watched, room = class_size_of(heap, object);
+	size_t room = class_size_of(heap, object);
+	struct place place;
 
-	if (DRY_LIKELY(room != 0))
+	if (DRY_LIKELY(room != 0) || object == NULL)
 		return room;
-	if (object != NULL && dry_profile_size(heap, (void *)(uintptr_t)object, &watched))
-		return watched != SIZE_MAX ? watched : 0;
-	room = room_of(heap, object);
-	if (DRY_UNLIKELY(room == 0) && object != NULL && page_of(heap, object) == NULL)
+	place = find(heap, (void *)(uintptr_t)object);
+	if (DRY_UNLIKELY(place.room == DRY_NOT_LIVE) && place.run == NULL)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "its size was asked for, and it is no block");
-	return DRY_UNLIKELY(dry_annotate != NULL) && room != 0 ? dry_annotate->size(object, room) : room;
+	if (place.room == DRY_NOT_LIVE || place.room == DRY_REPORTED)
+		return 0;
+	return DRY_UNLIKELY(dry_annotate != NULL) ? dry_annotate->size(object, place.room) : place.room;
+}
+
+static bool knows_sizes(const struct dry_cache *cache)
+{
+	return cache->debug != NULL && cache->debug->usable != NULL &&
+	       (cache->flags & (DRY_CACHE_RED_ZONE | DRY_CACHE_SECURE)) != 0;
 }
 
 bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size)
 {
-	struct dry_page *page = page_of(heap, object);
+	struct place place = find(heap, object);
 	char detail[64];
 
-	/* With red zones the usable size is what was asked for. 0: no live object, which the free reports. */
-	if (page == NULL || page->kind != DRY_PAGE_SLAB || (page->slab.cache->flags & DRY_CACHE_RED_ZONE) == 0)
+	/* Who watches over a block knows its size. */
+	if (place.room == DRY_REPORTED)
+		return false;
+	if (place.secondary == NULL && (place.slab == NULL || !knows_sizes(place.slab->cache)))
 		return true;
-	size_t asked = page->slab.cache->debug->usable(page->slab.cache, object);
-	if (asked == 0 || asked == (size != 0 ? size : 1))
+	if (place.room == DRY_NOT_LIVE || place.room == size || place.room == (size != 0 ? size : 1))
 		return true;
-	dry_format(detail, sizeof(detail), "freed as %zu bytes, it has %zu", size, asked);
-	dry_fatal(DRY_FATAL_WRONG_SIZE, object, page->slab.cache->name, detail);
+	dry_format(detail, sizeof(detail), "freed as %zu bytes, it has %zu", size, place.room);
+	dry_fatal(DRY_FATAL_WRONG_SIZE, object, place.slab != NULL ? place.slab->cache->name : NULL, detail);
 	return false;
 }
 
 /* Change the size where it stands, or by moving pages; NULL: has to be copied. */
-static void *resize_big(struct dry_heap *heap, void *object, size_t size, size_t old)
+static void *resize_big(struct dry_heap *heap, const struct place *place, void *object, size_t size)
 {
-	struct dry_page *run = page_of(heap, object);
+	struct dry_arena *arena = dry_heap_arena(heap);
+	size_t page = (size_t)1 << arena->page_shift;
 
 	if (size <= DRY_CLASS_MAX)
 		return NULL;
-	if (run == NULL)
+	if (place->run == NULL)
 		return size > RUN_MAX ? dry_extent_resize(&heap->extents, object, size, true) : NULL;
-	if (run->kind != DRY_PAGE_RUN || size > old)
+	if (place->slab != NULL || (size > RUN_MAX && !arena_only(heap)) || size > arena->granules << DRY_GRANULE_SHIFT)
 		return NULL;
-	size_t page = (size_t)1 << heap->arena.page_shift;
-	dry_arena_trim_run(&heap->arena, run, (uint32_t)((size + page - 1) >> heap->arena.page_shift));
+	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
+	if (size > place->room)
+		return dry_arena_extend_run(arena, place->run, pages) ? object : NULL;
+	dry_arena_trim_run(arena, place->run, pages);
 	return object;
 }
 
-/* It stays where it is; a debugged cache is to know its size. */
-static void *resized(struct dry_heap *heap, void *object, size_t size)
+/* Not worth a copy: it fits, and at most half would be wasted. */
+static bool fits(size_t size, size_t room)
 {
-	struct dry_page *page = page_of(heap, object);
+	return size <= room && (size >= room / 2 || room <= 64);
+}
 
-	if (page != NULL && page->kind == DRY_PAGE_SLAB && page->slab.cache->debug != NULL)
-		debug_size(page->slab.cache, object, size);
+/* Without a copy; NULL: it takes one. */
+static void *resize(struct dry_heap *heap, const struct place *place, void *object, size_t size)
+{
+	if (!fits(size, place->room))
+		return resize_big(heap, place, object, size);
+	if (place->slab != NULL && place->slab->cache->debug != NULL && !debug_size(place->slab->cache, object, size))
+		return NULL;
 	return object;
 }
 
 void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 {
-	size_t old = class_size_of(heap, object);
-	bool watched = old == 0 && dry_profile_size(heap, object, &old);
+	size_t class = class_size_of(heap, object);
+	struct place place = { .room = class };
 	void *copy;
 
-	if (!watched && old == 0)
-		old = room_of(heap, object);
-	if (watched && old == SIZE_MAX)
-		return NULL; /* reported */
-	if (!watched && old == 0) {
+	if (class == 0)
+		place = find(heap, object);
+	else if (fits(size, class))
+		return object;
+	if (place.room == DRY_REPORTED)
+		return NULL;
+	if (place.room == DRY_NOT_LIVE) {
 		dry_general_free(heap, object); /* says what is wrong with it */
 		return NULL;
 	}
 	if (size > SIZE_LIMIT)
 		return NULL;
-	if (watched) {
-		if (dry_profile_resize(heap, object, size))
-			return object;
-	} else if (DRY_UNLIKELY(dry_annotate != NULL)) {
+	if (DRY_UNLIKELY(dry_annotate != NULL)) {
 		/* It always moves, so that pointers to the old place are found out. */
-		old = dry_annotate->size(object, old);
-	} else {
-		/* Not worth a copy: it fits, and at most half would be wasted. */
-		if (size <= old && (size >= old / 2 || old <= 64))
-			return resized(heap, object, size);
-		copy = resize_big(heap, object, size, old);
+		place.room = dry_annotate->size(object, place.room);
+	} else if (class == 0 && place.secondary == NULL) {
+		copy = resize(heap, &place, object, size);
 		if (copy != NULL)
 			return copy;
 	}
 	copy = dry_general_alloc(heap, size, 16, false);
 	if (copy == NULL)
 		return NULL;
-	memcpy(copy, object, size < old ? size : old);
+	memcpy(copy, object, size < place.room ? size : place.room);
 	dry_general_free(heap, object);
 	return copy;
 }
@@ -392,10 +414,10 @@ static void *checked(void *object)
 	return object;
 }
 
-/* As the public header promises it; what the classes give by themselves, watched blocks do not. */
+/* As the public header promises it; what the classes give by themselves, guarded blocks do not. */
 static size_t natural_align(size_t size)
 {
-	return dry_is_pow2(size) && size <= NATURAL_MAX ? size : 1;
+	return dry_is_pow2(size) && size <= DRY_NATURAL_MAX ? size : 1;
 }
 
 DRY_EXPORT void *dry_alloc(dry_heap *heap, size_t size)

@@ -6,17 +6,35 @@
 #ifndef DRY_MALLOC_GENERAL_H
 #define DRY_MALLOC_GENERAL_H
 
-#include "core/heap.h"
+#include "core/fast.h"
+#include "heap/heap.h"
 #include "malloc/size_class.h"
 
 /* The cache of a class; made at first use. NULL: no memory. */
 struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
 
+#define DRY_TAIL_ALIGN 512u /* most that objects with tails are aligned to: a lead before the first one costs as much */
+
 /* Back to no cache for any class of the default heap, and no fast path; what is allocated stays valid. At start only. */
 void dry_general_forget(struct dry_heap *heap);
 
-/* The smallest class for size (at most DRY_CLASS_MAX) whose objects are aligned to align; DRY_CLASS_COUNT: none. */
-unsigned dry_class_for(size_t size, size_t align);
+/* Whether the secondary allocator takes the allocation over (heap/secondary.h). */
+static inline bool dry_general_ask_secondary(struct dry_heap *heap, size_t size, size_t align, void **block)
+{
+	const struct dry_secondary *secondary = dry_heap_secondary(heap);
+
+	return DRY_UNLIKELY(secondary != NULL) && secondary->allocate(heap, size, align, block);
+}
+
+/* The class of a block; DRY_CLASS_COUNT: none is as big, or aligned like that. */
+static inline unsigned dry_general_class(const struct dry_heap *heap, size_t size, size_t align)
+{
+	size_t tail = heap->caches.hooks->tail, slot = size + (size == 0) + tail;
+
+	if (size > DRY_CLASS_MAX - tail || (tail != 0 && align > DRY_TAIL_ALIGN))
+		return DRY_CLASS_COUNT;
+	return dry_class_for(slot, align);
+}
 
 /* align: a power of two. zero: content is zero. NULL: no memory. */
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero);

@@ -21,7 +21,6 @@ bool dry_option_secure;
 bool dry_option_guard;
 bool dry_option_exit_check = true;
 unsigned dry_option_guard_rate = 100000;
-unsigned dry_option_watch = 32;
 unsigned dry_option_decay_ms = 500;
 
 /* min and max of a switch are 0 and 1, of a text 0 and 0. */
@@ -44,7 +43,6 @@ static const struct option {
 	{ "leaks", &dry_option_leaks, NULL, NULL, 0, 1 },
 	{ "secure", &dry_option_secure, NULL, NULL, 0, 1 },
 	{ "stats", &dry_option_stats, NULL, NULL, 0, 1 },
-	{ "watch", NULL, &dry_option_watch, NULL, 0, 1000000 },
 	{ "zero", &dry_secure_zero, NULL, NULL, 0, 1 },
 };
 

@@ -20,7 +20,6 @@ extern bool dry_option_exit_check;   /* look for damage when the process ends */
 extern bool dry_option_guard;        /* guard a sample of allocations */
 extern unsigned dry_option_guard_rate; /* every how many allocations, on average; 1 to 10^9 */
 extern bool dry_option_secure;       /* the hardening profile */
-extern unsigned dry_option_watch;    /* how many first allocations of each size are secure objects */
 extern unsigned dry_option_decay_ms;  /* how long free memory is kept, 10 to 3600000 */
 
 /* Parse; unknown names and bad values give one warning each, and the default stays. */

@@ -5,8 +5,9 @@
 #include <malloc.h>
 #include <stdio.h>
 
+#include <drystone/drystone.h>
+
 #include "base/compiler.h"
-#include "core/heap.h"
 #include "malloc/print.h"
 
 DRY_EXPORT void malloc_stats(void)

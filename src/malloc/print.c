@@ -5,7 +5,7 @@
 
 #include "base/fatal.h"
 #include "base/fmt.h"
-#include "core/heap.h"
+#include "heap/heap.h"
 
 static void to_stderr(void *arg, const char *text, size_t bytes)
 {

@@ -4,7 +4,8 @@
 
 #include "base/compiler.h"
 #include "base/fmt.h"
-#include "core/heap.h"
+#include "heap/heap.h"
+#include "debug/hooks.h"
 #include "debug/select.h"
 #include "malloc/background.h"
 #include "malloc/general.h"
@@ -42,11 +43,11 @@ static DRY_CONSTRUCTOR void loaded(void)
 		dry_annotate = dry_port_annotations();
 	if (dry_heap_get(NULL) == NULL)
 		return;
+	dry_heaps_debug(dry_hooks_usual());
 	dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
 	/* Others may have allocated before this ran; from now on it is from debugged caches. */
-	if (dry_debug_selects())
+	if (dry_profile_start(&dry_main_heap))
 		dry_general_forget(&dry_main_heap);
-	dry_profile_start(&dry_main_heap);
 }
 
 static DRY_DESTRUCTOR void unloaded(void)
@@ -55,6 +56,7 @@ static DRY_DESTRUCTOR void unloaded(void)
 		dry_print_leaks();
 	if (dry_option_stats)
 		dry_print_stats();
+	dry_port_ending();
 	dry_profile_finish(&dry_main_heap);
 }
 

@@ -15,6 +15,7 @@
 
 #define DRY_CLASS_MAX   ((size_t)32 << 10)
 #define DRY_CLASS_COUNT 72
+#define DRY_NATURAL_MAX 4096u /* classes are aligned to their lowest bit, up to a page */
 
 /* 1 <= size <= DRY_CLASS_MAX */
 static inline unsigned dry_class_of(size_t size)
@@ -31,6 +32,18 @@ static inline size_t dry_class_size(unsigned class)
 		return (class + 1) * 16;
 	unsigned group = (class - 8) / 8, step = (class - 8) % 8;
 	return ((size_t)128 << group) + (((size_t)step + 1) << (group + 4));
+}
+
+/* The smallest class for size (at most DRY_CLASS_MAX) whose objects are aligned to align; DRY_CLASS_COUNT: none. */
+static inline unsigned dry_class_for(size_t size, size_t align)
+{
+	unsigned class = dry_class_of(size);
+
+	if (align > DRY_NATURAL_MAX)
+		return DRY_CLASS_COUNT;
+	while (class < DRY_CLASS_COUNT && (dry_class_size(class) & (align - 1)) != 0)
+		class ++;
+	return class;
 }
 
 #endif

@@ -10,9 +10,9 @@
 
 static bool array_init(struct dry_arena_array *array, size_t bytes, bool readable)
 {
-	size_t unit = dry_port_page_size(), size = dry_round_up(bytes, unit);
+	size_t size = dry_round_up(bytes, dry_port_page_size());
 
-	array->start = dry_port_reserve(size, unit, readable);
+	array->start = dry_reserve_apart(size, readable);
 	array->reserved = array->start != NULL ? size : 0;
 	array->committed = 0;
 	return array->start != NULL;
@@ -21,25 +21,47 @@ static bool array_init(struct dry_arena_array *array, size_t bytes, bool readabl
 static void array_fini(struct dry_arena_array *array)
 {
 	if (array->reserved != 0)
-		dry_port_release(array->start, array->reserved);
+		dry_release_apart(array->start, array->reserved);
 	array->start = NULL;
 	array->reserved = array->committed = 0;
+}
+
+/* Before the pages, and after them, a page that is never committed; the rest of a chunk at both ends goes back. */
+static void *reserve_guarded(size_t size)
+{
+	char *base = dry_port_reserve(size + 2 * DRY_CHUNK_SIZE, DRY_CHUNK_SIZE, false);
+	size_t guard = dry_port_page_size();
+
+	if (base == NULL)
+		return NULL;
+	dry_port_release(base, DRY_CHUNK_SIZE - guard);
+	base += DRY_CHUNK_SIZE;
+	dry_port_release(base + size + guard, DRY_CHUNK_SIZE - guard);
+	return base;
+}
+
+static void release_pages(const struct dry_arena *arena, uintptr_t base, size_t size)
+{
+	if (arena->guarded)
+		dry_release_apart((void *)base, size);
+	else
+		dry_source_release(&arena->source, (void *)base, size);
 }
 
 /* Pages and metadata for `size` bytes, a multiple of a chunk. All or nothing. */
 static bool reserve_all(struct dry_arena *arena, size_t size)
 {
 	size_t pages = size >> arena->page_shift, granules = size >> DRY_GRANULE_SHIFT;
-	void *base = dry_port_reserve(size, DRY_CHUNK_SIZE, false);
+	void *base = arena->guarded ? reserve_guarded(size) : dry_source_reserve(&arena->source, size, DRY_CHUNK_SIZE);
 
 	if (base == NULL)
 		return false;
 	if (!array_init(&arena->desc_array, pages * sizeof(struct dry_page), false) ||
 	    !array_init(&arena->map_array, granules * sizeof(uint16_t), true) ||
-	    !array_init(&arena->bits_array, (size / DRY_CHUNK_SIZE + 63) / 64 * 8, false)) {
+	    !array_init(&arena->chunk_array, size / DRY_CHUNK_SIZE, false)) {
 		array_fini(&arena->desc_array);
 		array_fini(&arena->map_array);
-		dry_port_release(base, size);
+		release_pages(arena, (uintptr_t)base, size);
 		return false;
 	}
 	arena->base = (uintptr_t)base;
@@ -123,38 +145,71 @@ static void annotate(const struct dry_arena *arena, bool begins)
 		dry_annotate->opened((void *)arena->base, (size_t)committed << arena->page_shift);
 }
 
+static size_t more_bytes(const struct dry_arena *arena)
+{
+	return dry_round_up((arena->nodes - 1u) * sizeof(struct dry_arena_lists), dry_port_page_size());
+}
+
+/* Lists without blocks for all nodes. false: no memory. */
+static bool init_lists(struct dry_arena *arena, unsigned nodes)
+{
+	arena->nodes = arena->owns_memory && nodes > 1 ? (uint8_t)nodes : 1;
+	if (arena->nodes > 1) {
+		arena->more = dry_map_apart(more_bytes(arena));
+		if (arena->more == NULL)
+			return false;
+	}
+	for (unsigned node = 0; node < arena->nodes; node++)
+		for (unsigned order = 0; order <= DRY_CHUNK_MAX_ORDER; order++) {
+			struct dry_arena_lists *lists = dry_lists(arena, node);
+
+			lists->head[0][order] = lists->head[1][order] = DRY_PAGE_NIL;
+			lists->tail[0][order] = lists->tail[1][order] = DRY_PAGE_NIL;
+		}
+	return true;
+}
+
+static void fini_lists(struct dry_arena *arena)
+{
+	if (arena->more != NULL)
+		dry_release_apart(arena->more, more_bytes(arena));
+	arena->more = NULL;
+}
+
 int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
 {
 	size_t page = attr->page_size != 0 ? attr->page_size : dry_port_page_size();
-	unsigned order;
 
 	if ((page != 4096 && page != 16384 && page != 65536) || page < dry_port_page_size())
 		return -DRY_EINVAL;
-	*arena = (struct dry_arena){ .owns_memory = attr->memory == NULL };
+	*arena = (struct dry_arena){ .owns_memory = attr->memory == NULL, .guarded = attr->guarded };
+	if (attr->source != NULL)
+		arena->source = *attr->source;
 	dry_lock_init(&arena->lock, DRY_RANK_PAGE);
 	atomic_init(&arena->committed, 0);
 	arena->page_shift = (uint8_t)dry_log2_floor(page);
 	arena->max_order = (uint8_t)dry_log2_floor(DRY_CHUNK_SIZE / page);
 	arena->limit_pages = attr->limit != 0 ? attr->limit >> arena->page_shift : SIZE_MAX;
-	for (order = 0; order <= DRY_CHUNK_MAX_ORDER; order++) {
-		arena->free_list[0][order] = arena->free_list[1][order] = DRY_PAGE_NIL;
-		arena->free_tail[0][order] = arena->free_tail[1][order] = DRY_PAGE_NIL;
-	}
+	if (!init_lists(arena, attr->nodes))
+		return -DRY_ENOMEM;
 	int rc = arena->owns_memory ? init_reserved(arena, attr->reserve) :
 				      init_memory(arena, attr->memory, attr->memory_size);
 	if (rc == 0)
 		annotate(arena, true);
+	else
+		fini_lists(arena);
 	return rc;
 }
 
 void dry_arena_fini(struct dry_arena *arena)
 {
 	annotate(arena, false);
+	fini_lists(arena);
 	if (arena->owns_memory) {
-		dry_port_release((void *)arena->base, (size_t)arena->pages << arena->page_shift);
+		release_pages(arena, arena->base, (size_t)arena->pages << arena->page_shift);
 		array_fini(&arena->desc_array);
 		array_fini(&arena->map_array);
-		array_fini(&arena->bits_array);
+		array_fini(&arena->chunk_array);
 	}
 	arena->granules = 0;
 	arena->pages = 0;

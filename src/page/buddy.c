@@ -16,10 +16,13 @@ static void push(struct dry_arena *arena, uint32_t index, unsigned order, uint32
 {
 	struct dry_page *page = &arena->desc[index];
 	bool dirty = clean != UINT32_C(1) << order;
-	uint32_t head = arena->free_list[dirty][order];
+	unsigned node = dry_node_of(arena, index);
+	struct dry_arena_lists *lists = dry_lists(arena, node);
+	uint32_t head = lists->head[dirty][order];
 
 	dry_page_set_kind(page, DRY_PAGE_FREE);
 	page->order = (uint8_t)order;
+	page->node = (uint8_t)node;
 	page->flags = dirty ? DRY_PAGE_DIRTY : 0;
 	dry_page_set_count(page, UINT32_C(1) << order);
 	page->next = head;
@@ -29,28 +32,29 @@ static void push(struct dry_arena *arena, uint32_t index, unsigned order, uint32
 	if (head != DRY_PAGE_NIL) {
 		arena->desc[head].prev = index;
 	} else {
-		arena->free_tail[dirty][order] = index;
-		arena->nonempty[dirty] |= UINT32_C(1) << order;
+		lists->tail[dirty][order] = index;
+		lists->nonempty[dirty] |= UINT32_C(1) << order;
 	}
-	arena->free_list[dirty][order] = index;
+	lists->head[dirty][order] = index;
 	*(dirty ? &arena->free_dirty : &arena->free_clean) += page->count;
 }
 
 void dry_buddy_unlink_locked(struct dry_arena *arena, uint32_t index)
 {
 	struct dry_page *page = &arena->desc[index];
+	struct dry_arena_lists *lists = dry_lists(arena, page->node);
 	unsigned dirty = page->flags & DRY_PAGE_DIRTY, order = page->order;
 
 	if (page->prev != DRY_PAGE_NIL)
 		arena->desc[page->prev].next = page->next;
 	else
-		arena->free_list[dirty][order] = page->next;
+		lists->head[dirty][order] = page->next;
 	if (page->next != DRY_PAGE_NIL)
 		arena->desc[page->next].prev = page->prev;
 	else
-		arena->free_tail[dirty][order] = page->prev;
-	if (arena->free_list[dirty][order] == DRY_PAGE_NIL)
-		arena->nonempty[dirty] &= ~(UINT32_C(1) << order);
+		lists->tail[dirty][order] = page->prev;
+	if (lists->head[dirty][order] == DRY_PAGE_NIL)
+		lists->nonempty[dirty] &= ~(UINT32_C(1) << order);
 	*(dirty ? &arena->free_dirty : &arena->free_clean) -= page->count;
 	dry_page_set_kind(page, DRY_PAGE_NONE);
 }
@@ -145,75 +149,125 @@ void dry_arena_set_map(struct dry_arena *arena, const struct dry_page *page, uin
 
 /* ---- runs --------------------------------------------------------------- */
 
-/* The best free block of at least `order`: dirty before clean, then small before big. */
-static uint32_t find_block(const struct dry_arena *arena, unsigned order)
+/* The best free block of a node of at least `order`: dirty before clean, then small before big. */
+static uint32_t find_block(struct dry_arena *arena, unsigned order, unsigned node)
 {
+	const struct dry_arena_lists *lists = dry_lists(arena, node);
 	uint32_t orders;
 
-	orders = arena->nonempty[1] >> order;
+	orders = lists->nonempty[1] >> order;
 	if (orders != 0)
-		return arena->free_list[1][order + dry_ctz32(orders)];
-	orders = arena->nonempty[0] >> order;
+		return lists->head[1][order + dry_ctz32(orders)];
+	orders = lists->nonempty[0] >> order;
 	if (orders != 0)
-		return arena->free_list[0][order + dry_ctz32(orders)];
+		return lists->head[0][order + dry_ctz32(orders)];
 	return DRY_PAGE_NIL;
 }
 
+/* Pages in limbo come back in a moment. false: there are none. Drops the lock. */
+static bool limbo_settles(struct dry_arena *arena)
+{
+	if (arena->limbo_count == 0)
+		return false;
+	dry_lock_release(&arena->lock);
+	dry_port_yield();
+	dry_lock_acquire(&arena->lock);
+	return true;
+}
+
 /*
- * No block is free: get one more chunk. While another thread purges, pages may be in limbo
- * that come back in a moment; only when there are none is it an end.
+ * The node has no block free: get one more chunk for it, else look at the other nodes. While another thread
+ * purges, pages may be in limbo; only when there are none is it an end.
  */
-static DRY_SLOW uint32_t find_more(struct dry_arena *arena, unsigned order)
+static DRY_SLOW uint32_t find_more(struct dry_arena *arena, unsigned order, unsigned node)
 {
 	uint32_t index;
 
-	while ((index = find_block(arena, order)) == DRY_PAGE_NIL) {
-		if (dry_arena_grow_locked(arena))
+	while ((index = find_block(arena, order, node)) == DRY_PAGE_NIL) {
+		if (dry_arena_grow_locked(arena, node))
 			continue;
-		if (arena->limbo_count == 0)
+		for (unsigned other = 0; other < arena->nodes && index == DRY_PAGE_NIL; other++)
+			index = find_block(arena, order, other);
+		if (index != DRY_PAGE_NIL || !limbo_settles(arena))
 			break;
-		dry_lock_release(&arena->lock);
-		dry_port_yield();
-		dry_lock_acquire(&arena->lock);
 	}
 	return index;
 }
 
-struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages)
+static DRY_SLOW uint32_t find_wide(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
 {
+	uint32_t index;
+
+	do
+		index = dry_wide_find_locked(arena, count, align_pages, node);
+	while (index == DRY_PAGE_NIL && limbo_settles(arena));
+	return index;
+}
+
+void dry_buddy_take_locked(struct dry_arena *arena, uint32_t index, uint32_t count)
+{
+	uint32_t done, part, size, share, clean = 0;
+	uint8_t flags = 0;
+
+	for (done = 0; done < count; done += part) {
+		const struct dry_page *block = &arena->desc[index + done];
+
+		size = block->count;
+		share = block->block.clean;
+		part = size < count - done ? size : count - done;
+		flags |= block->flags;
+		clean += share_of(share, part, size);
+		dry_buddy_unlink_locked(arena, index + done);
+		/* The buddies of these pieces hold pages of the run: nothing to merge. */
+		dry_buddy_put_apart_locked(arena, index + count, size - part, share, size);
+	}
+	arena->desc[index].flags = flags;
+	arena->used += count;
+	if (clean != 0) /* relaxed: a hint */
+		atomic_fetch_add_explicit(&arena->fresh, clean, memory_order_relaxed);
+}
+
+struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
+{
+	unsigned home = node < arena->nodes ? node : 0;
 	unsigned order = count == 0 ? 0 : dry_log2_ceil(count), block = order;
 	struct dry_page *page = NULL;
-	uint32_t index, size, clean;
+	uint32_t index;
 
 	if (align_pages > UINT32_C(1) << order)
 		block = dry_log2_ceil(align_pages);
-	if (count == 0 || block > arena->max_order)
+	if (count == 0)
 		return NULL;
 	dry_lock_acquire(&arena->lock);
-	index = find_block(arena, block);
-	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= arena->limit_pages - arena->used)
-		index = find_more(arena, block);
-	/* looked at last, because find_more() may have dropped the lock */
-	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= arena->limit_pages - arena->used) {
+	index = DRY_LIKELY(block <= arena->max_order) ? find_block(arena, block, home) : DRY_PAGE_NIL;
+	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
+		index = block <= arena->max_order ? find_more(arena, block, home) : find_wide(arena, count, align_pages, home);
+	/* looked at last, because the lock may have been dropped */
+	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena)) {
 		page = &arena->desc[index];
-		size = page->count;
-		clean = page->block.clean;
-		dry_buddy_unlink_locked(arena, index);
+		dry_buddy_take_locked(arena, index, count);
 		page->order = (uint8_t)order;
+		if (!arena->owns_memory)
+			page->node = (uint8_t)node;
 		dry_page_set_count(page, count);
 		dry_page_set_kind(page, DRY_PAGE_RUN);
-		/* The buddies of these pieces hold pages of the run: nothing to merge. */
-		dry_buddy_put_apart_locked(arena, index + count, size - count, clean, size);
-		arena->used += count;
-		if (arena->used > arena->peak)
-			arena->peak = arena->used;
-		if (clean != 0) /* relaxed: a hint */
-			atomic_fetch_add_explicit(&arena->fresh, share_of(clean, count, size), memory_order_relaxed);
 	}
 	dry_lock_release(&arena->lock);
 	if (DRY_UNLIKELY(dry_annotate != NULL) && page != NULL)
 		dry_annotate->opened(dry_arena_address(arena, index), (size_t)count << arena->page_shift);
 	return page;
+}
+
+bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages)
+{
+	bool fits;
+
+	dry_lock_acquire(&arena->lock);
+	fits = pages <= 0 || (size_t)pages <= dry_arena_room_locked(arena);
+	if (fits)
+		arena->charged += (size_t)pages;
+	dry_lock_release(&arena->lock);
+	return fits;
 }
 
 /* Before the pages are anybody else's. */
@@ -256,11 +310,12 @@ void dry_arena_trim_run(struct dry_arena *arena, struct dry_page *page, uint32_t
 /*
  * The first page of the run or block around a page lies at the page's position
  * rounded down to some power of two, and every nearer such position is inside
- * of it, hence NONE. So the first descriptor found that is not NONE decides.
+ * of it, hence NONE; or, for a run of several chunks, at the start of a chunk before
+ * it. So the first descriptor found that is not NONE decides.
  */
 struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr)
 {
-	uint32_t index, start;
+	uint32_t index, start = 0;
 	unsigned order;
 
 	if (!dry_arena_contains(arena, ptr))
@@ -269,12 +324,12 @@ struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr
 	/* acquire: pairs with the release in dry_arena_grow_locked() */
 	if (index >= atomic_load_explicit(&arena->committed, memory_order_acquire))
 		return NULL;
-	for (order = 0; order <= arena->max_order; order++) {
+	for (order = 0;; order++) {
 		struct dry_page *page;
 
-		start = dry_arena_block_start(arena, index, order);
+		start = order <= arena->max_order ? dry_arena_block_start(arena, index, order) : start - dry_chunk_pages(arena);
 		if (start > index)
-			break; /* before the first page of a user's memory */
+			break; /* before the first page */
 		page = &arena->desc[start];
 		unsigned kind = dry_page_kind(page);
 		if (kind == DRY_PAGE_NONE)

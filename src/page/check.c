@@ -14,6 +14,8 @@ static const char *check_block(const struct dry_arena *arena, uint32_t index, un
 		return "page: a block on the wrong free list";
 	if (((index + arena->skew) & (page->count - 1)) != 0 || index + page->count > committed)
 		return "page: place of a free block";
+	if (page->node != dry_node_of(arena, index))
+		return "page: node of a free block";
 	other = ((index + arena->skew) ^ page->count) - arena->skew;
 	if (order == arena->max_order || other >= committed)
 		return NULL;
@@ -23,13 +25,14 @@ static const char *check_block(const struct dry_arena *arena, uint32_t index, un
 	return NULL;
 }
 
-static const char *check_list(const struct dry_arena *arena, unsigned dirty, unsigned order, size_t *pages)
+static const char *check_list(struct dry_arena *arena, unsigned node, unsigned dirty, unsigned order, size_t *pages)
 {
-	uint32_t index = arena->free_list[dirty][order], previous = DRY_PAGE_NIL;
+	const struct dry_arena_lists *lists = dry_lists(arena, node);
+	uint32_t index = lists->head[dirty][order], previous = DRY_PAGE_NIL;
 	uint64_t age = arena->tick;
 	const char *problem;
 
-	if ((index != DRY_PAGE_NIL) != ((arena->nonempty[dirty] >> order & 1) != 0))
+	if ((index != DRY_PAGE_NIL) != ((lists->nonempty[dirty] >> order & 1) != 0))
 		return "page: mask of free lists";
 	for (; index != DRY_PAGE_NIL; index = arena->desc[index].next) {
 		const struct dry_page *page = &arena->desc[index];
@@ -37,7 +40,7 @@ static const char *check_list(const struct dry_arena *arena, unsigned dirty, uns
 		problem = check_block(arena, index, order, dirty);
 		if (problem != NULL)
 			return problem;
-		if (page->prev != previous)
+		if (page->prev != previous || page->node != node)
 			return "page: links of a free list";
 		if (page->block.age > age)
 			return "page: age along a free list";
@@ -47,18 +50,19 @@ static const char *check_list(const struct dry_arena *arena, unsigned dirty, uns
 		previous = index;
 		*pages += page->count;
 	}
-	return arena->free_tail[dirty][order] == previous ? NULL : "page: tail of a free list";
+	return lists->tail[dirty][order] == previous ? NULL : "page: tail of a free list";
 }
 
-static const char *check_lists(const struct dry_arena *arena)
+static const char *check_lists(struct dry_arena *arena)
 {
 	size_t pages[2] = { (size_t)arena->retired << arena->max_order, 0 };
-	unsigned dirty, order;
+	unsigned lists, dirty, order;
 	const char *problem;
 
-	for (dirty = 0; dirty < 2; dirty++)
+	for (lists = 0; lists < 2u * arena->nodes; lists++)
 		for (order = 0; order <= DRY_CHUNK_MAX_ORDER; order++) {
-			problem = check_list(arena, dirty, order, &pages[dirty]);
+			dirty = lists % 2;
+			problem = check_list(arena, lists / 2, dirty, order, &pages[dirty]);
 			if (problem != NULL)
 				return problem;
 		}
@@ -129,8 +133,8 @@ const char *dry_arena_check(struct dry_arena *arena)
 	if (arena->used + arena->free_dirty + arena->free_clean + arena->limbo_pages !=
 	    dry_arena_committed_locked(arena))
 		problem = "page: used + free != committed";
-	else if (arena->used > arena->limit_pages || arena->used > arena->peak)
-		problem = "page: limit or peak";
+	else if (arena->used + arena->charged > arena->limit_pages)
+		problem = "page: limit";
 	if (problem == NULL)
 		problem = check_lists(arena);
 	if (problem == NULL)

@@ -2,9 +2,11 @@
 #include "page/extent.h"
 
 #include "base/annotate.h"
-#include "base/bits.h"
 #include "base/checked.h"
 #include "base/rank.h"
+#include "page/internal.h"
+
+#define BATCH 16 /* extents released without the lock in between */
 
 /* ---- registry: linear probing; deletion moves later entries up ---------- */
 
@@ -38,9 +40,9 @@ static void place(struct dry_extents *extents, struct dry_extent entry)
 }
 
 /* The slot was promised. */
-static void insert_locked(struct dry_extents *extents, void *addr, size_t size)
+static void insert_locked(struct dry_extents *extents, void *addr, size_t size, unsigned node)
 {
-	place(extents, (struct dry_extent){ (uintptr_t)addr, size });
+	place(extents, (struct dry_extent){ (uintptr_t)addr, size, node });
 	extents->live++;
 	extents->live_bytes += size;
 }
@@ -71,17 +73,13 @@ static void remove_locked(struct dry_extents *extents, struct dry_extent *entry)
 /* A table of twice the size, or the first one. Drops the lock meanwhile. */
 static bool grow_table_locked(struct dry_extents *extents)
 {
-	size_t page = dry_port_page_size(), old_slots = extents->slots, i;
-	size_t slots = old_slots != 0 ? old_slots * 2 : page / sizeof(struct dry_extent);
+	size_t old_slots = extents->slots, i;
+	size_t slots = old_slots != 0 ? old_slots * 2 : dry_port_page_size() / sizeof(struct dry_extent);
 	size_t bytes = slots * sizeof(struct dry_extent);
 	struct dry_extent *old, *table;
 
 	dry_lock_release(&extents->lock);
-	table = dry_port_reserve(bytes, page, false);
-	if (table != NULL && dry_port_commit(table, bytes) != 0) {
-		dry_port_release(table, bytes);
-		table = NULL;
-	}
+	table = dry_map_apart(bytes);
 	dry_lock_acquire(&extents->lock);
 	if (extents->slots == old_slots) {
 		if (table == NULL)
@@ -98,7 +96,7 @@ static bool grow_table_locked(struct dry_extents *extents)
 	/* `table` is the old one now, or ours came too late */
 	if (table != NULL && bytes != 0) {
 		dry_lock_release(&extents->lock);
-		dry_port_release(table, bytes);
+		dry_release_apart(table, bytes);
 		dry_lock_acquire(&extents->lock);
 	}
 	return true;
@@ -127,8 +125,8 @@ static struct dry_extent_spare take_spare_locked(struct dry_extents *extents, un
 	return spare;
 }
 
-/* The smallest one that holds `size` bytes and is at most a quarter bigger. -1: none. */
-static int fitting_spare(const struct dry_extents *extents, size_t size, size_t align)
+/* The smallest one of the node that holds `size` bytes and is at most a quarter bigger. -1: none. */
+static int fitting_spare(const struct dry_extents *extents, size_t size, size_t align, unsigned node)
 {
 	int best = -1;
 	unsigned i;
@@ -136,7 +134,8 @@ static int fitting_spare(const struct dry_extents *extents, size_t size, size_t 
 	for (i = 0; i < extents->cached; i++) {
 		const struct dry_extent_spare *spare = &extents->spare[i];
 
-		if (spare->size < size || spare->size - size > size / 4 || (spare->addr & (align - 1)) != 0)
+		if (spare->size < size || spare->size - size > size / 4 || (spare->addr & (align - 1)) != 0 ||
+		    spare->node != node)
 			continue;
 		if (best < 0 || spare->size < extents->spare[best].size)
 			best = (int)i;
@@ -147,29 +146,36 @@ static int fitting_spare(const struct dry_extents *extents, size_t size, size_t 
 /* Release the spare extents that are over the cap, or freed at `newest` or before. Drops the lock. */
 static size_t release_spares_locked(struct dry_extents *extents, size_t cap, unsigned most, uint64_t newest)
 {
-	struct dry_extent_spare victims[DRY_EXTENT_CACHED];
-	unsigned count = 0, i;
+	struct dry_extent_spare victims[BATCH];
+	unsigned count, i;
 	size_t bytes = 0;
 
-	while (extents->cached != 0 &&
-	       (extents->cached > most || extents->cached_bytes > cap || extents->spare[0].age <= newest)) {
-		victims[count] = take_spare_locked(extents, 0);
-		bytes += victims[count++].size;
-	}
-	if (count == 0)
-		return 0;
-	dry_lock_release(&extents->lock);
-	for (i = 0; i < count; i++)
-		dry_port_release((void *)victims[i].addr, victims[i].size);
-	dry_lock_acquire(&extents->lock);
+	do {
+		for (count = 0; count < BATCH && extents->cached != 0 &&
+				(extents->cached > most || extents->cached_bytes > cap || extents->spare[0].age <= newest);
+		     count++) {
+			victims[count] = take_spare_locked(extents, 0);
+			bytes += victims[count].size;
+		}
+		if (count == 0)
+			break;
+		dry_lock_release(&extents->lock);
+		for (i = 0; i < count; i++)
+			dry_source_release(&extents->source, (void *)victims[i].addr, victims[i].size);
+		dry_lock_acquire(&extents->lock);
+	} while (count == BATCH);
 	return bytes;
 }
 
 /* ---- interface ------------------------------------------------------------ */
 
-void dry_extents_init(struct dry_extents *extents, size_t cap)
+void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes, const struct dry_page_source *source)
 {
-	*extents = (struct dry_extents){ .cap = cap, .tick = 1 };
+	struct dry_page_source from = { 0 };
+
+	if (source != NULL)
+		from = *source;
+	*extents = (struct dry_extents){ .cap = cap, .nodes = nodes, .source = from, .tick = 1 };
 	dry_lock_init(&extents->lock, DRY_RANK_EXTENT);
 }
 
@@ -178,34 +184,34 @@ void dry_extents_fini(struct dry_extents *extents)
 	size_t i;
 
 	for (i = 0; i < extents->cached; i++)
-		dry_port_release((void *)extents->spare[i].addr, extents->spare[i].size);
+		dry_source_release(&extents->source, (void *)extents->spare[i].addr, extents->spare[i].size);
 	for (i = 0; i < extents->slots; i++) {
 		if (extents->table[i].addr == 0)
 			continue;
 		if (dry_annotate != NULL) /* what is mapped here next is not ours */
 			dry_annotate->opened((void *)extents->table[i].addr, extents->table[i].size);
-		dry_port_release((void *)extents->table[i].addr, extents->table[i].size);
+		dry_source_release(&extents->source, (void *)extents->table[i].addr, extents->table[i].size);
 	}
 	if (extents->slots != 0)
-		dry_port_release(extents->table, extents->slots * sizeof(struct dry_extent));
-	dry_extents_init(extents, extents->cap);
+		dry_release_apart(extents->table, extents->slots * sizeof(struct dry_extent));
+	dry_extents_init(extents, extents->cap, extents->nodes, &extents->source);
 }
 
-static void *map_extent(size_t size, size_t align)
+static void *map_extent(const struct dry_extents *extents, size_t size, size_t align, unsigned node)
 {
-	void *addr = dry_port_reserve(size, align, false);
+	void *addr = dry_source_reserve(&extents->source, size, align);
 
-	if (addr != NULL && dry_port_commit(addr, size) != 0) {
-		dry_port_release(addr, size);
+	if (addr != NULL && !dry_source_commit(&extents->source, addr, size, node, extents->nodes > 1, false)) {
+		dry_source_release(&extents->source, addr, size);
 		addr = NULL;
 	}
 	return addr;
 }
 
 /* Without the lock. When the port has no memory, the spare extents are given up for it. */
-static void *map_extent_hard(struct dry_extents *extents, size_t size, size_t align)
+static void *map_extent_hard(struct dry_extents *extents, size_t size, size_t align, unsigned node)
 {
-	void *addr = map_extent(size, align);
+	void *addr = map_extent(extents, size, align, node);
 	size_t released;
 
 	if (addr != NULL)
@@ -213,12 +219,12 @@ static void *map_extent_hard(struct dry_extents *extents, size_t size, size_t al
 	dry_lock_acquire(&extents->lock);
 	released = release_spares_locked(extents, 0, 0, UINT64_MAX);
 	dry_lock_release(&extents->lock);
-	return released != 0 ? map_extent(size, align) : NULL;
+	return released != 0 ? map_extent(extents, size, align, node) : NULL;
 }
 
-void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, bool *zeroed)
+void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, unsigned node, bool *zeroed)
 {
-	size_t page = dry_port_page_size();
+	size_t page = dry_source_unit(&extents->source);
 	struct dry_extent_spare spare;
 	void *addr;
 	int fit;
@@ -232,19 +238,19 @@ void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, b
 		dry_lock_release(&extents->lock);
 		return NULL;
 	}
-	fit = fitting_spare(extents, size, align);
+	fit = fitting_spare(extents, size, align, node);
 	if (fit >= 0) {
 		spare = take_spare_locked(extents, (unsigned)fit);
-		insert_locked(extents, (void *)spare.addr, spare.size);
+		insert_locked(extents, (void *)spare.addr, spare.size, node);
 		dry_lock_release(&extents->lock);
 		*zeroed = false;
 		return (void *)spare.addr;
 	}
 	dry_lock_release(&extents->lock);
-	addr = map_extent_hard(extents, size, align);
+	addr = map_extent_hard(extents, size, align, node);
 	dry_lock_acquire(&extents->lock);
 	if (addr != NULL)
-		insert_locked(extents, addr, size);
+		insert_locked(extents, addr, size, node);
 	else
 		extents->promised--;
 	dry_lock_release(&extents->lock);
@@ -295,6 +301,7 @@ bool dry_extent_was_freed(struct dry_extents *extents, const void *ptr)
 bool dry_extent_free(struct dry_extents *extents, void *ptr)
 {
 	struct dry_extent *entry;
+	unsigned node;
 	size_t size;
 
 	dry_lock_acquire(&extents->lock);
@@ -304,20 +311,32 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr)
 		return false;
 	}
 	size = entry->size;
+	node = entry->node;
 	remove_locked(extents, entry);
 	extents->promised--;
 	if (size > extents->cap) {
 		dry_lock_release(&extents->lock);
-		dry_port_release(ptr, size);
+		dry_source_release(&extents->source, ptr, size);
 		return true;
 	}
 	/* Room first, until it holds: the lock is dropped on the way. */
 	while (release_spares_locked(extents, extents->cap - size, DRY_EXTENT_CACHED - 1, 0) != 0)
 		;
-	extents->spare[extents->cached++] = (struct dry_extent_spare){ (uintptr_t)ptr, size, extents->tick };
+	extents->spare[extents->cached++] = (struct dry_extent_spare){ (uintptr_t)ptr, size, extents->tick, node };
 	extents->cached_bytes += size;
 	dry_lock_release(&extents->lock);
 	return true;
+}
+
+/* As the port does it; an extent of a source can only become smaller. */
+static void *remap(const struct dry_extents *extents, char *ptr, size_t old, size_t size, bool may_move)
+{
+	if (extents->source.reserve == NULL)
+		return dry_port_resize(ptr, old, size, may_move);
+	if (size > old)
+		return NULL;
+	dry_source_release(&extents->source, ptr + size, old - size);
+	return ptr;
 }
 
 /*
@@ -327,22 +346,24 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr)
 void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, bool may_move)
 {
 	struct dry_extent *entry;
+	unsigned node;
 	void *result;
 	size_t old;
 
-	if (size == 0 || !dry_checked_round_up(size, dry_port_page_size(), &size))
+	if (size == 0 || !dry_checked_round_up(size, dry_source_unit(&extents->source), &size))
 		return NULL;
 	dry_lock_acquire(&extents->lock);
 	entry = find_locked(extents, ptr);
 	old = entry != NULL ? entry->size : 0;
+	node = entry != NULL ? entry->node : 0;
 	if (entry != NULL && old != size)
 		remove_locked(extents, entry);
 	dry_lock_release(&extents->lock);
 	if (old == 0 || old == size)
 		return old == 0 ? NULL : ptr;
-	result = dry_port_resize(ptr, old, size, may_move);
+	result = remap(extents, ptr, old, size, may_move);
 	dry_lock_acquire(&extents->lock);
-	insert_locked(extents, result != NULL ? result : ptr, result != NULL ? size : old);
+	insert_locked(extents, result != NULL ? result : ptr, result != NULL ? size : old, node);
 	dry_lock_release(&extents->lock);
 	return result;
 }

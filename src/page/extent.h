@@ -2,7 +2,7 @@
 /*
  * Extents: big blocks, each a reservation of its own, outside every arena.
  *
- * A registry (a hash table by address, in memory of its own) knows each live
+ * A registry (a hash table by address, between guard pages) knows each live
  * extent, so that a pointer that is none is told apart safely. Freed extents
  * stay for a while, still committed, for the next request of nearly the same
  * size, within a byte cap; decay gives them back.
@@ -25,13 +25,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <drystone/page_source.h>
+
 #include "port/contract.h"
 
 #define DRY_EXTENT_CACHED 64 /* most extents that wait for reuse */
 
 struct dry_extent {
-	uintptr_t addr; /* 0: slot unused */
-	size_t size;    /* bytes, a multiple of the page size */
+	uintptr_t addr;     /* 0: slot unused */
+	uint64_t size : 56; /* bytes, a multiple of the page size */
+	uint64_t node : 8;  /* memory node that it was placed on */
 };
 
 /* An extent that waits for reuse. */
@@ -39,6 +42,7 @@ struct dry_extent_spare {
 	uintptr_t addr;
 	size_t size;
 	uint64_t age; /* tick of its free */
+	unsigned node;
 };
 
 /*
@@ -57,16 +61,22 @@ struct dry_extents {
 	uint64_t tick;
 	unsigned cached; /* entries of spare[] */
 	struct dry_extent_spare spare[DRY_EXTENT_CACHED];
-	size_t cap; /* immutable after init */
+	/* immutable after init */
+	size_t cap;
+	unsigned nodes;
+	struct dry_page_source source; /* reserve NULL: the port */
 };
 
-/* cap: most bytes that wait for reuse. */
-void dry_extents_init(struct dry_extents *extents, size_t cap);
+/*
+ * cap: most bytes that wait for reuse. nodes: memory nodes that extents are placed on; 1: where they are touched first.
+ * source: NULL: the port.
+ */
+void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes, const struct dry_page_source *source);
 /* Release every extent and the registry. */
 void dry_extents_fini(struct dry_extents *extents);
 
-/* Bytes rounded up to pages, aligned. *zeroed: the content is known to be zero. NULL: no memory. */
-void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, bool *zeroed);
+/* Bytes rounded up to pages of the source, aligned, on a memory node. *zeroed: the content is known to be zero. NULL: no memory. */
+void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, unsigned node, bool *zeroed);
 
 /* Size of the live extent that starts at ptr; 0 if there is none. Safe on any address. */
 size_t dry_extent_size(struct dry_extents *extents, const void *ptr);

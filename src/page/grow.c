@@ -6,7 +6,7 @@
  */
 #include "page/internal.h"
 
-/* Bytes per chunk of each array; the bits are 1/8 byte. */
+/* Bytes per chunk of two arrays; the third has one. */
 static size_t desc_bytes(const struct dry_arena *arena)
 {
 	return sizeof(struct dry_page) << arena->max_order;
@@ -29,42 +29,63 @@ static bool array_extend(struct dry_arena_array *array, size_t bytes)
 	return true;
 }
 
-static void revive(struct dry_arena *arena)
+/* A chunk without memory behind it becomes the node's; again: it was another's. */
+static bool place(const struct dry_arena *arena, uint32_t chunk, unsigned node, bool again)
 {
-	uint64_t *bits = arena->bits_array.start;
-	uint32_t word = arena->retired_hint / 64, chunk;
+	if (!dry_source_commit(&arena->source, dry_arena_address(arena, chunk << arena->max_order), DRY_CHUNK_SIZE, node,
+			       arena->nodes > 1, again))
+		return false;
+	*dry_chunk(arena, chunk) = (uint8_t)node;
+	return true;
+}
 
-	while (bits[word] == 0)
-		word++;
-	chunk = word * 64 + dry_ctz64(bits[word]);
-	bits[word] &= bits[word] - 1;
-	arena->retired_hint = chunk + 1;
+void dry_chunk_revive_locked(struct dry_arena *arena, uint32_t chunk)
+{
+	*dry_chunk(arena, chunk) &= (uint8_t)~DRY_CHUNK_RETIRED;
 	arena->retired--;
 	arena->free_clean -= dry_chunk_pages(arena);
 	dry_buddy_put_apart_locked(arena, chunk << arena->max_order, dry_chunk_pages(arena), 1, 1);
 }
 
-bool dry_arena_grow_locked(struct dry_arena *arena)
+/* The first retired chunk of the node, else the first of any. */
+static bool revive(struct dry_arena *arena, unsigned node)
+{
+	uint32_t chunks = dry_arena_committed_locked(arena) >> arena->max_order, chunk, found = chunks;
+
+	for (chunk = arena->retired_hint; chunk < chunks; chunk++) {
+		if (!dry_chunk_is_retired(arena, chunk))
+			continue;
+		if (found == chunks) /* there is none below */
+			arena->retired_hint = found = chunk;
+		if (*dry_chunk(arena, chunk) == (DRY_CHUNK_RETIRED | node))
+			break;
+	}
+	if (chunk == chunks && !place(arena, chunk = found, node, true))
+		return false;
+	dry_chunk_revive_locked(arena, chunk);
+	return true;
+}
+
+bool dry_arena_extend_locked(struct dry_arena *arena, unsigned node)
 {
 	uint32_t committed = dry_arena_committed_locked(arena);
 	size_t chunks = ((size_t)committed >> arena->max_order) + 1;
 
-	if (!arena->owns_memory)
-		return false;
-	if (arena->retired != 0) {
-		revive(arena);
-		return true;
-	}
-	if (arena->pages - committed < dry_chunk_pages(arena) ||
+	if (!arena->owns_memory || arena->pages - committed < dry_chunk_pages(arena) ||
 	    !array_extend(&arena->desc_array, chunks * desc_bytes(arena)) ||
 	    !array_extend(&arena->map_array, chunks * map_bytes()) ||
-	    !array_extend(&arena->bits_array, (chunks + 63) / 64 * 8) ||
-	    dry_port_commit(dry_arena_address(arena, committed), DRY_CHUNK_SIZE) != 0)
+	    !array_extend(&arena->chunk_array, chunks) ||
+	    !place(arena, committed >> arena->max_order, node, false))
 		return false;
 	/* release: pairs with the acquire in dry_arena_run_of() */
 	atomic_store_explicit(&arena->committed, committed + dry_chunk_pages(arena), memory_order_release);
 	dry_buddy_put_apart_locked(arena, committed, dry_chunk_pages(arena), 1, 1);
 	return true;
+}
+
+bool dry_arena_grow_locked(struct dry_arena *arena, unsigned node)
+{
+	return (arena->retired != 0 && revive(arena, node)) || dry_arena_extend_locked(arena, node);
 }
 
 /* No chunk from `first` to `last` has metadata that is still needed. */
@@ -97,11 +118,9 @@ static void array_purge(const struct dry_arena *arena, const struct dry_arena_ar
 
 void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk)
 {
-	uint64_t *bits = arena->bits_array.start;
-
 	dry_buddy_unlink_locked(arena, chunk << arena->max_order);
 	arena->free_clean += dry_chunk_pages(arena);
-	bits[chunk / 64] |= UINT64_C(1) << chunk % 64;
+	*dry_chunk(arena, chunk) |= DRY_CHUNK_RETIRED;
 	arena->retired++;
 	if (chunk < arena->retired_hint)
 		arena->retired_hint = chunk;
@@ -120,7 +139,8 @@ bool dry_arena_give_up(struct dry_arena *arena, size_t size)
 	unused = arena->pages - dry_arena_committed_locked(arena);
 	if (count <= unused) {
 		arena->pages -= count;
-		dry_port_release(dry_arena_address(arena, arena->pages), (size_t)count << arena->page_shift);
+		dry_source_release(&arena->source, dry_arena_address(arena, arena->pages),
+				   (size_t)count << arena->page_shift);
 	}
 	dry_lock_release(&arena->lock);
 	return count <= unused;

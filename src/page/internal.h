@@ -11,17 +11,100 @@ static inline uint32_t dry_chunk_pages(const struct dry_arena *arena)
 	return UINT32_C(1) << arena->max_order;
 }
 
+/* Address space between two pages that are never committed. */
+static inline void *dry_reserve_apart(size_t size, bool readable)
+{
+	size_t guard = dry_port_page_size();
+	char *start = dry_port_reserve(size + 2 * guard, guard, readable);
+
+	return start != NULL ? start + guard : NULL;
+}
+static inline void dry_release_apart(void *start, size_t size)
+{
+	size_t guard = dry_port_page_size();
+
+	dry_port_release((char *)start - guard, size + 2 * guard);
+}
+static inline void *dry_map_apart(size_t size)
+{
+	void *start = dry_reserve_apart(size, false);
+
+	if (start != NULL && dry_port_commit(start, size) != 0) {
+		dry_release_apart(start, size);
+		start = NULL;
+	}
+	return start;
+}
+
+/* Pages that the limit still allows. The lock is held. */
+static inline size_t dry_arena_room_locked(const struct dry_arena *arena)
+{
+	return arena->limit_pages - arena->used - arena->charged;
+}
+
 /* Committed pages, for holders of the lock. relaxed: the lock orders it. */
 static inline uint32_t dry_arena_committed_locked(const struct dry_arena *arena)
 {
 	return atomic_load_explicit(&arena->committed, memory_order_relaxed);
 }
 
+/* ---- pages of blocks, from a user's source or (reserve NULL) from the port ---- */
+
+static inline size_t dry_source_unit(const struct dry_page_source *source)
+{
+	return source->unit != 0 ? source->unit : dry_port_page_size();
+}
+static inline void *dry_source_reserve(const struct dry_page_source *source, size_t size, size_t align)
+{
+	return source->reserve != NULL ? source->reserve(source->arg, size, align) : dry_port_reserve(size, align, false);
+}
+/* placed: on a node; else where it is touched first. again: it was purged, and may be another node's. */
+static inline bool dry_source_commit(const struct dry_page_source *source, void *addr, size_t size, unsigned node, bool placed,
+				     bool again)
+{
+	if (source->reserve != NULL)
+		return source->commit(source->arg, addr, size, node) == 0;
+	if (!again && dry_port_commit(addr, size) != 0)
+		return false;
+	if (placed)
+		dry_port_place(addr, size, node);
+	return true;
+}
+static inline void dry_source_purge(const struct dry_page_source *source, void *addr, size_t size)
+{
+	if (source->reserve != NULL)
+		source->purge(source->arg, addr, size);
+	else
+		dry_port_purge(addr, size);
+}
+static inline void dry_source_release(const struct dry_page_source *source, void *addr, size_t size)
+{
+	if (source->reserve != NULL)
+		source->release(source->arg, addr, size);
+	else
+		dry_port_release(addr, size);
+}
+
+#define DRY_CHUNK_RETIRED 0x80u
+
+/* A byte per chunk of an arena that owns its memory: its node, and whether it is retired. */
+static inline uint8_t *dry_chunk(const struct dry_arena *arena, uint32_t chunk)
+{
+	return (uint8_t *)arena->chunk_array.start + chunk;
+}
 static inline bool dry_chunk_is_retired(const struct dry_arena *arena, uint32_t chunk)
 {
-	const uint64_t *bits = arena->bits_array.start;
+	return (*dry_chunk(arena, chunk) & DRY_CHUNK_RETIRED) != 0;
+}
+/* The node of a page in a chunk that is not retired. */
+static inline uint8_t dry_node_of(const struct dry_arena *arena, uint32_t index)
+{
+	return arena->owns_memory ? *dry_chunk(arena, index >> arena->max_order) : 0;
+}
 
-	return (bits[chunk / 64] >> chunk % 64 & 1) != 0;
+static inline struct dry_arena_lists *dry_lists(struct dry_arena *arena, unsigned node)
+{
+	return node == 0 ? &arena->lists : &arena->more[node - 1];
 }
 
 /* buddy.c; the lock is held */
@@ -33,10 +116,22 @@ void dry_buddy_put_apart_locked(struct dry_arena *arena, uint32_t index, uint32_
 /* Take a free block off its list; its kind becomes NONE. */
 void dry_buddy_unlink_locked(struct dry_arena *arena, uint32_t index);
 
+/* Take free blocks that hold `count` pages from `index` on; what is left of the last one goes back. Counts them as used. */
+void dry_buddy_take_locked(struct dry_arena *arena, uint32_t index, uint32_t count);
+
+/* wide.c; the lock is held */
+
+/* Free blocks side by side from the start of a chunk on that hold `count` pages, in all: the first page, or DRY_PAGE_NIL. */
+uint32_t dry_wide_find_locked(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
+
 /* grow.c; the lock is held */
 
-/* Make a chunk free: a retired one, else the next one of the reservation. */
-bool dry_arena_grow_locked(struct dry_arena *arena);
+/* Make a chunk of a node free: a retired one, else the next one of the reservation. */
+bool dry_arena_grow_locked(struct dry_arena *arena, unsigned node);
+/* The latter only. */
+bool dry_arena_extend_locked(struct dry_arena *arena, unsigned node);
+/* Make a retired chunk free. */
+void dry_chunk_revive_locked(struct dry_arena *arena, uint32_t chunk);
 /* Take a chunk that is one free clean block out of use, and its metadata with it. */
 void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk);
 

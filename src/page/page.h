@@ -16,12 +16,17 @@
  *
  * Free runs are kept by a buddy allocator in power-of-two blocks, naturally
  * aligned by address: also where the arena lies over memory of a user and does
- * not begin at a chunk boundary (`skew`). A run may have any number of pages up
- * to a chunk: the tail of its block goes back at once. A block that has been
+ * not begin at a chunk boundary (`skew`). A run may have any number of pages: the
+ * tail of its block goes back at once, and one of more than a chunk takes blocks
+ * side by side, from the start of a chunk on. A block that has been
  * used since its memory was last given back is dirty; a merge with a dirty
  * block is dirty. Dirty blocks are reused first, and purged after a delay. A
  * chunk that is wholly free and clean is retired: its descriptors and map are
  * purged too, and it is reused before the arena grows.
+ *
+ * Memory nodes: a chunk belongs to one, which it is placed on when it is committed; its free blocks are on that node's lists,
+ * and blocks never reach over a chunk. A retired chunk may become another node's. Over memory of a user nothing
+ * is known of nodes, so there is one set of lists.
  *
  * States of a page:
  *
@@ -41,7 +46,7 @@
  * held for the commit of a chunk, and not while memory is purged.
  * Descriptors of a handed-out run belong to the caller.
  *
- * Must not know: objects, caches, sizes classes, errno.
+ * Must not know: what caches, objects and size classes are (a descriptor only has room for what core says of a slab); errno.
  */
 #ifndef DRY_PAGE_PAGE_H
 #define DRY_PAGE_PAGE_H
@@ -49,6 +54,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <drystone/page_source.h>
 
 #include "port/contract.h"
 
@@ -66,38 +73,32 @@ enum dry_page_kind {
 
 #define DRY_PAGE_DIRTY 0x01 /* FREE: memory behind it since last purge; RUN: content undefined */
 
-struct dry_cache;
-
 /*
- * 64 bytes. For a FREE block or a RUN: order, flags, age, count, next/prev.
- * For a slab the core writes everything from `next` on; guarded by its node's lock.
+ * 64 bytes. For a FREE block or a RUN: order, flags, age, count, next/prev. Who has a run may write to `owner`.
  */
 struct dry_page {
 	uint8_t kind;   /* enum dry_page_kind; by dry_page_set_kind(), because dry_arena_run_of() looks without a lock */
 	uint8_t order;  /* log2 pages of the block */
-	uint8_t node;   /* memory node of the run */
+	uint8_t node;   /* memory node that it lies on; over memory of a user, that it was asked for */
 	uint8_t flags;  /* DRY_PAGE_DIRTY */
 	uint32_t count; /* pages in the run or block; likewise */
-	uint32_t next;  /* list links: page index or DRY_PAGE_NIL */
-	uint32_t prev;
 	union {
 		struct {
-			uint64_t age;   /* FREE and dirty: arena tick at which it was freed */
-			uint32_t clean; /* FREE: pages without memory behind them, about; = count if and only if not dirty */
-		} block;
-		struct {
-			struct dry_cache *cache;
-			uint16_t active; /* objects out of the slab; 0 <= active <= num */
-			uint16_t first;  /* offset of the first object, bytes (colour) */
-			uint8_t list;    /* which list of its node it is on */
-			uint8_t state;   /* core's */
-			uint16_t host;   /* OBJFREELIST: index of the host object */
+			uint32_t next; /* list links: page index or DRY_PAGE_NIL */
+			uint32_t prev;
 			union {
-				uint64_t bits[4];  /* BITMAP: 1 = free */
-				void *freelist;    /* published types: index array; NULL in a full slab */
-				uint64_t grace[4]; /* while a deferred free is under way */
+				struct {
+					uint64_t age;   /* FREE and dirty: arena tick at which it was freed */
+					uint32_t clean; /* FREE: pages without memory behind them, about; = count if and only
+							   if not dirty */
+				} block;
+				struct {
+					uint64_t bits[4]; /* RUN of page/meta.c: 1 = free */
+					uint8_t class;
+				} pieces;
 			};
-		} slab;
+		};
+		uint64_t owner[7]; /* of a SLAB: process/backing_impl.h */
 	};
 };
 _Static_assert(sizeof(struct dry_page) == 64, "a page descriptor is one cache line");
@@ -129,11 +130,14 @@ struct dry_arena_attr {
 	size_t reserve;   /* bytes wanted; less is taken if there is no room. Ignored with memory */
 	size_t limit;     /* most bytes in use at once; 0: no limit */
 	size_t page_size; /* 0: the port's */
+	unsigned nodes;   /* memory nodes; 0: 1. Ignored with memory */
+	const struct dry_page_source *source; /* of the pages, not of the arrays beside them; NULL: the port */
+	bool guarded;     /* reserved from the port: between two pages that are never committed */
 };
 
 #define DRY_ARENA_LIMBO 32
 
-/* An array beside the pages, committed from its start as the arena grows. */
+/* An array beside the pages, committed from its start as the arena grows; between pages that are never committed. */
 struct dry_arena_array {
 	void *start;
 	size_t reserved, committed; /* bytes, multiples of the port's page size */
@@ -144,12 +148,20 @@ struct dry_arena_block {
 	uint32_t order;
 };
 
+/* The free blocks of a node, by [dirty] and order. */
+struct dry_arena_lists {
+	uint32_t nonempty[2];                      /* bit per order with a block */
+	uint32_t head[2][DRY_CHUNK_MAX_ORDER + 1]; /* page index or NIL */
+	uint32_t tail[2][DRY_CHUNK_MAX_ORDER + 1]; /* the oldest */
+};
+
 /*
  * The equations:
  *   used + free_dirty + free_clean + limbo_pages = committed (retired chunks count as clean)
- *   used <= limit_pages
+ *   used + charged <= limit_pages
  *   along each dirty list, from head to tail, age does not grow
  *   no two free blocks are buddies of each other
+ *   a free block is on the lists of its chunk's node
  */
 struct dry_arena {
 	/* immutable after init; the fast path reads the first three */
@@ -161,7 +173,10 @@ struct dry_arena {
 	uint32_t skew;  /* pages from the chunk boundary at or below base to base */
 	uint8_t page_shift;
 	uint8_t max_order;  /* of a chunk */
+	uint8_t nodes;
 	bool owns_memory;   /* false: over memory that a user handed in: never committed, purged, released */
+	bool guarded;       /* as in the attribute */
+	struct dry_page_source source; /* reserve NULL: the port */
 	size_t limit_pages; /* SIZE_MAX: none */
 
 	/* Written with the lock held (release, after desc is usable); read by dry_arena_run_of (acquire). */
@@ -173,17 +188,16 @@ struct dry_arena {
 	/* guarded by lock */
 	struct dry_lock lock;
 	size_t used, free_dirty, free_clean;            /* pages */
-	size_t peak;                                    /* highest `used` */
+	size_t charged;                                 /* pages of others that count against the limit */
 	uint64_t tick;                                  /* grows by one with each dry_arena_decay() */
 	uint32_t retired;                               /* chunks retired */
 	uint32_t retired_hint;                          /* no retired chunk below this one */
-	uint32_t nonempty[2];                           /* [dirty]: bit per order with a block */
-	uint32_t free_list[2][DRY_CHUNK_MAX_ORDER + 1]; /* [dirty][order]: head, page index or NIL */
-	uint32_t free_tail[2][DRY_CHUNK_MAX_ORDER + 1]; /* the oldest */
+	struct dry_arena_lists lists;                   /* of node 0 */
+	struct dry_arena_lists *more;                   /* [nodes - 1], of the others; NULL: there are none */
 	uint32_t limbo_count;                           /* blocks being purged right now: on no list, kind NONE */
 	size_t limbo_pages;
 	struct dry_arena_block limbo[DRY_ARENA_LIMBO];
-	struct dry_arena_array desc_array, map_array, bits_array; /* reserved 0: user's memory */
+	struct dry_arena_array desc_array, map_array, chunk_array; /* reserved 0: user's memory */
 };
 
 /*
@@ -221,6 +235,11 @@ static inline uint32_t dry_arena_index_of(const struct dry_arena *arena, const s
 {
 	return (uint32_t)(page - arena->desc);
 }
+/* Its first byte. */
+static inline void *dry_arena_start(const struct dry_arena *arena, const struct dry_page *page)
+{
+	return dry_arena_address(arena, dry_arena_index_of(arena, page));
+}
 /*
  * First page of the naturally aligned block of 2^order pages around a page. Blocks are
  * aligned by address, and over a user's memory the arena may begin at any page.
@@ -231,19 +250,26 @@ static inline uint32_t dry_arena_block_start(const struct dry_arena *arena, uint
 }
 
 /*
- * A run of `count` pages (1 to a chunk), its address aligned to
- * `align_pages` pages (a power of two, at most a chunk; block alignment comes
- * for free: a count that is a power of two is aligned to itself). Result: the
+ * A run of `count` pages, its address aligned to `align_pages` pages (a power of
+ * two; block alignment comes for free: a count that is a power of two is aligned
+ * to itself, up to a chunk). Result: the
  * first descriptor, kind RUN, count set, DIRTY unless the content is known to
- * be zero, map entries 0. NULL: limit reached, or the port has no memory.
+ * be zero, map entries 0. It lies on memory node `node` (< nodes), or where there is none to be had, on another: node
+ * of the descriptor tells; of more than a chunk, on any. NULL: limit reached, or the port has no memory.
  */
-struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages);
+struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
+
+/* Pages of others that shall count against the limit; negative: that no longer do. false: beyond the limit. */
+bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages);
 
 /* Give a run back (first descriptor, any kind but FREE/NONE). Clears its map entries. */
 void dry_arena_free(struct dry_arena *arena, struct dry_page *page);
 
 /* Give the pages from `count` on back; the run keeps its first `count` (>= 1). */
 void dry_arena_trim_run(struct dry_arena *arena, struct dry_page *page, uint32_t count);
+
+/* Let the run have `count` pages, more than it has, where it is. false: there is no room. Its map entries must be 0. */
+bool dry_arena_extend_run(struct dry_arena *arena, struct dry_page *page, uint32_t count);
 
 /* Set the map entries of a run. */
 void dry_arena_set_map(struct dry_arena *arena, const struct dry_page *page, uint16_t value);

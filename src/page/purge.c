@@ -9,12 +9,16 @@
 /* Move dirty blocks no younger than `newest` to limbo, until there are `most` pages; pages moved. */
 static size_t collect(struct dry_arena *arena, uint64_t newest, size_t most)
 {
-	unsigned order = arena->max_order + 1u;
+	unsigned which = (arena->max_order + 1u) * arena->nodes, order;
+	size_t unit = dry_source_unit(&arena->source) >> arena->page_shift; /* 0: part of a page */
+	unsigned least = unit != 0 ? dry_log2_floor(unit) : 0;
 	uint32_t index;
 
-	while (order-- > 0) {
+	/* by order, biggest first, down to what can be purged; of one order by node */
+	while (which-- > least * arena->nodes) {
+		order = which / arena->nodes;
 		while (arena->limbo_count < DRY_ARENA_LIMBO && arena->limbo_pages < most) {
-			index = arena->free_tail[1][order];
+			index = dry_lists(arena, which % arena->nodes)->tail[1][order];
 			if (index == DRY_PAGE_NIL || arena->desc[index].block.age > newest)
 				break;
 			dry_buddy_unlink_locked(arena, index);
@@ -62,8 +66,8 @@ static size_t purge_locked(struct dry_arena *arena, uint64_t newest, size_t most
 		dry_lock_release(&arena->lock);
 		/* limbo belongs to this thread until settle(); others only read its counts */
 		for (i = 0; i < count; i++)
-			dry_port_purge(dry_arena_address(arena, arena->limbo[i].index),
-				       ((size_t)1 << arena->limbo[i].order) << arena->page_shift);
+			dry_source_purge(&arena->source, dry_arena_address(arena, arena->limbo[i].index),
+					 ((size_t)1 << arena->limbo[i].order) << arena->page_shift);
 		dry_lock_acquire(&arena->lock);
 		settle(arena);
 		done += batch;

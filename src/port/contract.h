@@ -5,9 +5,9 @@
  * A port is a set of files chosen by the build: port_impl.h (found through the
  * include path; defines struct dry_lock with its inline calls) and sources
  * that define every function below. An architecture adds percpu.h, likewise
- * found through the include path (see arch/README). contract_check.c refers to
- * each call with its exact type, so that a port that lacks one does not link
- * and one that differs does not compile. Nothing here allocates from a drystone
+ * found through the include path (arch/generic is the plain one). contract_check.c
+ * refers to each call with its exact type, so that a port that lacks one does not
+ * link and one that differs does not compile. Nothing here allocates from a drystone
  * heap, and nothing changes errno except dry_port_set_errno().
  */
 #ifndef DRY_PORT_CONTRACT_H
@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "port/slots.h"
 #include "port_impl.h" /* struct dry_lock, DRY_LOCK_INIT, dry_lock_init/acquire/try/release */
 
 /* ---- memory ----------------------------------------------------------
@@ -39,6 +40,9 @@ void *dry_port_reserve(size_t size, size_t align, bool readable);
 /* Make [addr, addr+size) of a reservation readable and writable. First contents are zero. 0 or -ENOMEM. */
 int dry_port_commit(void *addr, size_t size);
 
+/* Memory of a committed range that is not there yet shall come from a node (< dry_port_nodes()), if that can be had. */
+void dry_port_place(void *addr, size_t size, unsigned node);
+
 /* Give the memory behind a committed range back; it stays committed and reads as zero. */
 void dry_port_purge(void *addr, size_t size);
 
@@ -51,34 +55,15 @@ void dry_port_release(void *addr, size_t size);
  */
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
 
-/* ---- CPUs, nodes, slots ----------------------------------------------
- * A slot is what a per-CPU array is indexed by: a concurrency id, a CPU number,
- * or (without restartable sequences) a number that a thread owns exclusively.
- * Slot ids are below dry_port_slots(). The sequences of percpu.h run on the
- * calling thread's current slot.
- */
+/* ---- CPUs, nodes; slots: port/slots.h ---- */
 
-/* Called once, before anything below; again is harmless. Decides the kind of slots. */
+/* Called once, before anything else; again is harmless. Decides the kind of slots. */
 void dry_port_init(void);
 
-/* Number of slots, 1 to 4096; constant after dry_port_init(). */
-unsigned dry_port_slots(void);
-
 /*
- * Make sure that the calling thread has a slot. true: the sequences work on a
- * slot. false: none is to be had; then the caller goes without array caches.
- * Always true with restartable sequences. May call dry_slot_attached().
+ * Memory nodes, those that have memory, 1 to 8 and constant after dry_port_init(); and the caller's (below that number; a
+ * hint, it may change at once). Cheap enough for each slow path.
  */
-bool dry_port_slot_attach(void);
-
-/*
- * Wait until every sequence that was under way at the call has finished or
- * will restart from its first instruction. false if that could not be had in
- * reasonable time: then the caller must assume that some are still under way.
- */
-bool dry_port_slot_fence(void);
-
-/* Memory nodes, 1 to 8, and the caller's (below that number; a hint, it may change at once). */
 unsigned dry_port_nodes(void);
 unsigned dry_port_node(void);
 
@@ -89,6 +74,14 @@ uint64_t dry_port_clock_ms(void);
 
 /* Sleep about ms milliseconds. */
 void dry_port_sleep_ms(unsigned ms);
+
+/*
+ * Only what libc's own malloc asks of the system may be asked for: another call may end the process, because the program
+ * has filters on them. Once true, it stays so.
+ */
+bool dry_port_restricted(void);
+/* The process ends: no call is made from now on that was not made before. */
+void dry_port_ending(void);
 
 /* Start a detached helper thread with all signals blocked and a small stack. 0 or -errno. */
 int dry_port_thread_start(void (*fn)(void));

@@ -15,6 +15,7 @@ struct dry_port_calls {
 	size_t (*address_room)(void);
 	void *(*reserve)(size_t size, size_t align, bool readable);
 	int (*commit)(void *addr, size_t size);
+	void (*place)(void *addr, size_t size, unsigned node);
 	void (*purge)(void *addr, size_t size);
 	void (*release)(void *addr, size_t size);
 	void *(*resize)(void *addr, size_t old_size, size_t new_size, bool may_move);
@@ -26,6 +27,8 @@ struct dry_port_calls {
 	unsigned (*node)(void);
 	uint64_t (*clock_ms)(void);
 	void (*sleep_ms)(unsigned ms);
+	bool (*restricted)(void);
+	void (*ending)(void);
 	int (*thread_start)(void (*fn)(void));
 	void (*yield)(void);
 	void (*at_fork)(void (*prepare)(void), void (*parent)(void), void (*child)(void));
@@ -52,6 +55,7 @@ const struct dry_port_calls dry_port_calls = {
 	.address_room = dry_port_address_room,
 	.reserve = dry_port_reserve,
 	.commit = dry_port_commit,
+	.place = dry_port_place,
 	.purge = dry_port_purge,
 	.release = dry_port_release,
 	.resize = dry_port_resize,
@@ -63,6 +67,8 @@ const struct dry_port_calls dry_port_calls = {
 	.node = dry_port_node,
 	.clock_ms = dry_port_clock_ms,
 	.sleep_ms = dry_port_sleep_ms,
+	.restricted = dry_port_restricted,
+	.ending = dry_port_ending,
 	.thread_start = dry_port_thread_start,
 	.yield = dry_port_yield,
 	.at_fork = dry_port_at_fork,

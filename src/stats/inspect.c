@@ -2,7 +2,7 @@
 /* Where a reader outside of the process finds things; see <drystone/inspect.h>. */
 #include <drystone/inspect.h>
 
-#include "core/heap.h"
+#include "heap/heap.h"
 
 #define FIELD(type, member) DRY_INSPECT_FIELD(struct type, member)
 
@@ -18,10 +18,10 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.depot_size = sizeof(struct dry_depot),
 	.heap_next = FIELD(dry_heap, next),
 	.heap_name = FIELD(dry_heap, name),
-	.heap_caches = FIELD(dry_heap, caches),
-	.heap_slot_table = FIELD(dry_heap, areas),
-	.heap_slots = FIELD(dry_heap, slot_count),
-	.heap_nodes = FIELD(dry_heap, nodes),
+	.heap_caches = FIELD(dry_heap, caches.first),
+	.heap_slot_table = FIELD(dry_heap, caches.areas),
+	.heap_slots = FIELD(dry_heap, caches.slot_count),
+	.heap_nodes = FIELD(dry_heap, caches.nodes),
 	.cache_next = FIELD(dry_cache, next),
 	.cache_name = FIELD(dry_cache, name),
 	.cache_root = FIELD(dry_cache, root),
@@ -32,8 +32,8 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.cache_limit = FIELD(dry_cache, limit),
 	.cache_batchcount = FIELD(dry_cache, batchcount),
 	.cache_flags = FIELD(dry_cache, flags),
-	.cache_alloc_array = FIELD(dry_cache, alloc_at),
-	.cache_free_array = FIELD(dry_cache, free_at),
+	.cache_alloc_array = FIELD(dry_cache, alloc_place),
+	.cache_free_array = FIELD(dry_cache, free_place),
 	.cache_nodes = { (uint32_t)offsetof(struct dry_cache, node), DRY_MAX_NODES * sizeof(struct dry_node) },
 	.array_word = FIELD(dry_array, word),
 	.array_limit = FIELD(dry_array, limit),
@@ -46,10 +46,11 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.node_slow_allocs = FIELD(dry_node, slow_allocs),
 	.node_slow_frees = FIELD(dry_node, slow_frees),
 	.node_bulk_allocs = FIELD(dry_node, bulk_allocs),
-	.heap_own_cache = FIELD(dry_heap, cache_cache),
-	.heap_area_size = FIELD(dry_heap, area_size),
+	.heap_area_size = FIELD(dry_heap, caches.area_size),
 	.heap_guarded = FIELD(dry_heap, guarded),
-	.heap_arenas = FIELD(dry_heap, arena),
+	.heap_arenas = FIELD(dry_heap, caches.backing.arena),
+	.heap_meta_arena = FIELD(dry_heap, caches.backing.meta.own),
+	.heap_meta_pages = FIELD(dry_heap, caches.backing.meta.pages),
 	.cache_kept = FIELD(dry_cache, kept_objects),
 	.node_lock_rounds = FIELD(dry_node, lock_rounds),
 	.node_shared_entry = FIELD(dry_node, shared.entry),
@@ -65,18 +66,19 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.arena_desc_bytes = FIELD(dry_arena, desc_array.committed),
 	.arena_map = FIELD(dry_arena, map),
 	.arena_map_bytes = FIELD(dry_arena, map_array.committed),
-	.arena_bits = FIELD(dry_arena, bits_array.start),
-	.arena_bits_bytes = FIELD(dry_arena, bits_array.committed),
+	.arena_chunks = FIELD(dry_arena, chunk_array.start),
+	.arena_chunks_bytes = FIELD(dry_arena, chunk_array.committed),
 	.page_kind = FIELD(dry_page, kind),
 	.page_count = FIELD(dry_page, count),
-	.page_cache = FIELD(dry_page, slab.cache),
+	.page_cache = { (uint32_t)(offsetof(struct dry_page, owner) + offsetof(struct dry_slab, cache)), sizeof(void *) },
 	.page_node = FIELD(dry_page, node),
 	.extents_table = FIELD(dry_heap, extents.table),
 	.extents_slots = FIELD(dry_heap, extents.slots),
 	.extents_kept = FIELD(dry_heap, extents.spare),
 	.extents_kept_count = FIELD(dry_heap, extents.cached),
 	.extent_address = FIELD(dry_extent, addr),
-	.extent_bytes = FIELD(dry_extent, size),
+	.extent_bytes = { (uint32_t)sizeof(uintptr_t), sizeof(uint64_t) }, /* with the node above it */
+	.extent_bits = 56,
 	.kept_address = FIELD(dry_extent_spare, addr),
 	.kept_bytes = FIELD(dry_extent_spare, size),
 	.arena_size = sizeof(struct dry_arena),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The listing of /proc/slabinfo, version 2.1: the format that people's tools read. */
 #include "base/fmt.h"
-#include "core/heap.h"
+#include "heap/heap.h"
 
 struct listing {
 	void (*write)(void *, const char *, size_t);

@@ -3,10 +3,9 @@
  * Figures, derived from what the core keeps anyway: allocations from the pop
  * counts in the arrays' words, active objects as what is in no other place.
  */
-#include <string.h>
-
 #include "base/error.h"
-#include "core/heap.h"
+#include "base/memory.h"
+#include "heap/heap.h"
 
 /* Objects in a packed array are counted as allocated already, when they went in. */
 static void add_array(struct dry_cache_stats *stats, const struct dry_array *array, bool packed)
@@ -24,15 +23,15 @@ static void add_array(struct dry_cache_stats *stats, const struct dry_array *arr
 
 static void add_arrays(struct dry_cache_stats *stats, const struct dry_cache *cache)
 {
-	const struct dry_heap *heap = cache->heap;
+	const struct dry_caches *caches = cache->caches;
 
-	for (uint32_t slot = 0; cache->alloc_at != 0 && slot < heap->slot_count; slot++) {
-		char *area = heap->areas[slot];
+	for (uint32_t slot = 0; cache->alloc_place != 0 && slot < caches->slot_count; slot++) {
+		char *area = caches->areas[slot];
 		if (area == dry_stopped_area)
 			continue;
-		add_array(stats, dry_area_array(area, cache->alloc_at), cache->split);
-		if (cache->free_at != cache->alloc_at)
-			add_array(stats, dry_area_array(area, cache->free_at), false);
+		add_array(stats, dry_area_array(area, cache->alloc_place), cache->packed);
+		if (cache->packed)
+			add_array(stats, dry_area_array(area, cache->free_place), false);
 	}
 }
 
@@ -46,7 +45,7 @@ static void add_depot(struct dry_cache_stats *stats, struct dry_depot *depot)
 static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cache, struct dry_node *node,
 		     size_t *free_objects)
 {
-	struct dry_depot *alien = __atomic_load_n(&node->alien, __ATOMIC_ACQUIRE); /* as in put_alien() */
+	struct dry_depot *alien = atomic_load_explicit(&node->alien, memory_order_acquire); /* as in dry_depot_alien() */
 	uint64_t slow = atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
 
 	*free_objects += atomic_load_explicit(&node->free_objects, memory_order_relaxed);
@@ -57,7 +56,7 @@ static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cach
 	stats->shared_objects += atomic_load_explicit(&node->shared.avail, memory_order_relaxed);
 	stats->node_locks += atomic_load_explicit(&node->lock_rounds, memory_order_relaxed);
 	add_depot(stats, &node->shared);
-	for (uint32_t i = 0; alien != NULL && i < cache->heap->nodes; i++) {
+	for (uint32_t i = 0; alien != NULL && i < cache->caches->nodes; i++) {
 		stats->cached_objects += atomic_load_explicit(&alien[i].avail, memory_order_relaxed);
 		add_depot(stats, &alien[i]);
 	}
@@ -82,12 +81,12 @@ static void figures_locked(struct dry_cache *handle, struct dry_cache_stats *sta
 	stats->pages_per_slab = 1u << cache->order;
 	stats->colours = cache->colours;
 	stats->waste = cache->waste;
-	stats->limit = cache->alloc_at != 0 ? cache->limit : 0;
-	stats->batchcount = cache->alloc_at != 0 ? cache->batchcount : 0;
-	stats->shared = cache->alloc_at != 0 ? DRY_SHARED_FACTOR : 0;
+	stats->limit = cache->alloc_place != 0 ? cache->limit : 0;
+	stats->batchcount = cache->alloc_place != 0 ? cache->batchcount : 0;
+	stats->shared = cache->alloc_place != 0 ? DRY_SHARED_FACTOR : 0;
 	for (const struct dry_cache *alias = cache->alias; alias != NULL; alias = alias->alias)
 		stats->aliases++;
-	for (uint32_t n = 0; n < cache->heap->nodes; n++)
+	for (uint32_t n = 0; n < cache->caches->nodes; n++)
 		add_node(stats, cache, &cache->node[n], &free_objects);
 	add_arrays(stats, cache);
 	stats->cached_objects += __atomic_load_n(&cache->kept_objects, __ATOMIC_RELAXED);
@@ -103,13 +102,13 @@ DRY_EXPORT int dry_cache_stats(dry_cache *cache, struct dry_cache_stats *stats)
 {
 	int rc = -DRY_EINVAL;
 
-	dry_lock_acquire(&cache->heap->lock);
+	dry_lock_acquire(&cache->caches->lock);
 	/* Not one that another thread has destroyed since a walk came to it, nor the last alias of one. */
 	if (cache->state == DRY_CACHE_LIVE && cache->root->state == DRY_CACHE_LIVE) {
 		figures_locked(cache, stats);
 		rc = 0;
 	}
-	dry_lock_release(&cache->heap->lock);
+	dry_lock_release(&cache->caches->lock);
 	return rc;
 }
 
@@ -119,19 +118,24 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 	memset(stats, 0, sizeof(*stats));
 	if (heap == NULL)
 		return -DRY_ENOMEM;
-	stats->reserved = heap->arena.granules << DRY_GRANULE_SHIFT;
+	struct dry_caches *caches = &heap->caches;
+	struct dry_arena *arena = dry_heap_arena(heap);
+	stats->reserved = arena->granules << DRY_GRANULE_SHIFT;
 	dry_lock_acquire(&heap->extents.lock);
 	stats->extents = heap->extents.live_bytes + atomic_load_explicit(&heap->guarded, memory_order_relaxed);
 	stats->dirty = heap->extents.cached_bytes;
 	dry_lock_release(&heap->extents.lock);
-	dry_lock_acquire(&heap->arena.lock);
-	stats->in_use = heap->arena.used << heap->arena.page_shift;
-	stats->dirty += heap->arena.free_dirty << heap->arena.page_shift;
-	dry_lock_release(&heap->arena.lock);
-	stats->slots = heap->slot_count;
-	dry_lock_acquire(&heap->lock);
-	stats->caches = heap->cache_count;
-	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
+	dry_lock_acquire(&arena->lock);
+	stats->in_use = arena->used << arena->page_shift;
+	stats->dirty += arena->free_dirty << arena->page_shift;
+	dry_lock_release(&arena->lock);
+	dry_lock_acquire(&caches->backing.meta.lock);
+	stats->metadata = caches->backing.meta.pages << arena->page_shift;
+	dry_lock_release(&caches->backing.meta.lock);
+	stats->slots = caches->slot_count;
+	dry_lock_acquire(&caches->lock);
+	stats->caches = caches->count;
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
 		struct dry_cache_stats one;
 		if (cache->root != cache)
 			continue;
@@ -140,6 +144,6 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 		stats->slow_allocs += one.slow_allocs;
 		stats->slow_frees += one.slow_frees;
 	}
-	dry_lock_release(&heap->lock);
+	dry_lock_release(&caches->lock);
 	return 0;
 }

@@ -92,7 +92,7 @@ static size_t block_pages(const struct dry_heap *heap, const void *block)
 
 void dry_tiny_free(struct dry_heap *heap, void *block)
 {
-	struct dry_slab *slab = dry_tiny_slab_of(heap, block);
+	struct dry_slab *slab = dry_map_slab(heap, block);
 	struct dry_owner owner;
 	size_t pages;
 
@@ -109,7 +109,7 @@ void dry_tiny_free(struct dry_heap *heap, void *block)
 
 size_t dry_tiny_usable(struct dry_heap *heap, const void *block)
 {
-	struct dry_slab *slab = dry_tiny_slab_of(heap, block);
+	struct dry_slab *slab = dry_map_slab(heap, block);
 
 	return slab != NULL ? slab->class->slot : block_pages(heap, block) << heap->pool.shift;
 }

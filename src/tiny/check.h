@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Verification of a heap. check.c walks pools, runs and classes; check_slab.c or sequential_check.c
- * judge what is in pages and classes.
+ * judge what is in pages and classes; both ask check_expect.c.
  */
 #ifndef DRY_TINY_CHECK_H
 #define DRY_TINY_CHECK_H

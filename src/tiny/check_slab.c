@@ -83,7 +83,7 @@ static bool layout_holds(const struct dry_class *class)
 /* A slab of the class that has free objects begins here. */
 static bool is_slab(struct dry_heap *heap, const void *address, const struct dry_class *class)
 {
-	const struct dry_slab *slab = dry_tiny_slab_of(heap, address);
+	const struct dry_slab *slab = dry_map_slab(heap, address);
 
 	return slab != NULL && (const void *)slab == address && slab->class == class && dry_tiny_slab_free(slab) != 0;
 }
@@ -106,7 +106,7 @@ void dry_check_class(struct dry_check *check, const struct dry_class *class)
 		dry_check_expect(check, is_slab(check->heap, class->list.prev, class) && class->list.prev->next == link,
 				 "a class's list", class);
 	slab = class->last;
-	dry_check_expect(check, slab == NULL || (dry_tiny_slab_of(check->heap, slab) == slab && slab->class == class),
+	dry_check_expect(check, slab == NULL || (dry_map_slab(check->heap, slab) == slab && slab->class == class),
 			 "a class's last slab", class);
 	for (const struct dry_pool *pool = &check->heap->pool; pool != NULL; pool = pool->next) {
 		for (size_t page = 0; page < pool->bytes >> check->heap->pool.shift; page++) {

@@ -22,7 +22,7 @@ static void need_request(struct need *need, size_t pages, size_t align)
 		need->request = request;
 }
 
-static void need_class(struct need *need, size_t size, size_t align, void (*ctor)(void *), size_t count)
+static void need_class(struct need *need, size_t size, size_t align, void (*ctor)(void *, void *), size_t count)
 {
 	struct dry_class class;
 	size_t least, room, grown;
@@ -70,8 +70,9 @@ static void need_blocks(struct need *need, size_t size, size_t align, size_t cou
 	need_request(need, pages, align);
 }
 
-static void constructor(void *object)
+static void constructor(void *object, void *arg)
 {
+	(void)arg;
 	(void)object;
 }
 

@@ -25,17 +25,6 @@ void dry_link_remove(struct dry_link *link)
 	prev->next = next;
 }
 
-uint16_t *dry_map_of(const struct dry_heap *heap, const void *address)
-{
-	const struct dry_pool *pool = &heap->pool;
-
-	do
-		if ((uintptr_t)address - pool->base < pool->bytes)
-			return dry_map_entry(pool, address);
-	while ((pool = pool->next) != NULL);
-	return NULL;
-}
-
 static void run_insert(struct dry_heap *heap, char *run, size_t pages)
 {
 	uint16_t *entry = dry_map_of(heap, run);

@@ -46,6 +46,9 @@ static inline uint16_t *dry_map_entry(const struct dry_pool *pool, const void *a
 /* NULL: not in the heap. */
 uint16_t *dry_map_of(const struct dry_heap *heap, const void *address);
 
+/* The first page of the slab that holds an address; NULL: none does. */
+void *dry_map_slab(const struct dry_heap *heap, const void *address);
+
 /* A run whose address is a multiple of align (a power of two); marked as a big block. NULL: there is none. */
 void *dry_pages_alloc(struct dry_heap *heap, size_t pages, size_t align);
 

@@ -34,7 +34,7 @@ void dry_tiny_say_pointer(const struct dry_owner *owner, const void *pointer)
 	}
 	if (class != NULL)
 		name = dry_tiny_class_name(class);
-	slab = dry_tiny_slab_of(owner->heap, pointer);
+	slab = dry_map_slab(owner->heap, pointer);
 	if (slab == NULL) {
 		bad_page(owner->heap, name, pointer);
 		return;

@@ -23,8 +23,6 @@
 #include "base/error.h"
 #include "tiny/sequential.h"
 
-const struct dry_tiny_ends dry_tiny_ends;
-
 #define SHEET_BYTES ((size_t)4096)
 enum { LISTS = 3, HEADER = 4 };
 
@@ -44,15 +42,6 @@ unsigned dry_tiny_kept(unsigned shift)
 static struct dry_unit *unit(struct dry_sheet *sheet, size_t index)
 {
 	return (struct dry_unit *)(void *)sheet + index;
-}
-
-struct dry_sheet *dry_sheet_of(const struct dry_heap *heap, const void *address)
-{
-	const uint16_t *entry = dry_map_of(heap, address);
-
-	if (entry == NULL || *entry >= DRY_MAP_BLOCK)
-		return NULL;
-	return (struct dry_sheet *)((((uintptr_t)address >> heap->pool.shift) - *entry) << heap->pool.shift);
 }
 
 static void list_remove(struct dry_sheet *sheet)
@@ -208,7 +197,7 @@ static bool give(struct dry_heap *heap, struct dry_sheet *sheet, void *start, si
 /* ---- objects of caches ------------------------------------------------------------------------- */
 
 /* class->objects: out and reserved; class->slabs: reserved, linked from class->free. */
-void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align, void (*ctor)(void *))
+void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align, void (*ctor)(void *, void *))
 {
 	memset(class, 0, sizeof(*class));
 	if (align < 4)
@@ -233,7 +222,7 @@ static void *object_fit(struct dry_class *class)
 
 static bool object_give(struct dry_class *class, void *object)
 {
-	struct dry_sheet *sheet = dry_sheet_of(class->heap, object);
+	struct dry_sheet *sheet = dry_map_slab(class->heap, object);
 
 	if (sheet != NULL && (uintptr_t)object % sizeof(struct dry_unit) == 0)
 		return give(class->heap, sheet, object, class->slot);
@@ -260,7 +249,7 @@ void *dry_tiny_object_alloc(struct dry_class *class)
 		class->objects++;
 	}
 	if (class->ctor != NULL)
-		class->ctor(object);
+		class->ctor(object, class->arg);
 	return object;
 }
 
@@ -373,14 +362,14 @@ size_t dry_tiny_usable(struct dry_heap *heap, const void *block)
 
 	if (entry == NULL)
 		return 0;
-	if (dry_sheet_of(heap, block) != NULL)
+	if (dry_map_slab(heap, block) != NULL)
 		return ((const uint32_t *)block)[-1];
 	return dry_map_block(*entry) << heap->pool.shift;
 }
 
 void dry_tiny_free(struct dry_heap *heap, void *block)
 {
-	struct dry_sheet *sheet = dry_sheet_of(heap, block);
+	struct dry_sheet *sheet = dry_map_slab(heap, block);
 	uint32_t *header = (uint32_t *)block - 1;
 	bool good;
 

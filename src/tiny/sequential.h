@@ -17,9 +17,6 @@ struct dry_sheet {
 	uint32_t units, first, free;
 };
 
-/* NULL: the address is in none. */
-struct dry_sheet *dry_sheet_of(const struct dry_heap *heap, const void *address);
-
 /* A run of pages; false if none begins there. */
 bool dry_tiny_block_free(struct dry_heap *heap, void *block);
 

@@ -10,7 +10,7 @@ static void bad_pointer(const struct dry_heap *heap, const struct dry_class *cla
 
 	if (dry_map_of(heap, pointer) == NULL || (uintptr_t)pointer % sizeof(struct dry_unit) != 0)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, pointer, name, "never given out");
-	else if (dry_sheet_of(heap, pointer) == NULL)
+	else if (dry_map_slab(heap, pointer) == NULL)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, pointer, name, "in no block: never given out, or freed twice");
 	else
 		dry_fatal(DRY_FATAL_DOUBLE_FREE, pointer, name, NULL);

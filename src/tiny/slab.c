@@ -6,15 +6,9 @@
 
 enum { DRY_SLAB_BYTES = 1 << 19 }; /* a slab of several objects has no more, so that 16 bits count them */
 
-const struct dry_tiny_ends dry_tiny_ends = {
-	.nil = { NULL, DRY_TINY_SPARE },
-	.dead = { (struct dry_link *)(uintptr_t)&dry_tiny_ends.dead },
-	.dead_free = &dry_tiny_ends.nil,
-};
-
 _Static_assert(offsetof(struct dry_slab, free) == offsetof(struct dry_class, free), "an empty list looks like a slab");
 
-void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align, void (*ctor)(void *))
+void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align, void (*ctor)(void *, void *))
 {
 	if (align < sizeof(void *))
 		align = sizeof(void *);
@@ -65,7 +59,7 @@ size_t dry_tiny_slab_most(const struct dry_class *class)
 static bool leads(const struct dry_slab *slab, const struct dry_link *to)
 {
 	return to == &slab->class->list ||
-	       (const struct dry_link *)(void *)dry_tiny_slab_of(slab->class->heap, to) == to;
+	       (const struct dry_link *)(void *)dry_map_slab(slab->class->heap, to) == to;
 }
 
 static void list_remove(struct dry_slab *slab)
@@ -108,7 +102,7 @@ static void carve(struct dry_slab *slab)
 	do {
 		at -= class->slot;
 		if (class->ctor != NULL)
-			class->ctor(at);
+			class->ctor(at, class->arg);
 		object = (struct dry_object *)(void *)(at + class->link);
 		object->next = next;
 		object->key = ++key;
@@ -247,7 +241,7 @@ void *dry_tiny_object_alloc(struct dry_class *class)
 			carve(slab);
 		else
 			list_remove(slab);
-	} else if (DRY_TINY_CHECK_LINKS && (dry_tiny_slab_of(class->heap, slab->free) != slab ||
+	} else if (DRY_TINY_CHECK_LINKS && (dry_map_slab(class->heap, slab->free) != slab ||
 					    slab->free->key - DRY_TINY_KEY > slab->carved)) {
 		dry_tiny_bad_link(class, object);
 	}
@@ -280,13 +274,6 @@ DRY_FAST void *cache_alloc(struct dry_cache *cache)
 static inline struct dry_slab *slab_at(const struct dry_pool *pool, const void *object, uintptr_t back)
 {
 	return (struct dry_slab *)((((uintptr_t)object >> pool->shift) - back) << pool->shift);
-}
-
-struct dry_slab *dry_tiny_slab_of(const struct dry_heap *heap, const void *address)
-{
-	const uint16_t *entry = dry_map_of(heap, address);
-
-	return entry != NULL && *entry < DRY_MAP_BLOCK ? slab_at(&heap->pool, address, *entry) : NULL;
 }
 
 /* Only called for an object that carries a free one's key. */

@@ -100,7 +100,8 @@ struct dry_class {
 	uint32_t slot;	/* distance between objects; immutable, as all below to align */
 	uint32_t first; /* of the first object from the slab's start */
 	uint32_t link;	/* of struct dry_object in a free object: behind a constructed one, which is not to be written to */
-	void (*ctor)(void *);
+	void (*ctor)(void *, void *);
+	void *arg; /* its second argument */
 	struct dry_heap *heap;
 	uint32_t align;
 	struct dry_link classes; /* of the heap */
@@ -180,12 +181,10 @@ void dry_link_remove(struct dry_link *link);
 /* ---- objects: slab.c, or sequential.c in its place ---------------------------------------------- */
 
 /* Lays out a class, as the youngest of the heap's. */
-void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align, void (*ctor)(void *));
+void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t size, size_t align, void (*ctor)(void *, void *));
 void *dry_tiny_object_alloc(struct dry_class *class);
 /* Reports what is none of the owner's objects. */
 void dry_tiny_object_free(const struct dry_owner *owner, void *object);
-/* The slab that holds an address, NULL if none does. */
-struct dry_slab *dry_tiny_slab_of(const struct dry_heap *heap, const void *address);
 /* Its linked objects. */
 static inline unsigned dry_tiny_slab_free(const struct dry_slab *slab)
 {

@@ -17,8 +17,9 @@ static void grace_barrier(void *arg)
 
 static const struct dry_grace grace = { grace_call, grace_barrier, NULL };
 
-static void construct(void *object)
+static void construct(void *object, void *arg)
 {
+	(void)arg;
 	*(char *)object = 1;
 }
 

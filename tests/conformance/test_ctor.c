@@ -13,8 +13,9 @@ struct thing {
 
 static size_t constructed;
 
-static void construct(void *object)
+static void construct(void *object, void *arg)
 {
+	(void)arg;
 	struct thing thing = { MAGIC, 0 };
 
 	memcpy(object, &thing, sizeof(thing));

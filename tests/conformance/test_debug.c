@@ -94,8 +94,9 @@ static void test_pattern(dry_heap *heap, unsigned type)
 	CHECK_EQ(dry_cache_destroy(cache), 0);
 }
 
-static void construct(void *object)
+static void construct(void *object, void *arg)
 {
+	(void)arg;
 	memset(object, 0x77, 100);
 }
 

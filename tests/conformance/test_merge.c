@@ -17,8 +17,9 @@ static int note_name(dry_cache *cache, void *arg)
 	return 0;
 }
 
-static void construct(void *object)
+static void construct(void *object, void *arg)
 {
+	(void)arg;
 	*(char *)object = 1;
 }
 

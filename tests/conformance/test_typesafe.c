@@ -49,8 +49,9 @@ static void provider_barrier(void *arg)
 	run_waiting(provider);
 }
 
-static void construct(void *object)
+static void construct(void *object, void *arg)
 {
+	(void)arg;
 	struct typed *typed = object;
 
 	typed->tag = TAG;

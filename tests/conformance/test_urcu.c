@@ -49,8 +49,9 @@ static void grace_barrier(void *arg)
 	rcu_barrier();
 }
 
-static void construct(void *object)
+static void construct(void *object, void *arg)
 {
+	(void)arg;
 	((struct typed *)object)->tag = TAG;
 }
 

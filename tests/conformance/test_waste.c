@@ -13,8 +13,9 @@ static size_t array_bytes(size_t objects)
 	return objects * (objects <= 256 ? 1 : 2);
 }
 
-static void construct(void *object)
+static void construct(void *object, void *arg)
 {
+	(void)arg;
 	*(char *)object = 1;
 }
 

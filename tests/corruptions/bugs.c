@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The classic corruptions: `bugs NAME` has the bug NAME, `bugs --list` names them; `bugs --used NAME` allocates other
- * sizes first, so that those that are guarded as the first of a process are over. Each is a program by
+ * The classic corruptions: `bugs NAME` has the bug NAME, `bugs --list` names them; `bugs --warm NAME` makes
+ * 100,000 allocations of all sizes first. Each is a program by
  * itself: it makes one mistake, then goes on for a while as programs do (settle()), so that a checker that looks later has
  * its chance. What must come out is in the file `table`. Exit status 42: the program came to its end.
  */
@@ -580,12 +580,26 @@ static const struct {
 	BUG(sized_free_aligned), BUG(leak_at_exit),
 };
 
+static void warm_up(void)
+{
+	char *blocks[32];
+
+	for (int round = 0; round < 40; round++) {
+		for (size_t size = 1; size < 40000; size += size / 8 + 1) {
+			for (int i = 0; i < 32; i++)
+				memset(blocks[i] = get(size), 0x31, size);
+			for (int i = 0; i < 32; i++)
+				give(blocks[i]);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc >= 2 ? argv[argc - 1] : "";
 
-	for (size_t i = 0; i < 16 && argc == 3 && !strcmp(argv[1], "--used"); i++)
-		get(2200 + i * 160);
+	if (argc == 3 && !strcmp(argv[1], "--warm"))
+		warm_up();
 	for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++) {
 		if (!strcmp(name, "--list"))
 			puts(bugs[i].name);

@@ -123,10 +123,10 @@ CASE(twice_chain, twice(DRY_CACHE_RED_ZONE | DRY_CACHE_CHAIN))
 static void run_slab_equation(void)
 {
 	dry_cache *cache = victim(64, DRY_CACHE_BITMAP | DRY_CACHE_CHECKS);
-	struct dry_page *slab = dry_slab_of(cache, objects[N / 2]);
+	struct dry_slab *slab = dry_slab_of(cache, objects[N / 2]);
 
 	death_at(dry_slab_objects(cache, slab));
-	slab->slab.active--;
+	slab->active--;
 	dry_cache_free(cache, objects[N / 2]);
 }
 

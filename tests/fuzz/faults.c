@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "core/heap.h"
+#include "heap/heap.h"
 #include "input.h"
 
 struct faults faults;

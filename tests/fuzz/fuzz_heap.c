@@ -17,8 +17,9 @@
 
 struct heap_state s;
 
-static void construct(void *object)
+static void construct(void *object, void *arg)
 {
+	(void)arg;
 	faults_place();
 	*(unsigned char *)object = MARK; /* no object is smaller */
 }
@@ -292,7 +293,7 @@ static void count_text(void *arg, const char *text, size_t bytes)
 
 static int visit(dry_cache *cache, void *arg)
 {
-	EXPECT(arg == &s && cache->heap == s.heap);
+	EXPECT(arg == &s && dry_heap_of(cache->caches) == s.heap);
 	faults_place();
 	return 0;
 }
@@ -355,19 +356,19 @@ static size_t watched; /* blocks that the program has */
 static void on_given(const void *heap, void *object, size_t size, bool defined)
 {
 	(void)defined;
-	EXPECT(heap == s.heap && object && size);
+	EXPECT(heap == &s.heap->caches && object && size);
 	watched++;
 }
 
 static void on_taken(const void *heap, void *object, size_t size)
 {
-	EXPECT(heap == s.heap && object && size && watched);
+	EXPECT(heap == &s.heap->caches && object && size && watched);
 	watched--;
 }
 
 static void on_cut(const void *heap, void *object, size_t old, size_t size)
 {
-	EXPECT(heap == s.heap && object && size <= old);
+	EXPECT(heap == &s.heap->caches && object && size <= old);
 }
 
 /* It knows no better. */

@@ -17,7 +17,8 @@
 #include "child.h"
 #include "core/cache.h"
 #include "debug/fail.h"
-#include "debug/guard.h"
+#include "debug/hooks.h"
+#include "guard/guard.h"
 #include "debug/secure.h"
 #include "debug/select.h"
 #include "faults.h"
@@ -76,7 +77,7 @@ static void append_fail(unsigned how)
 
 static void settings(void)
 {
-	unsigned how = input_8(&input), more = input_8(&input);
+	unsigned how = input_8(&input);
 
 	strcpy(conf, "abort:0,background:0");
 	append(how & 1 ? ",secure:1" : "");
@@ -86,7 +87,6 @@ static void settings(void)
 	append(how & 16 ? ",stats:1" : "");
 	append((how & 0x60) == 0x60 ? ",exit_check:0" : "");
 	append_number(",guard_rate:", 1 + input_8(&input));
-	append_number(",watch:", more < 200 ? more * 500 : 0);
 	if ((how & 0x60) == 0x20) {
 		unsigned letters = input_8(&input);
 
@@ -103,12 +103,11 @@ static void take_settings(void)
 {
 	dry_options_parse(conf);
 	EXPECT(faults.reports == 0);
-	if (dry_debug_selects())
-		dry_general_forget(&dry_main_heap);
 	cramped = input_8(&input) == 0xff;
 	faults.room = cramped ? (size_t)1 << 30 : 0;
 	faults.fail = cramped ? input_64(&input) : 0;
-	dry_profile_start(&dry_main_heap);
+	if (dry_profile_start(&dry_main_heap))
+		dry_general_forget(&dry_main_heap);
 	if (cramped) /* what there is no room for is said */
 		faults.reports = 0;
 	faults.room = faults.fail = 0;
@@ -128,8 +127,7 @@ static void expect_line(unsigned before, const char *what)
 /* All that fit a class are; a page of their own others get while there are any. */
 static bool is_watched(void *block, size_t size)
 {
-	size_t exact = 0;
-	bool watched = dry_profile_size(&dry_main_heap, block, &exact) && exact == size; /* else it has no note */
+	bool watched = dry_general_usable(&dry_main_heap, block) == size; /* else it has no note */
 
 	EXPECT(watched || size > DRY_CLASS_MAX - 8 || faults.refused || faults.fail || cramped);
 	return watched;
@@ -263,7 +261,7 @@ static void end_of_process(void)
 	dry_profile_finish(&dry_main_heap);
 	EXPECT(faults.reports == damage);
 	EXPECT(!damage || strstr(faults.line, "written beyond its end"));
-	dry_alloc_gate = NULL;
+	dry_main_heap.caches.hooks = dry_hooks_usual();
 	if (!LLVMFuzzerRunDriver)
 		exit(0);
 }

@@ -3,8 +3,8 @@
  * The target `heap`: the equations themselves. A field of a heap in order, whatever its state, gets a value that an equation
  * excludes: the checks must find it. Then everything is put back, and they must find nothing.
  */
-#include "core/node.h"
 #include "core/slab.h"
+#include "malloc/general.h"
 #include "heap_state.h"
 #include "page/internal.h"
 
@@ -43,7 +43,7 @@ static void restore(void)
 
 static struct dry_arena *arena(void)
 {
-	return &s.heap->arena;
+	return dry_heap_arena(s.heap);
 }
 
 /* A free block on a list of the arena, at least of order `least`. */
@@ -53,8 +53,8 @@ static uint32_t free_block(unsigned which, unsigned least)
 
 	for (unsigned dirty = 0; dirty < 2; dirty++)
 		for (unsigned order = least; order <= arena()->max_order; order++)
-			if (arena()->free_list[dirty][order] != DRY_PAGE_NIL && (found == DRY_PAGE_NIL || which-- != 0))
-				found = arena()->free_list[dirty][order];
+			if (arena()->lists.head[dirty][order] != DRY_PAGE_NIL && (found == DRY_PAGE_NIL || which-- != 0))
+				found = arena()->lists.head[dirty][order];
 	return found;
 }
 
@@ -83,27 +83,27 @@ static struct dry_cache *some_cache(unsigned which)
 	for (unsigned i = 0; i < CACHES; i++)
 		if (s.cache[(which + i) % CACHES])
 			return s.cache[(which + i) % CACHES]->root;
-	return &s.heap->cache_cache;
+	return dry_general_cache(s.heap, 0);
 }
 
 /* A slab on a list of a node. */
-static struct dry_page *listed_slab(const struct dry_cache *cache, const struct dry_node **node)
+static struct dry_slab *listed_slab(const struct dry_cache *cache, const struct dry_node **node)
 {
-	for (uint32_t n = 0; n < s.heap->nodes; n++)
+	for (uint32_t n = 0; n < s.heap->caches.nodes; n++)
 		for (unsigned list = 0; list < DRY_LISTS; list++)
 			if (cache->node[n].list[list] != DRY_PAGE_NIL) {
 				*node = &cache->node[n];
-				return &arena()->desc[cache->node[n].list[list]];
+				return dry_backing_deref(&s.heap->caches.backing, cache->node[n].list[list]);
 			}
 	return NULL;
 }
 
 static struct dry_array *some_array(const struct dry_cache *cache, unsigned least)
 {
-	for (uint32_t slot = 0; cache->alloc_at != 0 && slot < s.heap->slot_count; slot++) {
-		struct dry_array *array = dry_area_array(s.heap->areas[slot], cache->alloc_at);
+	for (uint32_t slot = 0; cache->alloc_place != 0 && slot < s.heap->caches.slot_count; slot++) {
+		struct dry_array *array = dry_area_array(s.heap->caches.areas[slot], cache->alloc_place);
 
-		if (s.heap->areas[slot] != dry_stopped_area && dry_array_avail(array, false) >= least)
+		if (s.heap->caches.areas[slot] != dry_stopped_area && dry_array_avail(array, false) >= least)
 			return array;
 	}
 	return NULL;
@@ -130,10 +130,11 @@ static void hurt_counts(unsigned how, unsigned by)
 		SET(arena()->free_dirty, arena()->free_dirty - 1 - by);
 		break;
 	case 2:
-		SET(arena()->peak, 0); /* the heap itself is in use */
+		SET(arena()->limit_pages, 0); /* something is in use */
 		break;
 	case 3:
-		SET(arena()->nonempty[by & 1], arena()->nonempty[by & 1] ^ 1u << (by >> 1) % (DRY_CHUNK_MAX_ORDER + 1));
+		SET(arena()->lists.nonempty[by & 1],
+		    arena()->lists.nonempty[by & 1] ^ 1u << (by >> 1) % (DRY_CHUNK_MAX_ORDER + 1));
 		break;
 	case 4:
 		shift(&arena()->free_dirty, &arena()->free_clean);
@@ -181,12 +182,13 @@ static void hurt_block(unsigned how, unsigned by)
 		SET(page->block.clean, dirty ? page->count + by : page->count - 1);
 		break;
 	case 7: /* the same one page further on */
-		SET(arena()->free_list[dirty][page->order], index + 1);
+		SET(arena()->lists.head[dirty][page->order], index + 1);
 		put(&page[1], sizeof(uint64_t), 0);
 		memcpy(&page[1], page, sizeof(uint64_t)); /* kind, order, flags, count */
 		break;
 	case 8:
-		SET(arena()->free_tail[dirty][page->order], by + 1 == arena()->free_tail[dirty][page->order] ? by : by + 1);
+		SET(arena()->lists.tail[dirty][page->order],
+		    by + 1 == arena()->lists.tail[dirty][page->order] ? by : by + 1);
 		break;
 	default: { /* its halves beside each other, as two blocks */
 		uint32_t half = page->count / 2, clean = page->block.clean;
@@ -207,7 +209,6 @@ static void hurt_pages(unsigned how, unsigned by)
 {
 	uint32_t index = free_block(by, 0), chunk = 0;
 	struct dry_page *run = some_run(by, how % 6 == 1 ? 2 : 1);
-	uint64_t *bits = arena()->bits_array.start;
 	size_t granules = dry_chunk_pages(arena()) << (arena()->page_shift - DRY_GRANULE_SHIFT);
 
 	switch (how % 6) {
@@ -228,17 +229,17 @@ static void hurt_pages(unsigned how, unsigned by)
 			SET(arena()->map[(size_t)index << (arena()->page_shift - DRY_GRANULE_SHIFT)], 1 + by);
 		break;
 	default:
-		if (arena()->retired == 0) { /* a chunk that is not; a given arena has no bits */
+		if (arena()->retired == 0) { /* a chunk that is not; a given arena has none */
 			index = free_block(by, arena()->max_order);
 			chunk = index != DRY_PAGE_NIL ? index >> arena()->max_order : 0;
 			if (arena()->owns_memory)
-				SET(bits[chunk / 64], bits[chunk / 64] | UINT64_C(1) << chunk % 64);
+				SET(*dry_chunk(arena(), chunk), *dry_chunk(arena(), chunk) | DRY_CHUNK_RETIRED);
 			break;
 		}
 		while (!dry_chunk_is_retired(arena(), chunk))
 			chunk++;
 		if (how % 6 == 4)
-			SET(bits[chunk / 64], bits[chunk / 64] & ~(UINT64_C(1) << chunk % 64));
+			SET(*dry_chunk(arena(), chunk), *dry_chunk(arena(), chunk) & ~DRY_CHUNK_RETIRED);
 		else
 			SET(arena()->map[chunk * granules + by % granules], 1 + by);
 	}
@@ -265,7 +266,7 @@ static void hurt_extents(unsigned how, unsigned by)
 		break;
 	case 1:
 		if (entry)
-			SET(entry->size, entry->size + 4096);
+			SET(extents->live_bytes, extents->live_bytes + 4096);
 		break;
 	case 2:
 		SET(extents->cached_bytes, extents->cached_bytes + 4096);
@@ -293,34 +294,34 @@ static void hurt_extents(unsigned how, unsigned by)
 static void hurt_slab(struct dry_cache *cache, unsigned how, unsigned by)
 {
 	const struct dry_node *node;
-	struct dry_page *slab = listed_slab(cache, &node);
+	struct dry_slab *slab = listed_slab(cache, &node);
 
 	if (!slab)
 		return;
 	switch (how % 7) {
 	case 0:
-		SET(slab->slab.cache, 0);
+		SET(slab->cache, 0);
 		break;
 	case 1:
-		SET(slab->slab.active, cache->num + 1);
+		SET(slab->active, cache->num + 1);
 		break;
 	case 2:
 		if (((size_t)1 << (arena()->page_shift + cache->order)) <= 65536)
-			SET(slab->slab.first, 0xffff);
+			SET(slab->first, 0xffff);
 		break;
 	case 3:
 		SET(slab->prev, by);
 		break;
 	case 4:
-		SET(slab->slab.list, slab->slab.list + 1);
+		SET(slab->list, slab->list + 1);
 		break;
 	case 5: /* a full slab may have no index array to look into */
-		if (slab->slab.active != 0 && slab->slab.active != cache->num)
-			SET(slab->slab.active, slab->slab.active - 1);
+		if (slab->active != 0 && slab->active != cache->num)
+			SET(slab->active, slab->active - 1);
 		break;
 	default:
 		if (cache->mgmt == DRY_MGMT_BITMAP)
-			SET(slab->slab.bits[0], slab->slab.bits[0] ^ 1);
+			SET(slab->bits[0], slab->bits[0] ^ 1);
 	}
 }
 
@@ -328,22 +329,22 @@ static void hurt_slab(struct dry_cache *cache, unsigned how, unsigned by)
 static void hurt_fill(struct dry_cache *cache)
 {
 	const struct dry_node *node;
-	struct dry_page *slab = listed_slab(cache, &node);
+	struct dry_slab *slab = listed_slab(cache, &node);
 	uint8_t other;
 
-	if (!slab || slab->next != DRY_PAGE_NIL || slab->slab.list >= DRY_LIST_FULL)
+	if (!slab || slab->next != DRY_PAGE_NIL || slab->list >= DRY_LIST_FULL)
 		return;
-	other = slab->slab.list;
+	other = slab->list;
 	if (node->list[DRY_LIST_FREE] != DRY_PAGE_NIL)
 		return;
 	put((void *)(uintptr_t)&node->list[other], sizeof(uint32_t), DRY_PAGE_NIL);
-	put((void *)(uintptr_t)&node->list[DRY_LIST_FREE], sizeof(uint32_t), dry_arena_index_of(arena(), slab));
-	SET(slab->slab.list, DRY_LIST_FREE);
+	put((void *)(uintptr_t)&node->list[DRY_LIST_FREE], sizeof(uint32_t), dry_backing_ref(&s.heap->caches.backing, slab));
+	SET(slab->list, DRY_LIST_FREE);
 }
 
 static void hurt_node(struct dry_cache *cache, unsigned how, unsigned by)
 {
-	struct dry_node *node = &cache->node[by % s.heap->nodes];
+	struct dry_node *node = &cache->node[by % s.heap->caches.nodes];
 	const struct dry_node *with;
 
 	switch (how % 5) {
@@ -370,7 +371,7 @@ static void hurt_array(struct dry_cache *cache, unsigned how, unsigned by)
 	struct dry_array *array = some_array(cache, how % 5 == 0 ? 0 : 1);
 	unsigned last;
 	uint32_t index;
-	struct dry_page *slab;
+	struct dry_slab *slab;
 
 	if (!array)
 		return;
@@ -398,8 +399,8 @@ static void hurt_array(struct dry_cache *cache, unsigned how, unsigned by)
 		slab = dry_slab_of(cache, array->entry[last]);
 		index = dry_slab_index(cache, slab, array->entry[last]);
 		/* active goes along, and no list knows of a full slab: only the array can tell */
-		SET(slab->slab.bits[index / 64], slab->slab.bits[index / 64] | UINT64_C(1) << index % 64);
-		SET(slab->slab.active, slab->slab.active - 1);
+		SET(slab->bits[index / 64], slab->bits[index / 64] | UINT64_C(1) << index % 64);
+		SET(slab->active, slab->active - 1);
 	}
 }
 

@@ -57,7 +57,7 @@ static void late_error(void)
 	unsigned char *at = s.object[i].at;
 	dry_cache *cache = at ? s.cache[s.object[i].cache] : NULL;
 
-	if (!at || cache->root->debug || cache->root->annotated)
+	if (!at || cache->root->debug)
 		return;
 	faults.no_fence = 0;
 	if (how & 1) {
@@ -85,6 +85,10 @@ static void without_default(void)
 	faults_meanwhile(NULL, 0, NULL); /* a fork would wait for this heap to be made */
 	kept = dry_main_heap;
 	dry_main_heap.ready = false;
+	struct dry_meta *meta = &dry_main_heap.caches.backing.meta;
+	for (unsigned class = 0; class < DRY_META_CLASSES; class ++)
+		meta->partial[class] = DRY_PAGE_NIL; /* no memory for metadata, either */
+	meta->own.limit_pages = meta->own.used;
 	faults.fail = UINT64_MAX;
 	errno = 0;
 	EXPECT(!dry_alloc(NULL, 100) && errno == ENOMEM);

@@ -8,7 +8,7 @@
 
 #include <drystone/drystone.h>
 
-#include "core/heap.h"
+#include "heap/heap.h"
 #include "faults.h"
 #include "input.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * heapbugs --list | [--warm] CASE. --warm: the program has used all sizes a lot before the error, so that they
- * come from array caches.
+ * heapbugs --list | [--warm] CASE. --warm: the program has made 60,000 allocations of all sizes before the error.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,8 +72,8 @@ static const struct heapbug *find_any(const char *name)
 
 static void warm_up(void)
 {
-	for (size_t size = 8; size <= 8192; size += size / 4)
-		traffic(size, 256);
+	for (size_t size = 8; size <= 40000; size += size / 8)
+		traffic(size, size <= 2048 ? 1280 : 128);
 	for (int i = 0; i < 40; i++) {
 		free(opaque(malloc(LARGE)));
 		free(opaque(malloc(HUGE)));

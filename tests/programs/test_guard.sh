@@ -9,7 +9,7 @@ need "${CC:-cc}"
 report() {
 	what=$1 wanted=$2 line=$3
 	shift 3
-	(ulimit -c 0; LD_PRELOAD=$lib DRYSTONE_CONF=guard:1,guard_rate:1,watch:0 exec "$work/guarded" "$what") 2>"$work/err"
+	(ulimit -c 0; LD_PRELOAD=$lib DRYSTONE_CONF=guard:1,guard_rate:1 exec "$work/guarded" "$what") 2>"$work/err"
 	status=$?
 	[ $status = "$wanted" ] || fail "$what: status $status: $(cat "$work/err")"
 	head -n 1 "$work/err" | grep -qE "^drystone: $line\$" || fail "$what: $(cat "$work/err")"
@@ -25,7 +25,7 @@ grep -q '^freed' "$work/err" && fail "a live block was freed"
 report twice 134 'double free: 0x[0-9a-f]+: 0 bytes into a freed block of 4096 bytes' 'call by .* drop\+' 'allocated by .* make\+' 'freed by .* drop\+'
 
 # a handler of the program's has the fault, whenever it was set
-(ulimit -c 0; LD_PRELOAD=$lib DRYSTONE_CONF=guard:1,guard_rate:1,watch:0 exec "$work/guarded" handled) 2>"$work/err"
+(ulimit -c 0; LD_PRELOAD=$lib DRYSTONE_CONF=guard:1,guard_rate:1 exec "$work/guarded" handled) 2>"$work/err"
 [ $? = 7 ] || fail "the program's handler did not run"
 
 # without the option nothing is guarded; with it a sample is, and a run of many goes well

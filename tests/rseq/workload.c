@@ -15,7 +15,7 @@
 #include <drystone/drystone.h>
 
 #include "../support/exercise.h"
-#include "core/fast.h"
+#include "core/alloc.h"
 #include "sequences.h"
 
 #define HELD   600
@@ -101,7 +101,7 @@ static void typed_round(unsigned c)
 	size_t n = 0;
 
 	for (; n < HELD - 200; n++) /* misses, then hits; some by the slow twin although there are objects */
-		hold(&held[n], n % 16 == 5 ? dry_cache_zalloc(typed[c]) : n % 16 == 9 ? dry_alloc_slow(typed[c]) :
+		hold(&held[n], n % 16 == 5 ? dry_cache_zalloc(typed[c]) : n % 16 == 9 ? dry_alloc_slow(typed[c], DRY_GFP_DEFAULT, DRY_NODE_ANY) :
 										       dry_cache_alloc(typed[c]),
 		     typed_size[c]);
 	shuffle(held, n);

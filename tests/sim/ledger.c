@@ -55,8 +55,9 @@ size_t ledger_each(void (*fn)(const struct world_object *object, void *arg), voi
 
 /* ---- payload ------------------------------------------------------------------------ */
 
-void ledger_construct(void *object)
+void ledger_construct(void *object, void *arg)
 {
+	(void)arg;
 	uint64_t built = BUILT;
 
 	memcpy(object, &built, sizeof(built));

@@ -318,7 +318,7 @@ static const struct world_object *find_stable(struct rng *rng)
 static void op_read(unsigned task, struct rng *rng)
 {
 	const struct world_object *found;
-	const struct dry_page *slab;
+	const struct dry_slab *slab;
 	const dry_cache *cache;
 	const char *at;
 	uint64_t built, seen;
@@ -330,12 +330,12 @@ static void op_read(unsigned task, struct rng *rng)
 		at = found->at;
 		cache = world.cache[found->kind].cache;
 		slab = dry_slab_of(cache, at);
-		ledger_construct(&built);
+		ledger_construct(&built, NULL);
 		dry_sim_say("== reads %p", (const void *)at);
 		for (size_t looks = 1 + rng_below(rng, 20); looks > 0; looks--) {
 			dry_port_yield();
 			memcpy(&seen, at, sizeof(seen));
-			if (seen != built || slab->kind != DRY_PAGE_SLAB || slab->slab.cache != cache)
+			if (seen != built || !dry_backing_is_slab(slab) || slab->cache != cache)
 				dry_sim_fail("type-stable: object %p changed its type under a reader",
 					     (const void *)at);
 		}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* From a seed to a machine, its heaps and its caches. */
+#include <drystone/experiment.h>
 #include "world.h"
 
 /* What debugging does to a cache; not the lines of DRY_CACHE_TRACE. */
@@ -28,7 +29,7 @@ static void plan_size(struct world_plan *plan, struct rng *rng, const struct wor
 void world_plan(struct world_plan *plan, uint64_t seed, const struct world_wish *wish)
 {
 	static const unsigned distance[] = { 2, 5, 10, 20, 40, 100, 300 }, refused[] = { 0, 0, 0, 3, 20, 100 };
-	static const size_t room[] = { 0, 0, 0, 0, (size_t)16 << 20, (size_t)40 << 20, (size_t)256 << 20 };
+	static const size_t room[] = { 0, 0, 0, 0, (size_t)32 << 20, (size_t)64 << 20, (size_t)256 << 20 };
 	static const unsigned look[] = { 4, 400, 1500, 5000, 5000 }, general[] = { 0, 25, 25, 80 },
 			      extents[] = { 2, 2, 40 };
 	struct dry_sim_setup *setup = &plan->setup;

@@ -2,11 +2,11 @@
 /* What must hold while no task is inside of the library; and what holds between any two steps. */
 #include "world.h"
 
-#include "core/node.h"
+#include "core/batch.h"
 #include "core/slab.h"
 #include "page/extent.h"
 
-#define KNOWN 160 /* caches of a heap, at most: the general ones, ours, those of index arrays */
+#define KNOWN 160 /* caches of a heap, at most: the general ones and ours */
 
 struct count {
 	const struct dry_cache *cache;
@@ -32,37 +32,25 @@ static struct count *count_of(struct tally *tally, const struct dry_cache *cache
 static void count_object(const struct world_object *object, void *arg)
 {
 	struct tally *tally = arg;
-	const struct dry_arena *arena = &tally->heap->heap->arena;
-	const struct dry_page *page;
+	const struct dry_arena *arena = &tally->heap->heap->caches.backing.arena;
+	struct dry_page *page;
 
 	if (object->heap != tally->number)
 		return;
 	page = dry_arena_contains(arena, object->at) ? dry_arena_run_of(arena, object->at) : NULL;
+	if (page != NULL && arena->nodes > 1 && page->node < dry_port_nodes() && dry_sim_node_of(object->at) != page->node + 1u)
+		dry_sim_fail("rest: an object of node %u on node %d", page->node, (int)dry_sim_node_of(object->at) - 1);
 	if (page == NULL)
 		tally->extents++;
 	else if (page->kind == DRY_PAGE_SLAB)
-		count_of(tally, page->slab.cache)->objects++;
+		count_of(tally, dry_slab_in(page)->cache)->objects++;
 	else
 		tally->run_pages += page->count;
 }
 
-/* What the library itself holds in caches: caches, and index arrays of slabs. */
-static void count_own(struct tally *tally)
-{
-	const struct dry_heap *heap = tally->heap->heap;
-
-	for (const struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
-		if (cache != &heap->cache_cache)
-			count_of(tally, &heap->cache_cache)->objects++;
-		if (cache->root == cache && cache->mgmt == DRY_MGMT_OFF_SLAB)
-			count_of(tally, cache->freelist_cache)->objects += dry_node_slabs(cache);
-	}
-	/* A root that was destroyed by its own name lives on for its aliases; it is on the list. */
-}
-
 static void list_caches(struct tally *tally)
 {
-	for (const struct dry_cache *cache = tally->heap->heap->caches; cache != NULL; cache = cache->next) {
+	for (const struct dry_cache *cache = tally->heap->heap->caches.first; cache != NULL; cache = cache->next) {
 		if (cache->root != cache)
 			continue;
 		if (tally->caches == KNOWN)
@@ -71,43 +59,73 @@ static void list_caches(struct tally *tally)
 	}
 }
 
-static size_t pages_of(const struct dry_heap *heap, size_t bytes)
+/* ---- metadata ---- */
+
+/* As page/meta.c rounds: a power of two up to half a page, then pages. */
+static size_t rounded(const struct dry_heap *heap, size_t bytes)
 {
-	return (bytes + ((size_t)1 << heap->arena.page_shift) - 1) >> heap->arena.page_shift;
+	size_t page = (size_t)1 << heap->caches.backing.arena.page_shift, piece = page / 256;
+
+	while (piece < bytes && piece < page / 2)
+		piece *= 2;
+	return bytes <= piece ? piece : (bytes + page - 1) & ~(page - 1);
 }
 
-/* Slabs, those waiting for readers, and the arrays on nodes. */
-static size_t cache_pages(const struct dry_heap *heap, const struct dry_cache *cache)
+static size_t depot_bytes(const struct dry_heap *heap, const struct dry_cache *cache, const struct dry_depot *depot)
 {
-	size_t pages = (dry_node_slabs(cache) + cache->deferred) << cache->order;
+	return depot->entry != NULL ? rounded(heap, (size_t)DRY_SHARED_FACTOR * cache->batchcount * sizeof(void *)) : 0;
+}
 
-	for (uint32_t n = 0; n < heap->nodes; n++) {
-		const struct dry_node *node = &cache->node[n];
+/* Its struct, the arrays on nodes, and index arrays of slabs. */
+static size_t cache_bytes(const struct dry_heap *heap, const struct dry_cache *cache)
+{
+	const struct dry_caches *caches = &heap->caches;
+	size_t bytes = rounded(heap, sizeof(*cache) + caches->nodes * sizeof(struct dry_node));
 
-		if (node->shared.entry != NULL)
-			pages += dry_arena_run_of(&heap->arena, node->shared.entry)->count;
-		if (node->alien == NULL)
-			continue;
-		pages += dry_arena_run_of(&heap->arena, node->alien)->count;
-		for (uint32_t i = 0; i < heap->nodes; i++)
-			if (node->alien[i].entry != NULL)
-				pages += dry_arena_run_of(&heap->arena, node->alien[i].entry)->count;
+	if (cache->root != cache)
+		return bytes;
+	if (cache->mgmt == DRY_MGMT_OFF_SLAB)
+		bytes += dry_node_slabs(cache) * rounded(heap, cache->waste);
+	for (uint32_t n = 0; n < caches->nodes; n++) {
+		const struct dry_depot *alien = cache->node[n].alien;
+
+		bytes += depot_bytes(heap, cache, &cache->node[n].shared);
+		if (alien != NULL)
+			bytes += rounded(heap, caches->nodes * sizeof(struct dry_depot));
+		for (uint32_t i = 0; alien != NULL && i < caches->nodes; i++)
+			bytes += depot_bytes(heap, cache, &alien[i]);
 	}
-	return pages;
+	return bytes;
 }
 
+static void check_metadata(const struct dry_heap *heap)
+{
+	const struct dry_caches *caches = &heap->caches;
+	size_t bytes = rounded(heap, sizeof(struct dry_heap) + caches->slot_count * sizeof(char *)) +
+		       rounded(heap, caches->slot_count * sizeof(char *));
+
+	for (uint32_t slot = 0; slot < caches->slot_count; slot++)
+		if (caches->areas[slot] != dry_stopped_area)
+			bytes += rounded(heap, caches->area_size);
+	for (const struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
+		bytes += cache_bytes(heap, cache);
+	if (bytes != caches->backing.meta.bytes)
+		dry_sim_fail("metadata: %zu bytes in use, %zu accounted for", caches->backing.meta.bytes, bytes);
+}
+
+/* Slabs, those waiting for readers, and runs. */
 static void check_pages(const struct tally *tally)
 {
-	const struct dry_heap *heap = tally->heap->heap;
-	size_t pages = tally->run_pages + pages_of(heap, sizeof(struct dry_heap) + heap->slot_count * sizeof(char *));
+	const struct dry_caches *caches = &tally->heap->heap->caches;
+	const struct dry_arena *arena = &caches->backing.arena;
+	size_t pages = tally->run_pages + (arena->owns_memory ? 0 : caches->backing.meta.pages);
 
-	for (uint32_t slot = 0; slot < heap->slot_count; slot++)
-		if (heap->areas[slot] != dry_stopped_area)
-			pages += pages_of(heap, heap->area_size);
-	for (unsigned i = 0; i < tally->caches; i++)
-		pages += cache_pages(heap, tally->count[i].cache);
-	if (pages != heap->arena.used)
-		dry_sim_fail("pages: %zu in use, %zu accounted for", heap->arena.used, pages);
+	for (unsigned i = 0; i < tally->caches; i++) {
+		const struct dry_cache *cache = tally->count[i].cache;
+		pages += (dry_node_slabs(cache) + cache->deferred) << cache->order;
+	}
+	if (pages != arena->used)
+		dry_sim_fail("pages: %zu in use, %zu accounted for", arena->used, pages);
 }
 
 static void check_counts(const struct tally *tally)
@@ -137,16 +155,16 @@ static void check_depot(const struct dry_cache *cache, const struct dry_depot *d
 		dry_sim_fail("%s: shared or alien array: avail %u above its limit %u", cache->name, avail,
 			     depot->limit);
 	for (uint32_t i = 0; i < avail; i++)
-		if (dry_slab_of(cache, depot->entry[i])->node % cache->heap->nodes != node)
+		if (dry_slab_node(cache, dry_slab_of(cache, depot->entry[i])) != node)
 			dry_sim_fail("%s: an object of another node in an array for node %u", cache->name, node);
 }
 
 static void check_depots(const struct dry_heap *heap)
 {
-	for (const struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
-		for (uint32_t n = 0; cache->root == cache && n < heap->nodes; n++) {
+	for (const struct dry_cache *cache = heap->caches.first; cache != NULL; cache = cache->next) {
+		for (uint32_t n = 0; cache->root == cache && n < heap->caches.nodes; n++) {
 			check_depot(cache, &cache->node[n].shared, n);
-			for (uint32_t i = 0; cache->node[n].alien != NULL && i < heap->nodes; i++)
+			for (uint32_t i = 0; cache->node[n].alien != NULL && i < heap->caches.nodes; i++)
 				check_depot(cache, &cache->node[n].alien[i], i);
 		}
 	}
@@ -155,8 +173,8 @@ static void check_depots(const struct dry_heap *heap)
 /* What was promised by a prefill is there. */
 static void check_reserves(const struct dry_heap *heap)
 {
-	for (const struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next)
-		for (uint32_t n = 0; cache->root == cache && n < heap->nodes; n++)
+	for (const struct dry_cache *cache = heap->caches.first; cache != NULL; cache = cache->next)
+		for (uint32_t n = 0; cache->root == cache && n < heap->caches.nodes; n++)
 			if (cache->node[n].reserved > cache->node[n].free_objects)
 				dry_sim_fail("%s: %zu objects reserved on node %u, %zu free", cache->name,
 					     cache->node[n].reserved, n, cache->node[n].free_objects);
@@ -167,13 +185,13 @@ static void check_places(const struct dry_heap *heap)
 {
 	size_t used = 0, wanted = 1;
 
-	for (size_t i = 0; i < sizeof(heap->area_map) / sizeof(heap->area_map[0]); i++)
-		used += (size_t)__builtin_popcountll(heap->area_map[i]);
-	for (const struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next) {
+	for (size_t i = 0; i < sizeof(heap->caches.area_map) / sizeof(heap->caches.area_map[0]); i++)
+		used += (size_t)__builtin_popcountll(heap->caches.area_map[i]);
+	for (const struct dry_cache *cache = heap->caches.first; cache != NULL; cache = cache->next) {
 		size_t bytes = sizeof(struct dry_array) + (cache->limit + 1) * sizeof(void *);
 
-		if (cache->root == cache && cache->alloc_at != 0)
-			wanted += (bytes + DRY_AREA_UNIT - 1) / DRY_AREA_UNIT * (cache->split ? 2 : 1);
+		if (cache->root == cache && cache->alloc_place != 0)
+			wanted += (bytes + DRY_AREA_UNIT - 1) / DRY_AREA_UNIT * (cache->packed ? 2 : 1);
 	}
 	if (used != wanted)
 		dry_sim_fail("slots: %zu units of an area are used, %zu are of caches", used, wanted);
@@ -208,9 +226,9 @@ static void check_heap(unsigned number)
 		dry_sim_fail("%s", dry_sim_last_line());
 	list_caches(&tally);
 	ledger_each(count_object, &tally);
-	count_own(&tally);
 	check_counts(&tally);
 	check_pages(&tally);
+	check_metadata(heap);
 	check_depots(heap);
 	check_reserves(heap);
 	check_places(heap);
@@ -237,7 +255,7 @@ void world_check_rest(void)
 
 static bool nodes_free(const struct dry_cache *cache)
 {
-	for (uint32_t n = 0; n < cache->heap->nodes; n++)
+	for (uint32_t n = 0; n < cache->caches->nodes; n++)
 		if (cache->node[n].lock.owner != 0)
 			return false;
 	return true;
@@ -251,14 +269,14 @@ static void check_now(struct dry_heap *heap)
 {
 	const char *wrong = NULL;
 
-	if (heap->lock.owner != 0)
+	if (heap->caches.lock.owner != 0)
 		return;
-	for (struct dry_cache *cache = heap->caches; cache != NULL; cache = cache->next)
+	for (struct dry_cache *cache = heap->caches.first; cache != NULL; cache = cache->next)
 		if (cache->root == cache && nodes_free(cache) && dry_cache_check(cache) != 0)
 			dry_sim_fail("%s", dry_sim_last_line());
 	check_depots(heap);
-	if (heap->arena.lock.owner == 0)
-		wrong = dry_arena_check(&heap->arena);
+	if (heap->caches.backing.arena.lock.owner == 0)
+		wrong = dry_arena_check(&heap->caches.backing.arena);
 	if (wrong == NULL && heap->extents.lock.owner == 0)
 		wrong = dry_extents_check(&heap->extents);
 	if (wrong != NULL)

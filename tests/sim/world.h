@@ -19,7 +19,7 @@
 #include <drystone/drystone.h>
 #include <string.h>
 
-#include "core/heap.h"
+#include "heap/heap.h"
 #include "port/sim/sim.h"
 #include "support/random.h"
 
@@ -99,7 +99,7 @@ void ledger_remove(struct world_object *object);
 void ledger_verify(const struct world_object *object);
 size_t ledger_each(void (*fn)(const struct world_object *object, void *arg), void *arg);
 /* The constructor of all caches that have one, and what it promises. */
-void ledger_construct(void *object);
+void ledger_construct(void *object, void *arg);
 
 /* grace.c */
 void grace_clear(void);

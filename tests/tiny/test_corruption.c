@@ -83,6 +83,7 @@ static void mark_heap(dry_heap *heap)
 		if (class == &heap->classes_of)
 			continue;
 		mark(class, sizeof(*class), CLASS);
+		mark(&class->arg, sizeof(class->arg), PADDING);
 		mark(&class->ctor, sizeof(class->ctor), PADDING); /* only a slab can tell, if there is one */
 		mark(&class->align, sizeof(class->align), NAME); /* and flags: they say how slabs and caches to come will be */
 		mark(&class->flags, sizeof(class->flags), NAME);

@@ -20,8 +20,9 @@ static dry_heap *heap;
 static struct dry_workload kinds[KINDS];
 static struct live live[KINDS];
 
-static void construct(void *object)
+static void construct(void *object, void *arg)
 {
+	(void)arg;
 	*(char *)object = 1;
 }
 

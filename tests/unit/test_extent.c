@@ -47,7 +47,7 @@ static void make(struct block *block, struct rng *rng)
 	bool zeroed;
 
 	block->asked = random_size(rng);
-	block->at = dry_extent_alloc(&extents, block->asked, align, &zeroed);
+	block->at = dry_extent_alloc(&extents, block->asked, align, 0, &zeroed);
 	CHECK(block->at != NULL);
 	CHECK(((uintptr_t)block->at & (align - 1)) == 0);
 	CHECK_EQ((uintptr_t)block->at % dry_port_page_size(), 0);
@@ -130,7 +130,7 @@ static void against_model(struct rng *rng)
 	static struct block held[HELD];
 	size_t steps = test_scaled(6000), i, left;
 
-	dry_extents_init(&extents, CAP);
+	dry_extents_init(&extents, CAP, 1, NULL);
 	CHECK_EQ(dry_extent_size(&extents, held), 0);
 	for (i = 0; i < steps; i++) {
 		struct block *block = &held[rng_below(rng, HELD)];
@@ -166,19 +166,19 @@ static void reuse(void)
 	bool zeroed;
 	char *first, *second;
 
-	dry_extents_init(&extents, CAP);
-	first = dry_extent_alloc(&extents, 100 * page, page, &zeroed);
+	dry_extents_init(&extents, CAP, 1, NULL);
+	first = dry_extent_alloc(&extents, 100 * page, page, 0, &zeroed);
 	CHECK(first != NULL && zeroed);
-	CHECK(dry_extent_alloc(&extents, 0, page, &zeroed) == NULL);
-	CHECK(dry_extent_alloc(&extents, SIZE_MAX - 1, page, &zeroed) == NULL);
-	CHECK(dry_extent_alloc(&extents, SIZE_MAX / 2, page, &zeroed) == NULL);
+	CHECK(dry_extent_alloc(&extents, 0, page, 0, &zeroed) == NULL);
+	CHECK(dry_extent_alloc(&extents, SIZE_MAX - 1, page, 0, &zeroed) == NULL);
+	CHECK(dry_extent_alloc(&extents, SIZE_MAX / 2, page, 0, &zeroed) == NULL);
 	CHECK(dry_extent_free(&extents, first));
 	CHECK(!dry_extent_free(&extents, first));
 	CHECK(dry_extent_was_freed(&extents, first));
-	second = dry_extent_alloc(&extents, 79 * page, page, &zeroed); /* too small by a quarter */
+	second = dry_extent_alloc(&extents, 79 * page, page, 0, &zeroed); /* too small by a quarter */
 	CHECK(second != NULL && zeroed && second != first);
 	CHECK(dry_extent_free(&extents, second));
-	second = dry_extent_alloc(&extents, 81 * page, page, &zeroed);
+	second = dry_extent_alloc(&extents, 81 * page, page, 0, &zeroed);
 	CHECK(second == first && !zeroed);
 	CHECK_EQ(dry_extent_size(&extents, second), 100 * page);
 	CHECK(dry_extent_free(&extents, second));
@@ -187,7 +187,7 @@ static void reuse(void)
 	CHECK_EQ(left, 179 * page);
 	CHECK_EQ(dry_extent_decay(&extents, 3, &left), 179 * page);
 	CHECK_EQ(left, 0);
-	first = dry_extent_alloc(&extents, CAP + page, page, &zeroed); /* over the cap: at once */
+	first = dry_extent_alloc(&extents, CAP + page, page, 0, &zeroed); /* over the cap: at once */
 	CHECK(dry_extent_free(&extents, first));
 	CHECK_EQ(extents.cached_bytes, 0);
 	dry_extents_fini(&extents);
@@ -222,7 +222,7 @@ static void threads(struct rng *rng)
 	pthread_t thread[THREADS];
 	size_t i;
 
-	dry_extents_init(&extents, CAP);
+	dry_extents_init(&extents, CAP, 1, NULL);
 	for (i = 0; i < THREADS; i++)
 		CHECK(pthread_create(&thread[i], NULL, worker, (void *)(uintptr_t)rng_next(rng)) == 0);
 	for (i = 0; i < THREADS; i++)

@@ -20,16 +20,16 @@
 static atomic_long run_calls, run_fail_at; /* as dry_fail_calls, dry_fail_at, for runs of pages */
 static atomic_bool run_fail_after;
 
-struct dry_page *__real_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages);
-struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages);
+struct dry_page *__real_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
+struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
 
-struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages)
+struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
 {
 	long call = atomic_fetch_add(&run_calls, 1) + 1, at = atomic_load(&run_fail_at);
 
 	if (at && (call == at || (call > at && atomic_load(&run_fail_after))))
 		return NULL;
-	return __real_dry_arena_alloc(arena, count, align_pages);
+	return __real_dry_arena_alloc(arena, count, align_pages, node);
 }
 
 /* Runs of pages are asked for far more often than the port is: then a part of each workload suffices. */

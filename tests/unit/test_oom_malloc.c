@@ -25,10 +25,10 @@ static atomic_bool run_fail_after;
 static void *blocks[MOST];
 static size_t sizes[MOST];
 
-struct dry_page *__real_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages);
-struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages);
+struct dry_page *__real_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
+struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
 
-struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages)
+struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
 {
 	long call = atomic_fetch_add(&run_calls, 1) + 1;
 
@@ -36,7 +36,7 @@ struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count,
 
 	if (at && (call == at || (call > at && atomic_load(&run_fail_after))))
 		return NULL;
-	return __real_dry_arena_alloc(arena, count, align_pages);
+	return __real_dry_arena_alloc(arena, count, align_pages, node);
 }
 
 static void *small(size_t i, size_t *size)

@@ -3,13 +3,14 @@
  * The notes of secure objects take memory as the heap grows. Once the system refused it, objects are made without notes;
  * they have no canaries, and nothing may look for them.
  *
+ * DRY_TEST_CONF: secure=secure:1
  * Linked with fail_port.c and with dry_arena_alloc wrapped.
  */
 #include <drystone/drystone.h>
 #include <string.h>
 
 #include "../support/check.h"
-#include "core/heap.h"
+#include "heap/heap.h"
 #include "fail_port.h"
 
 #define PAST   ((size_t)16 << 20) /* notes for so much of the arena are taken into use at once */
@@ -17,17 +18,17 @@
 
 static void *blocks[BLOCKS];
 
-struct dry_page *__real_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages);
-struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages);
+struct dry_page *__real_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
+struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
 
-struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages)
+struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
 {
-	return __real_dry_arena_alloc(arena, count, align_pages);
+	return __real_dry_arena_alloc(arena, count, align_pages, node);
 }
 
 int main(void)
 {
-	size_t base = (size_t)dry_heap_default()->arena.base, past = 0;
+	size_t base = (size_t)dry_heap_arena(dry_heap_default())->base, past = 0;
 
 	for (int i = 0; i < BLOCKS; i++)
 		CHECK(blocks[i] = dry_alloc(NULL, 4096));

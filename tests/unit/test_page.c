@@ -33,6 +33,19 @@ struct model {
 
 static struct model model;
 
+/* The nodes that chunks were placed on. */
+static unsigned placed[8];
+
+void __wrap_dry_port_place(void *addr, size_t size, unsigned node);
+void __wrap_dry_port_place(void *addr, size_t size, unsigned node)
+{
+	/* malloc's own chunks are placed, too */
+	if ((uintptr_t)addr - model.arena.base >= model.arena.granules << DRY_GRANULE_SHIFT)
+		return;
+	CHECK(size == DRY_CHUNK_SIZE && (uintptr_t)addr % DRY_CHUNK_SIZE == 0 && node < model.arena.nodes);
+	placed[((uintptr_t)addr - model.arena.base) / DRY_CHUNK_SIZE] = node;
+}
+
 static void verify(struct model *m)
 {
 	const char *problem = dry_arena_check(&m->arena);
@@ -83,19 +96,23 @@ static void verify_zero(struct model *m, const struct run *run)
 	}
 }
 
-/* Is there an aligned gap for a run, by the model? Runs do not cross a chunk boundary. */
+static bool model_free(const struct model *m, uint32_t index, uint32_t count)
+{
+	while (count != 0 && index + count <= m->arena.pages && m->owner[index + count - 1] == 0)
+		count--;
+	return count == 0;
+}
+
+/* Is there an aligned gap for a run, by the model? Only runs of more than a chunk cross a chunk boundary. */
 static bool model_has_room(const struct model *m, uint32_t count, uint32_t align)
 {
-	uint32_t block = UINT32_C(1) << dry_log2_ceil(count > align ? count : align), i, start;
+	uint32_t block = UINT32_C(1) << dry_log2_ceil(count > align ? count : align), chunk = UINT32_C(1) << m->arena.max_order;
+	uint32_t unit = block < chunk ? block : chunk, start;
 
-	for (start = 0; start + block <= m->arena.pages; start++) {
-		if (((start + m->arena.skew) & (block - 1)) != 0)
-			continue;
-		for (i = 0; i < block && m->owner[start + i] == 0; i++)
-			;
-		if (i == block)
+	for (start = 0; start < m->arena.pages; start++)
+		if (((start + m->arena.skew) & (unit - 1)) == 0 && model_free(m, start, block <= chunk ? block : count) &&
+		    (block <= chunk || ((uintptr_t)dry_arena_address(&m->arena, start) >> m->arena.page_shift) % align == 0))
 			return true;
-	}
 	return false;
 }
 
@@ -103,22 +120,27 @@ static uint32_t random_count(struct model *m)
 {
 	uint32_t chunk = UINT32_C(1) << m->arena.max_order;
 
-	return (uint32_t)(rng_below(&m->rng, 20) == 0 ? 1 + rng_below(&m->rng, chunk)
-						      : 1 + rng_below(&m->rng, 1 + rng_below(&m->rng, 40)));
+	switch (rng_below(&m->rng, 40)) {
+	case 0:
+		return (uint32_t)(1 + rng_below(&m->rng, chunk));
+	case 1:
+		return (uint32_t)(chunk + rng_below(&m->rng, 3 * chunk));
+	default:
+		return (uint32_t)(1 + rng_below(&m->rng, 1 + rng_below(&m->rng, 40)));
+	}
 }
 
 static void step_alloc(struct model *m)
 {
-	uint32_t chunk = UINT32_C(1) << m->arena.max_order, count = random_count(m), align = 1, i;
+	uint32_t count = random_count(m), align = 1, i;
 	struct run *run = &m->run[m->runs];
 
 	if (m->runs == MAX_RUNS)
 		return;
-	if (count > chunk)
-		count = chunk;
 	if (rng_below(&m->rng, 3) == 0)
-		align = UINT32_C(1) << rng_below(&m->rng, m->arena.max_order + 1u);
-	run->page = dry_arena_alloc(&m->arena, count, align);
+		align = UINT32_C(1) << rng_below(&m->rng, m->arena.max_order + (rng_below(&m->rng, 8) == 0 ? 3u : 1u));
+	unsigned node = (unsigned)rng_below(&m->rng, m->arena.nodes);
+	run->page = dry_arena_alloc(&m->arena, count, align, node);
 	if (run->page == NULL) {
 		CHECK(m->used + count > m->arena.limit_pages || !model_has_room(m, count, align));
 		return;
@@ -128,10 +150,14 @@ static void step_alloc(struct model *m)
 	run->stamp = rng_next(&m->rng);
 	run->map = 0;
 	CHECK_EQ(run->page->kind, DRY_PAGE_RUN);
+	if (run->page->node != node && (count > align ? count : align) <= UINT32_C(1) << m->arena.max_order) /* out of chunks */
+		CHECK(m->arena.committed == m->arena.pages && m->arena.retired == 0);
+	if (m->arena.nodes > 1)
+		CHECK_EQ(run->page->node, placed[run->index >> m->arena.max_order]);
 	CHECK_EQ(run->page->count, count);
 	CHECK(((uintptr_t)dry_arena_address(&m->arena, run->index) & (((uintptr_t)align << m->arena.page_shift) - 1)) ==
 	      0);
-	if (dry_is_pow2(count))
+	if (dry_is_pow2(count) && count <= UINT32_C(1) << m->arena.max_order)
 		CHECK(((run->index + m->arena.skew) & (count - 1)) == 0);
 	for (i = run->index; i < run->index + count; i++) {
 		CHECK(i < m->arena.pages && m->owner[i] == 0);
@@ -174,6 +200,29 @@ static void step_trim(struct model *m)
 	model_clear(m, run->index + count, run->count - count);
 	run->count = count;
 	CHECK_EQ(run->page->count, count);
+}
+
+/* It grows if and only if what follows is free, within the limit, and its place allows for the size. */
+static void step_extend(struct model *m)
+{
+	size_t which = rng_below(&m->rng, m->runs);
+	struct run *run = &m->run[which];
+	uint32_t more = (uint32_t)(1 + rng_below(&m->rng, rng_below(&m->rng, 3) == 0 ? 2000 : 8)), i;
+	unsigned order = dry_log2_ceil(run->count + more);
+	uint32_t block = UINT32_C(1) << (order < m->arena.max_order ? order : m->arena.max_order);
+	bool can = ((run->index + m->arena.skew) & (block - 1)) == 0 && model_free(m, run->index + run->count, more) &&
+		   m->used + more <= m->arena.limit_pages;
+
+	dry_arena_set_map(&m->arena, run->page, run->map = 0);
+	CHECK_EQ(dry_arena_extend_run(&m->arena, run->page, run->count + more), can);
+	if (!can)
+		return;
+	for (i = run->index + run->count; i < run->index + run->count + more; i++)
+		m->owner[i] = (uint16_t)(which + 1);
+	run->count += more;
+	m->used += more;
+	CHECK_EQ(run->page->count, run->count);
+	stamp(m, run);
 }
 
 static void step_map(struct model *m)
@@ -252,7 +301,7 @@ static void fill(struct model *m)
 	size_t want = m->arena.limit_pages < m->arena.pages ? m->arena.limit_pages : m->arena.pages, got = 0;
 	struct dry_page **pages = malloc(want * sizeof(struct dry_page *)), *page;
 
-	while ((page = dry_arena_alloc(&m->arena, 1, 1)) != NULL) {
+	while ((page = dry_arena_alloc(&m->arena, 1, 1, 0)) != NULL) {
 		CHECK(got < want);
 		pages[got++] = page;
 	}
@@ -277,8 +326,10 @@ static void exercise(struct model *m, size_t steps)
 			step_alloc(m);
 		else if (what < 85)
 			step_free(m, rng_below(&m->rng, m->runs));
-		else if (what < 89)
+		else if (what < 87)
 			step_trim(m);
+		else if (what < 89)
+			step_extend(m);
 		else if (what < 92)
 			step_map(m);
 		else if (what < 98)
@@ -292,9 +343,9 @@ static void exercise(struct model *m, size_t steps)
 	drain(m);
 }
 
-static void run_reserved(struct model *m, size_t page_size, size_t reserve, size_t limit, size_t steps)
+static void run_reserved(struct model *m, size_t page_size, size_t reserve, size_t limit, unsigned nodes, size_t steps)
 {
-	struct dry_arena_attr attr = { .reserve = reserve, .page_size = page_size, .limit = limit };
+	struct dry_arena_attr attr = { .reserve = reserve, .page_size = page_size, .limit = limit, .nodes = nodes };
 
 	CHECK_EQ(dry_arena_init(&m->arena, &attr), 0);
 	CHECK_EQ(m->arena.base % DRY_CHUNK_SIZE, 0);
@@ -333,9 +384,9 @@ static void decay_by_age(void)
 	size_t left, dirty;
 
 	CHECK_EQ(dry_arena_init(arena, &attr), 0);
-	first = dry_arena_alloc(arena, 16, 1);
-	wall = dry_arena_alloc(arena, 16, 1);
-	second = dry_arena_alloc(arena, 32, 1);
+	first = dry_arena_alloc(arena, 16, 1, 0);
+	wall = dry_arena_alloc(arena, 16, 1, 0);
+	second = dry_arena_alloc(arena, 32, 1, 0);
 	CHECK(first != NULL && wall != NULL && second != NULL);
 	dry_arena_free(arena, first);
 	CHECK_EQ(dry_arena_decay(arena, 3, &left), 0);
@@ -364,7 +415,7 @@ static void neighbours_keep_maps(void)
 	for (keep = 0; keep < 4; keep++) {
 		CHECK_EQ(dry_arena_init(arena, &attr), 0);
 		for (i = 0; i < 4; i++) {
-			chunk[i] = dry_arena_alloc(arena, UINT32_C(1) << arena->max_order, 1);
+			chunk[i] = dry_arena_alloc(arena, UINT32_C(1) << arena->max_order, 1, 0);
 			CHECK(chunk[i] != NULL);
 			dry_arena_set_map(arena, chunk[i], 7);
 		}
@@ -391,7 +442,7 @@ static void give_up(void)
 
 	CHECK_EQ(dry_arena_init(arena, &attr), 0);
 	chunk = UINT32_C(1) << arena->max_order;
-	CHECK(dry_arena_alloc(arena, chunk, 1) != NULL);
+	CHECK(dry_arena_alloc(arena, chunk, 1, 0) != NULL);
 	CHECK(!dry_arena_give_up(arena, (size_t)13 << 20));
 	CHECK(!dry_arena_give_up(arena, SIZE_MAX));
 	end = dry_arena_address(arena, 4 * chunk);
@@ -402,8 +453,8 @@ static void give_up(void)
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == end - DRY_CHUNK_SIZE);
 	end[-1] = 1;
 	CHECK(dry_arena_run_of(arena, end - 1) == NULL);
-	CHECK(dry_arena_alloc(arena, chunk, 1) != NULL);
-	CHECK(dry_arena_alloc(arena, 1, 1) == NULL);
+	CHECK(dry_arena_alloc(arena, chunk, 1, 0) != NULL);
+	CHECK(dry_arena_alloc(arena, 1, 1, 0) == NULL);
 	CHECK(!dry_arena_give_up(arena, 1));
 	CHECK(dry_arena_check(arena) == NULL);
 	dry_arena_fini(arena);
@@ -439,8 +490,9 @@ int main(int argc, char **argv)
 
 		if (page < dry_port_page_size())
 			continue;
-		run_reserved(&model, page, (size_t)24 << 20, 0, test_scaled(4000));
-		run_reserved(&model, page, (size_t)16 << 20, (size_t)5 << 20, test_scaled(2000));
+		run_reserved(&model, page, (size_t)24 << 20, 0, 1, test_scaled(3000));
+		run_reserved(&model, page, (size_t)24 << 20, 0, 2 + (unsigned)rng_below(&model.rng, 3), test_scaled(3000));
+		run_reserved(&model, page, (size_t)16 << 20, (size_t)5 << 20, 1 + (unsigned)(i & 1), test_scaled(2000));
 		run_memory(&model, page, ((size_t)9 << 20) + 12345, test_scaled(2000));
 		run_memory(&model, page, (size_t)256 << 10, test_scaled(1000));
 	}

@@ -34,7 +34,7 @@ static size_t use_arena(uint64_t seed)
 	size_t failed = 0, i;
 
 	for (i = 0; i < RUNS; i++) {
-		run[i] = dry_arena_alloc(&arena, 1024 - (uint32_t)rng_below(&rng, 400), 1);
+		run[i] = dry_arena_alloc(&arena, 1024 - (uint32_t)rng_below(&rng, 400), 1, 0);
 		failed += run[i] == NULL;
 		CHECK(dry_arena_check(&arena) == NULL);
 	}
@@ -55,7 +55,7 @@ static size_t use_extents(void)
 	char *moved;
 
 	for (i = 0; i < EXTENTS; i++) {
-		block[i] = dry_extent_alloc(&extents, (i % 7 + 1) * 65536, 65536, &zeroed);
+		block[i] = dry_extent_alloc(&extents, (i % 7 + 1) * 65536, 65536, 0, &zeroed);
 		failed += block[i] == NULL;
 		if (block[i] == NULL)
 			continue;
@@ -94,7 +94,7 @@ static bool workload(long k, bool all_after, uint64_t seed)
 	atomic_store(&dry_fail_at, k);
 	made = dry_arena_init(&arena, &attr);
 	CHECK(made == 0 || made == -ENOMEM);
-	dry_extents_init(&extents, 1 << 20);
+	dry_extents_init(&extents, 1 << 20, 1, NULL);
 	if (made == 0)
 		use_arena(seed);
 	use_extents();

@@ -41,7 +41,7 @@ static void *worker(void *arg)
 		}
 		if (i >= steps)
 			continue;
-		held[which] = dry_arena_alloc(&arena, (uint32_t)(1 + rng_below(&rng, 20)), 1);
+		held[which] = dry_arena_alloc(&arena, (uint32_t)(1 + rng_below(&rng, 20)), 1, 0);
 		CHECK(held[which] != NULL);
 		words = dry_arena_address(&arena, dry_arena_index_of(&arena, held[which]));
 		for (j = 0; j < held[which]->count; j++) {
@@ -76,14 +76,14 @@ static void take_all(void)
 	uint64_t *words;
 
 	for (; want > 0; want--) {
-		page = dry_arena_alloc(&arena, 1, 1);
+		page = dry_arena_alloc(&arena, 1, 1, 0);
 		CHECK(page != NULL);
 		words = dry_arena_address(&arena, dry_arena_index_of(&arena, page));
 		if (!(page->flags & DRY_PAGE_DIRTY))
 			for (word = 0; word < dry_port_page_size() / 8; word += 64)
 				CHECK(words[word] == 0);
 	}
-	CHECK(dry_arena_alloc(&arena, 1, 1) == NULL);
+	CHECK(dry_arena_alloc(&arena, 1, 1, 0) == NULL);
 }
 
 /* Write to every page of a run. */
@@ -131,7 +131,7 @@ static void wait_for_purge(void)
 {
 	struct dry_page *page;
 
-	while ((page = dry_arena_alloc(&arena, 1, 1)) == NULL)
+	while ((page = dry_arena_alloc(&arena, 1, 1, 0)) == NULL)
 		dry_port_yield();
 	atomic_store(&in_purge, false);
 	atomic_store(&fork_wanted, true);
@@ -188,7 +188,7 @@ static void threads(struct rng *rng)
 
 static void *take_half(void *page)
 {
-	*(struct dry_page **)page = dry_arena_alloc(&arena, arena.pages / 2, 1);
+	*(struct dry_page **)page = dry_arena_alloc(&arena, arena.pages / 2, 1, 0);
 	return NULL;
 }
 
@@ -200,8 +200,8 @@ static void full_while_purging(void)
 	pthread_t thread;
 
 	CHECK_EQ(dry_arena_init(&arena, &attr), 0);
-	CHECK(dry_arena_alloc(&arena, arena.pages / 2, 1) != NULL);
-	page = dry_arena_alloc(&arena, arena.pages / 2, 1);
+	CHECK(dry_arena_alloc(&arena, arena.pages / 2, 1, 0) != NULL);
+	page = dry_arena_alloc(&arena, arena.pages / 2, 1, 0);
 	CHECK(page != NULL);
 	dry_arena_free(&arena, page);
 
@@ -224,7 +224,7 @@ static void full_while_purging(void)
 	pthread_join(thread, NULL);
 	CHECK(got == page);
 	CHECK(dry_arena_check(&arena) == NULL);
-	CHECK(dry_arena_alloc(&arena, 1, 1) == NULL);
+	CHECK(dry_arena_alloc(&arena, 1, 1, 0) == NULL);
 	dry_arena_fini(&arena);
 }
 
@@ -242,7 +242,7 @@ static size_t resident(const struct dry_arena_array *array)
 
 static size_t metadata(void)
 {
-	return resident(&arena.desc_array) + resident(&arena.map_array) + resident(&arena.bits_array);
+	return resident(&arena.desc_array) + resident(&arena.map_array) + resident(&arena.chunk_array);
 }
 
 /* 1 GiB in single pages, each with its map set: then all of it goes. */
@@ -257,11 +257,11 @@ static void metadata_goes_back(void)
 	pages = malloc(count * sizeof(struct dry_page *));
 	CHECK(metadata() < 4 * 65536);
 	for (i = 0; i < count; i++) {
-		pages[i] = dry_arena_alloc(&arena, 1, 1);
+		pages[i] = dry_arena_alloc(&arena, 1, 1, 0);
 		CHECK(pages[i] != NULL);
 		dry_arena_set_map(&arena, pages[i], 1);
 	}
-	CHECK(dry_arena_alloc(&arena, 1, 1) == NULL);
+	CHECK(dry_arena_alloc(&arena, 1, 1, 0) == NULL);
 	CHECK(metadata() >= count * sizeof(struct dry_page));
 	for (i = 0; i < count; i++)
 		dry_arena_free(&arena, pages[i]);
@@ -272,7 +272,7 @@ static void metadata_goes_back(void)
 	CHECK(dry_arena_check(&arena) == NULL);
 	/* and it is usable afterwards */
 	for (i = 0; i < count; i++)
-		CHECK(dry_arena_alloc(&arena, 1, 1) != NULL);
+		CHECK(dry_arena_alloc(&arena, 1, 1, 0) != NULL);
 	CHECK(dry_arena_check(&arena) == NULL);
 	dry_arena_fini(&arena);
 	free(pages);

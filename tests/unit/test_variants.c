@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The variants that experiments compare do what they say, and the counts of lock rounds are exact. */
-#include <drystone/drystone.h>
+#include <drystone/experiment.h>
 #include <stdlib.h>
 
 #include "../support/check.h"
@@ -81,12 +81,13 @@ static void test_no_arrays(dry_heap *heap)
 	empty(cache);
 }
 
-static void never_runs(void *object)
+static void never_runs(void *object, void *arg)
 {
+	(void)arg;
 	(void)object;
 }
 
-static void test_order(dry_heap *heap, size_t size, void (*ctor)(void *), unsigned flags, enum dry_mgmt mgmt, unsigned pages)
+static void test_order(dry_heap *heap, size_t size, void (*ctor)(void *, void *), unsigned flags, enum dry_mgmt mgmt, unsigned pages)
 {
 	struct dry_cache_attr attr = { .name = "order", .size = size, .ctor = ctor, .flags = flags | DRY_CACHE_NO_MERGE };
 	dry_cache *cache = dry_cache_create(heap, &attr);

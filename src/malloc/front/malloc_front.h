@@ -13,28 +13,29 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/fast.h"
 #include "malloc/background.h"
 #include "malloc/general.h"
 #include "malloc/options.h"
-#include "malloc/profile.h"
 #include "malloc/size_class.h"
 
-#define HEAP (&dry_main_heap)
+#define HEAP  (&dry_main_heap)
+#define ARENA (&dry_main_heap.caches.backing.arena)
+#define SLOTS DRY_SLOTS(&dry_main_heap.caches)
 
 static DRY_SLOW void *malloc_slow(size_t size)
 {
 	struct dry_heap *heap = dry_heap_get(NULL);
+	size_t slot = size | (size == 0);
 	struct dry_cache *cache = NULL;
 	void *object;
 
-	if (DRY_LIKELY(size <= DRY_CLASS_MAX))
-		cache = atomic_load_explicit(&HEAP->general[dry_class_of(size | (size == 0))], memory_order_acquire);
+	if (DRY_LIKELY(heap != NULL && size <= DRY_CLASS_MAX - heap->caches.hooks->tail))
+		cache = atomic_load_explicit(&HEAP->general[dry_class_of(slot + HEAP->caches.hooks->tail)], memory_order_acquire);
 	dry_background_poke();
 	if (DRY_LIKELY(cache != NULL)) {
-		bool asks = atomic_load_explicit(&dry_profile_asks, memory_order_relaxed);
-		object = asks ? dry_profile_sample(HEAP, size) : NULL;
-		return object != NULL ? object : dry_general_alloc_slow(cache, size | (size == 0));
+		if (dry_general_ask_secondary(HEAP, size, 1, &object))
+			return object;
+		return dry_general_alloc_slow(cache, slot);
 	}
 	object = heap != NULL ? dry_general_alloc(heap, size, 1, false) : NULL;
 	if (object == NULL)
@@ -58,7 +59,7 @@ static DRY_SLOW void free_sized_slow(void *object, size_t size)
 
 	if (object == NULL)
 		return;
-	if (dry_profile_sized(HEAP, object, size) && dry_general_size_holds(HEAP, object, size))
+	if (dry_general_size_holds(HEAP, object, size))
 		dry_general_free(HEAP, object);
 	errno = saved;
 }
@@ -67,7 +68,7 @@ DRY_FAST void *fast_malloc(size_t size)
 {
 	/* The limit is 0 before there is a heap: then no sequence may be entered. */
 	if (DRY_LIKELY(size < dry_class_limit)) {
-		void *object = dry_percpu_pop_packed(DRY_SLOTS(HEAP), dry_class_at[(size + 15) / 16]);
+		void *object = dry_percpu_pop_packed(SLOTS, dry_class_at[(size + 15) / 16]);
 		if (DRY_LIKELY(object != NULL))
 			return object;
 	}
@@ -76,10 +77,10 @@ DRY_FAST void *fast_malloc(size_t size)
 
 DRY_FAST void fast_free(void *object)
 {
-	size_t granule = ((uintptr_t)object - HEAP->arena.base) >> DRY_GRANULE_SHIFT;
+	size_t granule = ((uintptr_t)object - ARENA->base) >> DRY_GRANULE_SHIFT;
 
-	if (DRY_LIKELY(granule < HEAP->arena.granules) &&
-	    DRY_LIKELY(dry_percpu_push(DRY_SLOTS(HEAP), HEAP->arena.map[granule], object)))
+	if (DRY_LIKELY(granule < ARENA->granules) &&
+	    DRY_LIKELY(dry_percpu_push(SLOTS, ARENA->map[granule], object)))
 		return;
 	free_slow(object);
 }
@@ -87,10 +88,10 @@ DRY_FAST void fast_free(void *object)
 /* As fast_free(); the size is looked at where the slow path has the time. */
 DRY_FAST void fast_free_sized(void *object, size_t size)
 {
-	size_t granule = ((uintptr_t)object - HEAP->arena.base) >> DRY_GRANULE_SHIFT;
+	size_t granule = ((uintptr_t)object - ARENA->base) >> DRY_GRANULE_SHIFT;
 
-	if (DRY_LIKELY(granule < HEAP->arena.granules) &&
-	    DRY_LIKELY(dry_percpu_push(DRY_SLOTS(HEAP), HEAP->arena.map[granule], object)))
+	if (DRY_LIKELY(granule < ARENA->granules) &&
+	    DRY_LIKELY(dry_percpu_push(SLOTS, ARENA->map[granule], object)))
 		return;
 	free_sized_slow(object, size);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The contended halves of the lock: spin a little, then sleep on the word. */
+/* The contended halves of the lock: spin a little, then sleep on the word. Sleep by the clock is the same call. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* syscall */
 #endif
@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -26,13 +27,14 @@ static inline void spin_hint(void)
 #endif
 }
 
-static void futex(struct dry_lock *lock, int op, uint32_t value)
+/* 0 or an error: the word changed, or a signal came; the caller looks again. */
+static int futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *limit)
 {
 	int saved = errno;
+	int error = syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, limit, NULL, 0) == -1 ? errno : 0;
 
-	/* A failure means that the word changed or a signal came; the caller looks again. */
-	(void)syscall(SYS_futex, &lock->state, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 	errno = saved;
+	return error;
 }
 
 void dry_lock_wait(struct dry_lock *lock)
@@ -53,10 +55,34 @@ void dry_lock_wait(struct dry_lock *lock)
 	}
 	/* acquire: as above. From here the lock is taken as CONTENDED, see port_impl.h. */
 	while (atomic_exchange_explicit(&lock->state, DRY_LOCK_CONTENDED, memory_order_acquire) != DRY_LOCK_FREE)
-		futex(lock, FUTEX_WAIT, DRY_LOCK_CONTENDED);
+		futex(&lock->state, FUTEX_WAIT, DRY_LOCK_CONTENDED, NULL);
 }
 
 void dry_lock_wake(struct dry_lock *lock)
 {
-	futex(lock, FUTEX_WAKE, 1);
+	futex(&lock->state, FUTEX_WAKE, 1, NULL);
+}
+
+/* Nobody wakes who sleeps on this word. */
+static void sleep_ns(uint64_t ns)
+{
+	static _Atomic uint32_t never;
+	struct timespec limit = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+	futex(&never, FUTEX_WAIT, 0, &limit);
+}
+
+void dry_port_sleep_ms(unsigned ms)
+{
+	uint64_t end = dry_port_clock_ms() + ms, now;
+
+	/* a signal ends a wait early */
+	while ((now = dry_port_clock_ms()) < end)
+		sleep_ns((end - now) * 1000000);
+}
+
+/* Filters may not have thought of sched_yield(). */
+void dry_port_yield(void)
+{
+	sleep_ns(1);
 }

@@ -63,6 +63,11 @@ void dry_port_purge(void *addr, size_t size)
 	errno = saved;
 }
 
+void dry_port_release(void *addr, size_t size)
+{
+	dry_unix_release(addr, size, dry_port_purge);
+}
+
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)
 {
 	int saved = errno;

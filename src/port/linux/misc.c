@@ -6,6 +6,7 @@
 #include "port/linux/thread.h"
 #include "port/stack.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,7 +21,11 @@ const char *dry_port_getenv(const char *name)
 /* After a fork the thread of the child is another task; the port asks again, see dry_port_forked(). */
 uint32_t dry_port_thread(void)
 {
-	if (dry_linux_thread == 0)
+	static _Atomic uint32_t unknown; /* threads of which no more may be asked */
+
+	if (dry_linux_thread == 0 && !dry_port_restricted())
 		dry_linux_thread = (uint32_t)syscall(SYS_gettid);
+	if (dry_linux_thread == 0)
+		dry_linux_thread = UINT32_MAX - atomic_fetch_add_explicit(&unknown, 1, memory_order_relaxed);
 	return dry_linux_thread;
 }

@@ -12,7 +12,6 @@
  * their objects; the next owner finds them. The registry below names the owner's
  * dry_slot_tls, so that a fence can look whether it is inside a sequence.
  */
-#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <linux/rseq.h>
 #include <pthread.h>
@@ -23,83 +22,88 @@
 
 #include "percpu.h"
 #include "port/contract.h"
+#include "port/linux/filter.h"
+#include "port/linux/node.h"
 #include "port/linux/thread.h"
 #include "port/unix/thread_slots.h"
 
 #ifndef AT_RSEQ_FEATURE_SIZE
 #define AT_RSEQ_FEATURE_SIZE 27
 #endif
-#define MM_CID_OFFSET 24 /* in the kernel's struct rseq */
+#define NODE_OFFSET   20 /* in the kernel's struct rseq */
+#define MM_CID_OFFSET 24 /* likewise */
 #define MAX_CPUS      4096
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
-
-_Thread_local struct dry_slot_tls dry_slot_tls;
+extern char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 */
 
 static bool use_rseq;      /* immutable after dry_port_init() */
 static unsigned slot_count; /* likewise */
+static bool registered;     /* for fences; written with filters kept off */
 
-static long membarrier(int command)
+/* A fence of the kind that the slots need, asked for at its first use. false: without. */
+static bool membarrier(void)
 {
+	int command = use_rseq ? MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ : MEMBARRIER_CMD_PRIVATE_EXPEDITED;
+	int ask = use_rseq ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
 	int saved = dry_port_get_errno();
-	long rc = syscall(SYS_membarrier, command, 0, 0);
+	bool done;
 
+	if (!dry_linux_free_begin())
+		return false;
+	if (!registered)
+		registered = syscall(SYS_membarrier, ask, 0, 0) == 0;
+	done = registered && syscall(SYS_membarrier, command, 0, 0) == 0;
+	dry_linux_free_end();
 	dry_port_set_errno(saved);
-	return rc;
+	return done;
 }
 
-/* Highest possible CPU number + 1, from text like "0-3,8-11". */
+/* Highest possible CPU number + 1; not known: as many as there is room for. */
 static unsigned possible_cpus(void)
 {
-	char text[256];
-	unsigned last = 0, value = 0;
-	int saved = dry_port_get_errno();
-	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text));
+	uint64_t set;
+	unsigned cpus = dry_linux_list("/sys/devices/system/cpu/possible", &set);
 
-	if (fd >= 0)
-		close(fd);
-	for (ssize_t i = 0; i < n; i++) {
-		if (text[i] >= '0' && text[i] <= '9')
-			value = value * 10 + (unsigned)(text[i] - '0');
-		else
-			value = 0;
-		if (value > last)
-			last = value;
-	}
-	if (n <= 0 || (size_t)n == sizeof(text))
-		last = MAX_CPUS - 1; /* not known: then as many as there is room for */
-	dry_port_set_errno(saved);
-	return last + 1;
+	return cpus != 0 ? cpus : MAX_CPUS;
 }
 
-static bool rseq_usable(void)
+/* glibc has registered an area for the thread. */
+static bool rseq_registered(void)
 {
-	if (!DRY_PERCPU_RESTARTS || &__rseq_size == NULL || &__rseq_offset == NULL || __rseq_size == 0)
+	if (&__rseq_size == NULL || &__rseq_offset == NULL || __rseq_size == 0)
 		return false;
 	struct rseq *area = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
-	if ((int32_t)area->cpu_id < 0)
+	return (int32_t)area->cpu_id >= 0;
+}
+
+/* Linux 5.10 has fences for sequences, and what tells features since 6.3 needs not be asked. */
+static bool rseq_usable(size_t features)
+{
+	if (!DRY_PERCPU_RESTARTS || !rseq_registered() || possible_cpus() > MAX_CPUS)
 		return false;
-	if (possible_cpus() > MAX_CPUS)
-		return false;
-	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ) == 0;
+	use_rseq = true;
+	if (features == 0)
+		use_rseq = membarrier() || dry_port_restricted();
+	return use_rseq;
 }
 
 void dry_port_init(void)
 {
+	size_t features = getauxval(AT_RSEQ_FEATURE_SIZE);
+
 	if (slot_count != 0)
 		return;
-	if (rseq_usable()) {
-		bool cid = getauxval(AT_RSEQ_FEATURE_SIZE) >= MM_CID_OFFSET + sizeof(uint32_t);
+	dry_linux_node_init(features >= NODE_OFFSET + sizeof(uint32_t) && rseq_registered() ? __rseq_offset + NODE_OFFSET : 0);
+	if (rseq_usable(features)) {
+		bool cid = features >= MM_CID_OFFSET + sizeof(uint32_t);
 
-		use_rseq = true;
 		slot_count = possible_cpus();
 		dry_percpu_use_rseq(__rseq_offset,
 				    __rseq_offset + (cid ? MM_CID_OFFSET : (ptrdiff_t)offsetof(struct rseq, cpu_id)));
 		return;
 	}
-	membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 	dry_percpu_use_owned();
 	slot_count = DRY_THREAD_SLOTS;
 }
@@ -114,44 +118,32 @@ bool dry_port_slot_attach(void)
 	return use_rseq || dry_thread_slot_attach();
 }
 
+/*
+ * A thread that is alone is in no sequence: it is here, and a signal handler has ended the one that it interrupted. (Under
+ * thread slots a handler does not allocate.)
+ */
+static bool alone(void)
+{
+	return &__libc_single_threaded != NULL && __libc_single_threaded;
+}
+
 bool dry_port_slot_fence(void)
 {
-	if (use_rseq)
-		return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ) == 0;
-	if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
-		return false;
-	return dry_thread_slots_quiet();
+	if (alone())
+		return true;
+	return membarrier() && (use_rseq || dry_thread_slots_quiet());
+}
+
+void dry_port_ending(void)
+{
+	if (!registered)
+		dry_linux_filter_comes();
 }
 
 void dry_port_forked(void)
 {
 	dry_linux_thread = 0;
+	registered = false;
+	dry_linux_filter_forked();
 	dry_thread_slots_forked();
-	membarrier(use_rseq ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ
-			    : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-}
-
-/* Nodes: those that have memory would be better, but a possible one without it is only unused. */
-unsigned dry_port_nodes(void)
-{
-	unsigned nodes = 1;
-	char path[] = "/sys/devices/system/node/node0";
-	int saved = dry_port_get_errno();
-
-	while (nodes < 8) {
-		path[sizeof(path) - 2] = (char)('0' + nodes);
-		if (access(path, F_OK) != 0)
-			break;
-		nodes++;
-	}
-	dry_port_set_errno(saved);
-	return nodes;
-}
-
-unsigned dry_port_node(void)
-{
-	unsigned cpu = 0, node = 0;
-
-	syscall(SYS_getcpu, &cpu, &node, NULL);
-	return node < 8 ? node : 0;
 }

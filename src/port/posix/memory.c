@@ -25,10 +25,22 @@ void *dry_port_reserve(size_t size, size_t align, bool readable)
 	return dry_unix_map(size, align, readable ? PROT_READ : PROT_NONE, 0);
 }
 
+void dry_port_place(void *addr, size_t size, unsigned node)
+{
+	(void)addr;
+	(void)size;
+	(void)node;
+}
+
 void dry_port_purge(void *addr, size_t size)
 {
 	/* posix_madvise() promises nothing about what is read afterwards */
 	dry_unix_replace(addr, size, 0);
+}
+
+void dry_port_release(void *addr, size_t size)
+{
+	dry_unix_release(addr, size, dry_port_purge);
 }
 
 /* Without a call that moves pages, a block can only become smaller. */

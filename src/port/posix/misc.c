@@ -2,8 +2,11 @@
 #include "port/contract.h"
 #include "port/stack.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 const char *dry_port_getenv(const char *name)
@@ -22,4 +25,32 @@ uint32_t dry_port_thread(void)
 	if (mine == 0)
 		mine = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 	return mine;
+}
+
+/* POSIX has no filters on system calls. */
+bool dry_port_restricted(void)
+{
+	return false;
+}
+
+void dry_port_ending(void)
+{
+}
+
+void dry_port_sleep_ms(unsigned ms)
+{
+	struct timespec left = { (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 };
+	int saved = errno;
+
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+	errno = saved;
+}
+
+void dry_port_yield(void)
+{
+	int saved = errno;
+
+	sched_yield();
+	errno = saved;
 }

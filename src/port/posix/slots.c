@@ -2,11 +2,8 @@
 /* Slots on POSIX: one per thread. One memory node. */
 #include <stdatomic.h>
 
-#include "percpu.h"
 #include "port/contract.h"
 #include "port/unix/thread_slots.h"
-
-_Thread_local struct dry_slot_tls dry_slot_tls;
 
 void dry_port_init(void)
 {

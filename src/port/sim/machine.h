@@ -72,6 +72,7 @@ struct dry_sim_machine {
 	uint64_t clock;
 };
 extern struct dry_sim_machine dry_sim;
+#define DRY_SIM_DRIVER (DRY_SIM_ALL - 1)
 
 /* random.c is not worth a file: SplitMix64 (Steele, Lea, Flood 2014). */
 static inline uint64_t dry_sim_mix(uint64_t z)
@@ -84,6 +85,10 @@ static inline uint32_t dry_sim_random(uint32_t below)
 {
 	return (uint32_t)((dry_sim_mix(dry_sim.random += 0x9e3779b97f4a7c15u) >> 32) * below >> 32);
 }
+
+/* machine.c */
+/* Bring the counts of steps up to date. */
+void dry_sim_account(void);
 
 /* context.c */
 void dry_sim_context_make(struct dry_sim_context *context, void (*entry)(void));
@@ -114,9 +119,9 @@ long dry_sim_distance(void);
 bool dry_sim_owns_address(const void *address);
 
 /* schedule.c */
+/* The current task gets steps until its next decision. */
+void dry_sim_grant(void);
 /* The current task, which is no longer ON_CPU or lets others go first, hands over. */
 void dry_sim_hand_over(void);
-/* Bring the counts of steps up to date. */
-void dry_sim_account(void);
 
 #endif

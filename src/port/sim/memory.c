@@ -24,7 +24,7 @@
 
 enum { FREE, RESERVED, COMMITTED };
 
-static unsigned char state[PAGES];
+static unsigned char state[PAGES], placed[PAGES]; /* placed: node + 1; 0: where it is touched first */
 static struct range {
 	uint32_t first, count;
 } range[RANGES]; /* reservations, by address */
@@ -150,6 +150,7 @@ static void *reserve(size_t size, size_t align, bool readable)
 	memmove(&range[before + 1], &range[before], (ranges++ - before) * sizeof(range[0]));
 	range[before] = (struct range){ (uint32_t)at, (uint32_t)count };
 	memset(state + at, RESERVED, count);
+	memset(placed + at, 0, count);
 	reserved += size;
 	if (strict)
 		protect(at, count, readable ? PROT_READ : PROT_NONE);
@@ -183,6 +184,23 @@ int dry_port_commit(void *addr, size_t size)
 		return -DRY_ENOMEM;
 	commit(first, size / PAGE);
 	return 0;
+}
+
+void dry_port_place(void *addr, size_t size, unsigned node)
+{
+	size_t first;
+
+	DRY_SIM_POINT("place");
+	reservation(addr, size, &first, "place");
+	for (size_t i = first; i < first + size / PAGE; i++)
+		if (state[i] != COMMITTED)
+			dry_sim_fail("place: %p, %zu bytes: not committed", addr, size);
+	memset(placed + first, node < dry_sim.setup.nodes ? (int)node + 1 : 0, size / PAGE);
+}
+
+unsigned dry_sim_node_of(const void *at)
+{
+	return placed[((uintptr_t)at - BASE) / PAGE];
 }
 
 static void clear(size_t first, size_t count)
@@ -259,6 +277,7 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_mov
 		return NULL;
 	commit(((uintptr_t)to - BASE) / PAGE, count);
 	memcpy(to, addr, old_size);
+	memset(placed + ((uintptr_t)to - BASE) / PAGE, placed[first], count);
 	which = reservation(addr, old_size, &first, "resize");
 	release(which, first, old_size / PAGE);
 	return to;

@@ -102,6 +102,15 @@ void dry_port_sleep_ms(unsigned ms)
 		dry_sim_yield();
 }
 
+bool dry_port_restricted(void)
+{
+	return false;
+}
+
+void dry_port_ending(void)
+{
+}
+
 void dry_port_yield(void)
 {
 	DRY_SIM_POINT("yield");

@@ -16,6 +16,7 @@
 
 #include "base/bits.h"
 #include "port/sim/point.h"
+#include "port/slots.h"
 
 struct dry_percpu_array {
 	uint64_t word;

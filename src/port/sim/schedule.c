@@ -1,58 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The scheduler: runs tasks, and lets happen what was decided. */
 #include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "port/sim/machine.h"
 
-#define DRIVER  (DRY_SIM_ALL - 1)
-#define HELPER  (DRY_SIM_ALL - 2)
 #define STALLED 64 /* events that a CPU stands still, at most */
 #define BEGUN   20 /* times that a sequence is begun before it is let through */
-
-struct dry_sim_machine dry_sim;
-struct dry_sim_sequence *dry_sim_sequence = &dry_sim.task[DRIVER].sequence;
-long dry_sim_budget = LONG_MAX;
-
-/* ---- reports ------------------------------------------------------------------------ */
-
-void dry_sim_fail(const char *format, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
-	va_end(ap);
-	dry_sim_say("FAILED: %s", text);
-	if (dry_sim.setup.failed != NULL)
-		dry_sim.setup.failed(text);
-	fprintf(stderr, "simulation: %s\n", text);
-	abort();
-}
-
-void dry_sim_say(const char *format, ...)
-{
-	const struct dry_sim_one *task = dry_sim.current;
-	va_list ap;
-
-	if (!dry_sim.setup.trace)
-		return;
-	dry_sim_account();
-	if (task == dry_sim.driver)
-		printf("%8llu%22s", (unsigned long long)dry_sim.steps, "");
-	else
-		printf("%8llu %3u %c%-3u %5u:%-5u ", (unsigned long long)dry_sim.steps, task->cpu,
-		       task->id < dry_sim.setup.tasks ? 't' : 'i',
-		       task->id < dry_sim.setup.tasks ? task->id : task->id - DRY_SIM_TASKS, task->op, task->step);
-	va_start(ap, format);
-	vprintf(format, ap);
-	va_end(ap);
-	putchar('\n');
-}
 
 /* ---- steps -------------------------------------------------------------------------- */
 
@@ -62,7 +16,7 @@ static void give(long steps)
 	dry_sim.granted = dry_sim_budget = dry_sim.setup.trace ? 1 : steps;
 }
 
-static void grant(void)
+void dry_sim_grant(void)
 {
 	if (dry_sim.current == dry_sim.driver) {
 		dry_sim.granted = dry_sim_budget = LONG_MAX;
@@ -72,57 +26,13 @@ static void grant(void)
 	give(dry_sim.ahead);
 }
 
-void dry_sim_account(void)
-{
-	uint64_t taken = (uint64_t)(dry_sim.granted - dry_sim_budget);
-
-	if (dry_sim.current == dry_sim.driver)
-		return;
-	dry_sim.current->step += (uint32_t)taken;
-	dry_sim.current->steps += taken;
-	dry_sim.steps += taken;
-	dry_sim.granted = dry_sim_budget;
-}
-
-uint64_t dry_sim_steps(void)
-{
-	dry_sim_account();
-	return dry_sim.steps;
-}
-
-uint64_t dry_sim_own_steps(void)
-{
-	dry_sim_account();
-	return dry_sim.current->steps;
-}
-
 void dry_sim_operation(uint32_t op)
 {
 	dry_sim_account();
 	dry_sim.current->op = op;
 	dry_sim.current->step = 0;
 	if (dry_sim.setup.events != NULL)
-		grant();
-}
-
-unsigned dry_sim_task(void)
-{
-	return dry_sim.current->id;
-}
-
-unsigned dry_sim_cpu(void)
-{
-	return dry_sim.current->cpu;
-}
-
-unsigned dry_sim_locks_held(void)
-{
-	return dry_sim.current->held;
-}
-
-size_t dry_sim_recorded(void)
-{
-	return dry_sim.recorded;
+		dry_sim_grant();
 }
 
 /* ---- switching ---------------------------------------------------------------------- */
@@ -133,7 +43,7 @@ static void resume(struct dry_sim_one *next)
 
 	dry_sim.current = next;
 	dry_sim_sequence = &next->sequence;
-	grant();
+	dry_sim_grant();
 	if (next != self)
 		dry_sim_context_switch(&self->context, &next->context);
 }
@@ -351,113 +261,5 @@ void dry_sim_turn(const char *what, const char *where, int line)
 			inspect();
 		happen(&event);
 	}
-	grant();
-}
-
-/* ---- runs --------------------------------------------------------------------------- */
-
-static void share_events(void)
-{
-	const struct dry_sim_event *events = dry_sim.setup.events;
-	size_t count = dry_sim.setup.event_count;
-
-	for (size_t i = 0; i < count;) {
-		struct dry_sim_one *task = &dry_sim.task[events[i].task % DRY_SIM_ALL];
-		task->event = i;
-		while (i < count && events[i].task == task->id)
-			i++;
-		task->event_end = i;
-	}
-}
-
-void dry_sim_begin(const struct dry_sim_setup *setup)
-{
-	struct dry_sim_context kept;
-
-	for (unsigned i = 0; i < DRY_SIM_ALL; i++) {
-		kept = dry_sim.task[i].context; /* stacks are used again */
-		dry_sim.task[i] = (struct dry_sim_one){ .context = kept, .id = (uint16_t)i };
-	}
-	dry_sim.setup = *setup;
-	dry_sim_slots_owned = setup->thread_slots;
-	dry_sim.random = dry_sim_mix(setup->seed ^ 0x5eed);
-	dry_sim.secret = dry_sim.random ^ 0x5ec;
-	dry_sim.steps = dry_sim.events = dry_sim.clock = 0;
-	dry_sim.recorded = 0;
-	dry_sim.left = 0;
-	dry_sim.helper = NULL;
-	dry_sim.driver = dry_sim.current = &dry_sim.task[DRIVER];
-	dry_sim_sequence = &dry_sim.driver->sequence;
-	dry_sim_place_clear();
-	share_events();
-	memset(dry_sim_lock_stats, 0, sizeof(dry_sim_lock_stats));
-	grant();
-	dry_sim_memory_begin(setup->address_room, setup->strict_memory);
-}
-
-void dry_sim_alone(void (*failed)(const char *text))
-{
-	struct dry_sim_one *task = dry_sim.current;
-
-	dry_sim_account();
-	dry_sim.setup.failed = failed;
-	dry_sim.setup.distance = dry_sim.setup.fail_one_in = 0;
-	dry_sim.setup.events = NULL;
-	dry_sim.setup.trace = false;
-	dry_sim.setup.most_steps = dry_sim.steps + 1000000000;
-	dry_sim.running[0] = task;
-	task->place = 0;
-	dry_sim.running_count = 1;
-	dry_sim.ready_count = 0;
-	for (unsigned i = 0; i < DRY_SIM_ALL; i++)
-		if (&dry_sim.task[i] != task)
-			dry_sim.task[i].sequence.inside = false;
-	grant();
-}
-
-static void task_entry(void)
-{
-	struct dry_sim_one *self = dry_sim.current;
-
-	dry_sim_context_enter();
-	if (self->id == HELPER)
-		dry_sim.helper();
-	else
-		dry_sim.body(self->id);
-	if (self->held != 0)
-		dry_sim_fail("a task returns with %u locks held", self->held);
-	dry_sim_account();
-	dry_sim_leave_cpu(self, DRY_SIM_DONE);
-	dry_sim.left -= self->id != HELPER;
-	dry_sim_hand_over();
-	abort();
-}
-
-static void start(struct dry_sim_one *task)
-{
-	dry_sim_context_make(&task->context, task_entry);
-	dry_sim_make_ready(task);
-}
-
-void dry_sim_run(void (*body)(unsigned task))
-{
-	dry_sim.body = body;
-	dry_sim.left = dry_sim.setup.tasks;
-	for (unsigned i = 0; i < dry_sim.setup.tasks; i++) {
-		dry_sim.task[i].cpu = (uint16_t)(i % dry_sim.setup.cpus);
-		start(&dry_sim.task[i]);
-	}
-	dry_sim_hand_over();
-}
-
-int dry_port_thread_start(void (*fn)(void))
-{
-	struct dry_sim_one *task = &dry_sim.task[HELPER];
-
-	DRY_SIM_POINT("start a thread");
-	if (task->state != DRY_SIM_UNUSED && task->state != DRY_SIM_DONE)
-		return -11; /* one is enough, so one is all there is */
-	dry_sim.helper = fn;
-	start(task);
-	return 0;
+	dry_sim_grant();
 }

@@ -75,7 +75,7 @@ struct dry_sim_setup {
 	void (*failed)(const char *text); /* gets a line without the newline; does not return */
 };
 
-/* schedule.c: the machine is new; no task runs. */
+/* run.c: the machine is new; no task runs. */
 void dry_sim_begin(const struct dry_sim_setup *setup);
 /* Run body(task) as every task, until all have returned. */
 void dry_sim_run(void (*body)(unsigned task));
@@ -109,6 +109,8 @@ void dry_sim_refuse(bool all);
 /* Bytes reserved, and bytes committed, now. */
 size_t dry_sim_reserved(void);
 size_t dry_sim_committed(void);
+/* The node, + 1, on which memory was placed; 0: none. */
+unsigned dry_sim_node_of(const void *at);
 
 /* lock.c: by rank, since dry_sim_begin(). */
 struct dry_sim_lock_stats {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "port/unix/lock_rank.h"
 
-#include "base/fmt.h"
+#include "base/fatal.h"
 #include "base/rank.h"
-#include "port/contract.h"
+
+#include <stdlib.h>
 
 #ifdef DRY_DEBUG
 
@@ -11,16 +12,13 @@ static __thread unsigned char held[DRY_RANK_COUNT] __attribute__((tls_model("ini
 
 void dry_lock_rank_check(unsigned rank)
 {
-	char line[96];
 	unsigned other;
 
 	for (other = DRY_RANK_COUNT - 1; other >= rank && other > 0; other--) {
 		if (held[other] == 0)
 			continue;
-		dry_port_write(line, dry_format(line, sizeof(line),
-						"drystone: lock order: rank %u acquired while rank %u is held\n", rank,
-						other));
-		dry_port_abort();
+		dry_warn("lock order: rank %u acquired while rank %u is held", rank, other);
+		abort();
 	}
 }
 

@@ -79,12 +79,12 @@ int dry_port_commit(void *addr, size_t size)
 	return result == 0 ? 0 : -ENOMEM;
 }
 
-void dry_port_release(void *addr, size_t size)
+void dry_unix_release(void *addr, size_t size, void (*purge)(void *addr, size_t size))
 {
 	int saved = errno;
 
 	/* It fails only where it would have to split a mapping beyond the system's count of them. */
 	if (munmap(addr, size) != 0 && mprotect(addr, size, PROT_READ | PROT_WRITE) == 0)
-		dry_port_purge(addr, size);
+		purge(addr, size);
 	errno = saved;
 }

@@ -138,7 +138,7 @@ static DRY_SLOW void read_code(void)
 	const struct range *mine;
 	int saved = errno, cancel;
 
-	if (atomic_flag_test_and_set_explicit(&code_busy, memory_order_acquire))
+	if (dry_port_restricted() || atomic_flag_test_and_set_explicit(&code_busy, memory_order_acquire))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc() must not become a cancellation point */
 	maps.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);

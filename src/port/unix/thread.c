@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -22,24 +21,6 @@ uint64_t dry_port_clock_ms(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	errno = saved;
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-void dry_port_sleep_ms(unsigned ms)
-{
-	struct timespec left = { (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 };
-	int saved = errno;
-
-	while (nanosleep(&left, &left) != 0 && errno == EINTR)
-		;
-	errno = saved;
-}
-
-void dry_port_yield(void)
-{
-	int saved = errno;
-
-	sched_yield();
-	errno = saved;
 }
 
 static void *helper(void *arg)
@@ -85,6 +66,8 @@ int dry_port_thread_start(void (*fn)(void))
 	sigset_t all, before;
 	int saved = errno, error;
 
+	if (dry_port_restricted())
+		return -EPERM;
 	/* The new thread inherits the mask of its creator. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -9,6 +9,8 @@
 
 enum { EXITED = 1 }; /* dry_slot_tls.state: the destructor has run its last round */
 
+_Thread_local struct dry_slot_tls dry_slot_tls;
+
 static struct dry_lock lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 static struct dry_slot_tls *owner[DRY_THREAD_SLOTS]; /* guarded by lock */
 static pthread_key_t key;                            /* immutable after the first attach */

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <drystone/drystone.h>
+#include <drystone/experiment.h>
 
 #include "port/contract.h"
 #include "port/sim/sim.h"

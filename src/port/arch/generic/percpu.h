@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/bits.h"
+#include "port/slots.h"
 #include "port_impl.h"
 
 struct dry_slot_tls {

@@ -41,6 +41,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "port/slots.h"
+
 /* Field offsets of the kernel's rseq area that we use. */
 struct dry_slot_tls {
 	uint32_t id;       /* 0: no slot */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* What the files of guarded blocks share among themselves. */
-#ifndef DRY_DEBUG_GUARD_INTERNAL_H
-#define DRY_DEBUG_GUARD_INTERNAL_H
+#ifndef DRY_GUARD_INTERNAL_H
+#define DRY_GUARD_INTERNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,7 +43,6 @@ struct dry_guard_block {
  */
 struct dry_guard_region {
 	uintptr_t base; /* atomic; 0: there is none. From size to block: immutable once it is set */
-	bool stacks;    /* atomic; note who allocates and frees: set once */
 	bool tried;     /* there is one, or no room for it; guarded by lock */
 	size_t size;
 	uint32_t pages, blocks_max, held_max;
@@ -63,7 +62,7 @@ static inline uintptr_t dry_guard_base(void)
 	return __atomic_load_n(&dry_guarded.base, __ATOMIC_ACQUIRE);
 }
 
-/* guard_report.c */
+/* report.c */
 
 /* Where the caller is, seen from the program. */
 void dry_guard_note_stack(struct dry_guard_stack *stack);

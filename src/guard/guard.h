@@ -17,10 +17,10 @@
  *
  * Must not know: size classes, secure objects.
  */
-#ifndef DRY_DEBUG_GUARD_H
-#define DRY_DEBUG_GUARD_H
+#ifndef DRY_GUARD_GUARD_H
+#define DRY_GUARD_GUARD_H
 
-#include "core/heap.h"
+#include "heap/heap.h"
 
 struct dry_guard_attr {
 	size_t region; /* bytes of address space */
@@ -34,18 +34,15 @@ bool dry_guard_init(const struct dry_guard_attr *attr);
 /* Whether there is one. */
 bool dry_guard_ready(void);
 
-/*
- * Report accesses that fault (SIGSEGV, SIGBUS); stacks: blocks may have them. Called once, at start; the region may come
- * later.
- */
-void dry_guard_report_faults(bool stacks);
+/* Report accesses that fault (SIGSEGV, SIGBUS), from the first call on. */
+void dry_guard_report_faults(void);
 
 /*
  * A block of `size` bytes, zero, its end as close to the guard as `align` (a power of two) lets it be; one of 0 bytes
- * is a guard page and no more. stacks: note who allocates and frees it. NULL: too big, or too many are live; the caller
+ * is a guard page and no more. NULL: too big, or too many are live; the caller
  * then goes elsewhere.
  */
-void *dry_guard_alloc(size_t size, size_t align, bool stacks);
+void *dry_guard_alloc(size_t size, size_t align);
 
 /* Whether ptr lies in the region: then all below may be asked about it, and nobody else. */
 bool dry_guard_contains(const void *ptr);

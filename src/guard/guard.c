@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-#include "debug/guard.h"
+#include "guard/guard.h"
 
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
-#include "debug/guard_internal.h"
+#include "guard/internal.h"
 #include "debug/secure.h"
 #include "port/guard.h"
 
 #define GAP  15   /* pages between two blocks, while there is room */
 #define FILL 0xab /* around the object, within its pages */
 #define REGION_MIN ((size_t)16 << 20)
-
-struct dry_guard_region dry_guarded = { .lock = DRY_LOCK_INIT(DRY_RANK_GUARD) };
 
 static size_t page_size(void)
 {
@@ -85,17 +83,12 @@ bool dry_guard_init(const struct dry_guard_attr *attr)
 	return dry_guard_ready();
 }
 
-void dry_guard_report_faults(bool stacks)
+void dry_guard_report_faults(void)
 {
-	__atomic_store_n(&dry_guarded.stacks, stacks, __ATOMIC_RELAXED);
-	dry_port_on_fault(dry_guard_report_fault);
-}
+	static atomic_flag done = ATOMIC_FLAG_INIT;
 
-bool dry_guard_contains(const void *ptr)
-{
-	uintptr_t base = dry_guard_base();
-
-	return base != 0 && (uintptr_t)ptr - base < dry_guarded.size;
+	if (!atomic_flag_test_and_set_explicit(&done, memory_order_relaxed))
+		dry_port_on_fault(dry_guard_report_fault);
 }
 
 /* ---- places; the lock is held ------------------------------------------------- */
@@ -212,7 +205,7 @@ static bool verify_sides(const struct dry_guard_block *block)
 	return bad == NULL;
 }
 
-void *dry_guard_alloc(size_t size, size_t align, bool stacks)
+void *dry_guard_alloc(size_t size, size_t align)
 {
 	struct dry_guard_region *g = &dry_guarded;
 	struct dry_guard_block *block;
@@ -259,8 +252,7 @@ void *dry_guard_alloc(size_t size, size_t align, bool stacks)
 	}
 	fill_sides(block);
 	block->allocated.count = block->freed.count = 0;
-	if (stacks)
-		dry_guard_note_stack(&block->allocated);
+	dry_guard_note_stack(&block->allocated);
 	atomic_fetch_add_explicit(&dry_main_heap.guarded, (size_t)pages << g->page_shift, memory_order_relaxed);
 	__atomic_store_n(&block->state, DRY_GUARD_LIVE, __ATOMIC_RELEASE); /* pairs with find_live() */
 	return (void *)block->user;
@@ -300,8 +292,7 @@ void dry_guard_free(void *ptr)
 		return;
 	}
 	verify_sides(block);
-	if (block->allocated.count != 0)
-		dry_guard_note_stack(&block->freed);
+	dry_guard_note_stack(&block->freed);
 	atomic_fetch_sub_explicit(&dry_main_heap.guarded, (size_t)block->pages << g->page_shift, memory_order_relaxed);
 	if (block->pages != 0)
 		dry_port_decommit(page_address(block->page), (size_t)block->pages << g->page_shift);

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 
 #include "base/bits.h"
-#include "debug/guard.h"
+#include "guard/guard.h"
 #include "debug/secure.h"
 
 static _Atomic size_t mean;

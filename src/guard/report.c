@@ -5,15 +5,13 @@
  */
 
 #include "base/fmt.h"
-#include "debug/guard.h"
-#include "debug/guard_internal.h"
+#include "guard/guard.h"
+#include "guard/internal.h"
 #include "debug/say.h"
 #include "port/stack.h"
 
 void dry_guard_note_stack(struct dry_guard_stack *stack)
 {
-	if (!__atomic_load_n(&dry_guarded.stacks, __ATOMIC_RELAXED))
-		return;
 	stack->thread = dry_port_thread();
 	stack->count = dry_port_stack(stack->frame, DRY_GUARD_FRAMES);
 }
@@ -77,8 +75,7 @@ void dry_guard_report(enum dry_fatal_code code, const struct dry_guard_block *bl
 	bool found = code == DRY_FATAL_OVERFLOW || code == DRY_FATAL_UNDERFLOW;
 	describe(detail, sizeof(detail), block, !found && is_freed(block), address);
 	reported = block;
-	if (__atomic_load_n(&dry_guarded.stacks, __ATOMIC_RELAXED))
-		dry_fatal_explain = explain;
+	dry_fatal_explain = explain;
 	dry_fatal(code, (const void *)address, NULL, detail);
 	dry_fatal_explain = before;
 }

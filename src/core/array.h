@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Array caches: a slot's stack of free objects of one cache, and the areas that they lie in.
+ *
+ *   slots[slot] ──> area of one slot:  [ stopped | array | array | ... ]
+ *
+ * An array is found at slots[slot] + 8 * its place. A cache has an alloc array, which allocations pop, and a free array,
+ * which frees push (UMA's alloc and free buckets). In typed caches they are one. In the general caches they are
+ * two, and the slow path moves objects over: that keeps a free's late-known store address away from the next
+ * allocation's loads. For the same reason the alloc array is packed there: its word holds the newest
+ * object (docs/design/fast-path.md has the figures).
+ *
+ * slots[] of stopped caches, and of slots without an area yet, point to dry_stopped_area: all arrays there have avail 0
+ * and limit 0, so the emptiness and fullness tests that the fast path needs anyway lead to the slow path. Place 0 of
+ * every area is such an array, too: debugged caches, and those without arrays, use it.
+ */
+#ifndef DRY_CORE_ARRAY_H
+#define DRY_CORE_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bits.h"
+#include "percpu.h"
+
+#define DRY_MAX_LIMIT  512
+#define DRY_PIECE      64                  /* objects on a stack of ours at a time: bigger batches go in pieces */
+#define DRY_AREA_MAX   ((size_t)512 << 10) /* what a uint16_t of 8-byte units can reach */
+#define DRY_AREA_UNIT  64                  /* arrays start on a cache line */
+#define DRY_MAX_PACKED 255u                /* objects in a packed array */
+
+/* Written by its slot's sequences only, but while the caches are stopped. */
+struct dry_array {
+	uint64_t word;       /* 0 <= avail <= limit, and pops so far or (packed) the newest object: see percpu.h */
+	uint16_t limit;      /* immutable after init */
+	uint16_t batchcount; /* likewise */
+	uint32_t seen;       /* reap only: low half of word at the last reap */
+	void *entry[];       /* [0, avail) oldest first; packed: entry[k] is word as it was when avail was k */
+};
+_Static_assert(offsetof(struct dry_array, limit) == 8 && offsetof(struct dry_array, entry) == 16,
+	       "the layout that percpu.h works on");
+
+/* All zero for ever: avail 0, limit 0 wherever one looks. */
+extern __attribute__((visibility("hidden"))) char dry_stopped_area[];
+
+static inline struct dry_array *dry_area_array(char *area, uint32_t place)
+{
+	return (struct dry_array *)(void *)(area + (size_t)place * 8);
+}
+
+static inline unsigned dry_array_avail(const struct dry_array *array, bool packed)
+{
+	/* relaxed: a hint, unless the array is at rest */
+	return (unsigned)(dry_peek64(&array->word) & (packed ? 0xff : 0xffff));
+}
+
+/* Object number i of an array at rest, 0 <= i < avail, oldest first. */
+static inline void *dry_array_object(const struct dry_array *array, bool packed, unsigned i)
+{
+	if (!packed)
+		return array->entry[i];
+	uint64_t word = i + 1 == dry_array_avail(array, true) ? array->word : (uint64_t)(uintptr_t)array->entry[i + 1];
+	return dry_unpack_address(word, array);
+}
+
+#endif

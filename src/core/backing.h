@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The seam under core: all that caches need of the memory below them.
+ *
+ * A backing is one header, backing_impl.h, found through the include path, as percpu.h and port_impl.h are: the
+ * arena of a process (src/page/process), a plain array of blocks (tests/plain), a kernel's pages. It defines the types
+ * and, inline, the calls that are listed here; backing_check.c refers to each with its exact type, so that a backing that
+ * lacks one or differs does not compile.
+ *
+ *   struct dry_backing    where the pages of a set of caches come from; one instance for each set
+ *   struct dry_slab       the descriptor of a slab. Core writes what it names, and nobody else does while there is a slab:
+ *                           cache            struct dry_cache *
+ *                           active, first    16 bits or more: objects out of the slab; offset of the first one, bytes
+ *                           list             enum dry_list
+ *                           next, prev       dry_slab_ref
+ *                         and in a union  bits[DRY_SLAB_WORDS] (64 bits each), freelist (void *), grace (room for a
+ *                         struct dry_grace_head)
+ *   dry_slab_ref          names a slab in a list, DRY_SLAB_NIL none
+ *   DRY_SLAB_WORDS        3 or more: a bitmap has 64 times as many objects; chains use three
+ *   dry_gfp               how hard memory may be looked for; DRY_GFP_DEFAULT. Core hands it through
+ *
+ * Pages
+ *   dry_backing_alloc     2^order pages aligned to their size, if possible on `node`; NULL: no memory. Not yet a slab
+ *   dry_backing_publish   objects can be had now: the pages are known as those of a slab whose frees go to `place`
+ *   dry_backing_free      they go back, published or not
+ *   dry_backing_address   of the first page
+ *   dry_backing_node_of   the memory node that they lie on
+ *   dry_backing_ref, dry_backing_deref   to and from a name
+ *
+ * Objects
+ *   dry_backing_slab_of   the pages of 2^order that an object of a cache with that order lies in; no question whether
+ *   dry_backing_is_slab   whether these are a slab now
+ *   dry_backing_find      any pointer: the slab that it lies in, or NULL
+ *   dry_backing_contains  any pointer: whether it lies where slabs may be
+ *   dry_backing_is_of     any pointer: whether it lies in a published slab whose frees go to `place`; the hit's question
+ *
+ * The rest
+ *   dry_backing_meta_alloc, _free   memory for metadata, away from objects, zeroed, aligned to a cache line; NULL: none
+ *   dry_backing_page_shift, _max_order, _bytes   log2 of a page; of the pages of the largest slab; of all that there may be
+ *   dry_backing_node      the memory node that the caller runs on, a hint
+ *   dry_backing_corrupt, dry_backing_warn   a report (base/fatal.h)
+ *
+ * Concurrency: every call at any time by anybody, but that a slab is its owner's. No lock of core's is held in
+ * dry_backing_alloc() and _free(); locks of rank CACHES may be in dry_backing_meta_alloc() and _free().
+ */
+#ifndef DRY_CORE_BACKING_H
+#define DRY_CORE_BACKING_H
+
+#include "backing_impl.h"
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "core/batch.h"
+
+#include <drystone/experiment.h>
+
+#include "base/fatal.h"
+#include "base/memory.h"
+#include "base/rank.h"
+#include "core/depot.h"
+#include "core/slab.h"
+
+void dry_node_init(struct dry_node *node)
+{
+	memset(node, 0, sizeof(*node));
+	dry_lock_init(&node->lock, DRY_RANK_NODE);
+	dry_lock_init(&node->shared.lock, DRY_RANK_SHARED);
+	for (unsigned i = 0; i < DRY_LISTS; i++)
+		node->list[i] = DRY_SLAB_NIL;
+}
+
+/* relaxed, here and below: exact under the lock, a figure or a hint without. */
+static size_t get(const _Atomic size_t *figure)
+{
+	return atomic_load_explicit(figure, memory_order_relaxed);
+}
+
+static void add_locked(_Atomic size_t *figure, size_t plus)
+{
+	atomic_store_explicit(figure, get(figure) + plus, memory_order_relaxed);
+}
+
+/* For slabs, counted. */
+static void node_acquire(struct dry_node *node)
+{
+	dry_lock_acquire(&node->lock);
+	add_locked(&node->lock_rounds, 1);
+}
+
+/* ---- slab lists; caller holds node->lock --------------------------------------- */
+
+static void list_remove_locked(const struct dry_backing *backing, struct dry_node *node, struct dry_slab *slab)
+{
+	if (slab->prev != DRY_SLAB_NIL)
+		dry_backing_deref(backing, slab->prev)->next = slab->next;
+	else
+		node->list[slab->list] = slab->next;
+	if (slab->next != DRY_SLAB_NIL)
+		dry_backing_deref(backing, slab->next)->prev = slab->prev;
+	if (slab->list == DRY_LIST_FREE) {
+		node->free_slabs--;
+		if (node->free_slabs < node->free_low)
+			node->free_low = node->free_slabs;
+	}
+	slab->list = DRY_LIST_NONE;
+}
+
+static void list_add_locked(const struct dry_backing *backing, struct dry_node *node, struct dry_slab *slab, uint8_t list)
+{
+	dry_slab_ref ref = dry_backing_ref(backing, slab);
+
+	slab->prev = DRY_SLAB_NIL;
+	slab->next = node->list[list];
+	if (slab->next != DRY_SLAB_NIL)
+		dry_backing_deref(backing, slab->next)->prev = ref;
+	node->list[list] = ref;
+	slab->list = list;
+	if (list == DRY_LIST_FREE)
+		node->free_slabs++;
+}
+
+static uint8_t list_of(const struct dry_cache *cache, const struct dry_slab *slab)
+{
+	if (slab->active == cache->num)
+		return cache->debug ? DRY_LIST_FULL : DRY_LIST_NONE;
+	if (slab->active == 0)
+		return DRY_LIST_FREE;
+	/* active * DRY_PARTIAL_LISTS / num, without the division */
+	uint32_t scaled = (uint32_t)slab->active * DRY_PARTIAL_LISTS, list = 0;
+	for (uint32_t bound = cache->num; scaled >= bound; bound += cache->num)
+		list++;
+	return (uint8_t)list;
+}
+
+/* Put the slab where its fill belongs. */
+static void relist_locked(struct dry_cache *cache, struct dry_node *node, struct dry_slab *slab)
+{
+	const struct dry_backing *backing = &cache->caches->backing;
+	uint8_t list = list_of(cache, slab);
+
+	if (list == slab->list)
+		return;
+	if (slab->list != DRY_LIST_NONE)
+		list_remove_locked(backing, node, slab);
+	if (list != DRY_LIST_NONE)
+		list_add_locked(backing, node, slab, list);
+}
+
+static void unreserve(struct dry_node *node, size_t count)
+{
+	size_t reserved = get(&node->reserved);
+
+	while (reserved != 0 &&
+	       !atomic_compare_exchange_weak_explicit(&node->reserved, &reserved, reserved > count ? reserved - count : 0,
+						      memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+/* ---- slabs ---------------------------------------------------------------------------- */
+
+/* Free slabs above the limit leave the node, chained by `next`. */
+static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, size_t keep, dry_slab_ref chain, size_t *count)
+{
+	const struct dry_backing *backing = &cache->caches->backing;
+
+	while (node->free_slabs > keep && get(&node->free_objects) >= get(&node->reserved) + cache->num) {
+		dry_slab_ref ref = node->list[DRY_LIST_FREE];
+		struct dry_slab *slab = dry_backing_deref(backing, ref);
+		list_remove_locked(backing, node, slab);
+		add_locked(&node->free_objects, -(size_t)cache->num);
+		atomic_fetch_sub_explicit(&node->slabs, 1, memory_order_relaxed);
+		slab->next = chain;
+		chain = ref;
+		++*count;
+	}
+	return chain;
+}
+
+static void free_chain(struct dry_cache *cache, dry_slab_ref chain)
+{
+	while (chain != DRY_SLAB_NIL) {
+		struct dry_slab *slab = dry_backing_deref(&cache->caches->backing, chain);
+		chain = slab->next;
+		dry_slab_free(cache, slab);
+	}
+}
+
+/* DRY_CACHE_CHECKS: the equations of a slab that was worked on. */
+static void check_slab_locked(const struct dry_cache *cache, const struct dry_slab *slab)
+{
+	const char *wrong = cache->flags & DRY_CACHE_CHECKS ? dry_slab_check(cache, slab) : NULL;
+
+	if (DRY_UNLIKELY(wrong != NULL))
+		dry_backing_corrupt(DRY_FATAL_INTERNAL, dry_slab_objects(cache, slab), cache->name, wrong);
+}
+
+void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned count)
+{
+	dry_slab_ref chain = DRY_SLAB_NIL;
+	struct dry_node *node = NULL;
+	size_t freed = 0;
+
+	for (unsigned i = 0, run; i < count; i += run) {
+		struct dry_slab *slab = dry_slab_of(cache, objects[i]);
+		struct dry_node *owner = &cache->node[dry_slab_node(cache, slab)];
+		if (owner != node) {
+			if (node != NULL) {
+				chain = trim_locked(cache, node, node->free_limit, chain, &freed);
+				dry_lock_release(&node->lock);
+			}
+			node = owner;
+			node_acquire(node);
+		}
+		for (run = 1; i + run < count && dry_slab_of(cache, objects[i + run]) == slab;)
+			run++;
+		unsigned put = dry_slab_put(cache, slab, objects + i, run);
+		if (DRY_LIKELY(put != 0)) {
+			check_slab_locked(cache, slab);
+			add_locked(&node->free_objects, put);
+			relist_locked(cache, node, slab);
+		}
+	}
+	if (node == NULL)
+		return;
+	chain = trim_locked(cache, node, node->free_limit, chain, &freed);
+	dry_lock_release(&node->lock);
+	free_chain(cache, chain);
+}
+
+/* ---- flush -------------------------------------------------------------------------------- */
+
+/* All of a depot into the slabs, in pieces. */
+static DRY_NOINLINE void drain(struct dry_cache *cache, struct dry_depot *depot)
+{
+	void *piece[DRY_PIECE];
+	unsigned count;
+
+	while ((count = dry_depot_take(depot, piece, DRY_PIECE)) != 0)
+		dry_node_put_slabs(cache, piece, count);
+}
+
+/* Housekeeping: empty and close a depot that was not used since the last call, or (all) in any case. */
+static void reap(struct dry_cache *cache, struct dry_depot *depot, bool all)
+{
+	dry_lock_acquire(&depot->lock);
+	bool idle = depot->seen == depot->moves;
+	dry_lock_release(&depot->lock);
+	if (all || idle) {
+		drain(cache, depot);
+		dry_depot_close(cache, depot);
+	}
+	dry_lock_acquire(&depot->lock);
+	depot->seen = depot->moves;
+	dry_lock_release(&depot->lock);
+}
+
+void dry_node_drain_depots(struct dry_cache *cache, bool all)
+{
+	for (uint32_t n = 0; n < cache->caches->nodes; n++)
+		dry_depot_each(cache, &cache->node[n], reap, all);
+}
+
+static void put_alien(struct dry_cache *cache, unsigned home, unsigned owner, void *object)
+{
+	struct dry_depot *alien = dry_depot_alien(cache, home, owner);
+
+	if (alien != NULL && dry_depot_put(cache, alien, &object, 1))
+		return;
+	if (alien != NULL)
+		drain(cache, alien);
+	dry_node_put_slabs(cache, &object, 1);
+}
+
+void dry_node_flush(struct dry_cache *cache, unsigned home, void *const *objects, unsigned count)
+{
+	void *own[DRY_PIECE];
+	unsigned n = 0;
+
+	if (cache->caches->nodes > 1) {
+		for (unsigned i = 0; i < count; i++) {
+			unsigned owner = dry_slab_node(cache, dry_slab_of(cache, objects[i]));
+			if (owner == home)
+				own[n++] = objects[i];
+			else
+				put_alien(cache, home, owner, objects[i]);
+		}
+		objects = own;
+		count = n;
+	}
+	if (count != 0 && !dry_depot_put(cache, &cache->node[home].shared, objects, count))
+		dry_node_put_slabs(cache, objects, count);
+}
+
+/* ---- refill ---------------------------------------------------------------------------- */
+
+static struct dry_slab *fullest_locked(const struct dry_backing *backing, const struct dry_node *node)
+{
+	for (unsigned list = DRY_PARTIAL_LISTS; list-- > 0;)
+		if (node->list[list] != DRY_SLAB_NIL)
+			return dry_backing_deref(backing, node->list[list]);
+	return node->list[DRY_LIST_FREE] != DRY_SLAB_NIL ? dry_backing_deref(backing, node->list[DRY_LIST_FREE]) : NULL;
+}
+
+static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, void **objects, unsigned max)
+{
+	struct dry_slab *slab;
+	unsigned count = 0;
+	bool restore = false;
+
+	/* whoever misses an object here makes a new slab or retries */
+	if (get(&node->free_objects) == 0)
+		return 0;
+	node_acquire(node);
+	while (count < max && (slab = fullest_locked(&cache->caches->backing, node)) != NULL) {
+		count += dry_slab_take(cache, slab, objects + count, max - count);
+		restore = cache->debug && dry_slab_wrote_into(cache, slab);
+		check_slab_locked(cache, slab);
+		relist_locked(cache, node, slab);
+	}
+	add_locked(&node->free_objects, -(size_t)count);
+	dry_lock_release(&node->lock);
+	if (restore) /* of a debugged cache one object is taken at a time */
+		dry_slab_restore(cache, objects[0]);
+	unreserve(node, count);
+	return count;
+}
+
+/* Onto its node's lists, whichever node its memory was to be had on. */
+static void attach(struct dry_cache *cache, struct dry_slab *slab)
+{
+	struct dry_node *node = &cache->node[dry_slab_node(cache, slab)];
+
+	node_acquire(node);
+	add_locked(&node->free_objects, cache->num - slab->active);
+	relist_locked(cache, node, slab);
+	dry_lock_release(&node->lock);
+}
+
+static struct dry_slab *new_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp)
+{
+	uint32_t colour = atomic_fetch_add_explicit(&cache->node[home].colour_next, 1, memory_order_relaxed);
+	struct dry_slab *slab = dry_slab_new(cache, home, gfp, colour);
+
+	if (slab != NULL)
+		atomic_fetch_add_explicit(&cache->node[dry_slab_node(cache, slab)].slabs, 1, memory_order_relaxed);
+	return slab;
+}
+
+/* As it was before: others may take what the new slab holds, so it is done until some are left. */
+static unsigned attach_first(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+{
+	struct dry_slab *slab;
+	unsigned count = 0;
+
+	while (count == 0 && (slab = new_slab(cache, home, gfp)) != NULL) {
+		struct dry_node *node = &cache->node[dry_slab_node(cache, slab)];
+		attach(cache, slab);
+		count = take_from_lists(cache, node, objects, max);
+	}
+	return count;
+}
+
+/*
+ * A new slab is its creator's alone, so the objects are taken before the node's
+ * lock is touched, and the lock is not taken at all if none is left over
+ * (Linux mm/slab, 2016).
+ */
+static unsigned take_from_new_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+{
+	if (cache->flags & DRY_CACHE_ATTACH_FIRST)
+		return attach_first(cache, home, gfp, objects, max);
+	struct dry_slab *slab = new_slab(cache, home, gfp);
+	if (slab == NULL)
+		return 0;
+	unsigned count = dry_slab_take(cache, slab, objects, max);
+	if (cache->debug && dry_slab_wrote_into(cache, slab))
+		dry_slab_restore(cache, objects[0]);
+	if (count < cache->num || cache->debug)
+		attach(cache, slab);
+	return count;
+}
+
+unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+{
+	struct dry_node *node = &cache->node[home];
+	unsigned count = dry_depot_take(&node->shared, objects, max);
+
+	if (count == 0)
+		count = take_from_lists(cache, node, objects, max);
+	if (count == 0)
+		count = take_from_new_slab(cache, home, gfp, objects, max);
+	for (unsigned n = 0; count == 0 && n < cache->caches->nodes; n++)
+		count = take_from_lists(cache, &cache->node[n], objects, max);
+	return count;
+}
+
+/* ---- housekeeping ------------------------------------------------------------------------ */
+
+bool dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count)
+{
+	struct dry_node *node = &cache->node[home];
+
+	if (count > dry_backing_bytes(&cache->caches->backing) / cache->size)
+		return false;
+	/* Reserved first, so that a concurrent shrink leaves what is already free. */
+	atomic_fetch_add_explicit(&node->reserved, count, memory_order_relaxed);
+	while (get(&node->free_objects) < get(&node->reserved)) {
+		struct dry_slab *slab = new_slab(cache, home, DRY_GFP_DEFAULT);
+		if (slab != NULL)
+			attach(cache, slab);
+		if (slab == NULL || dry_slab_node(cache, slab) != home) {
+			unreserve(node, count);
+			return false;
+		}
+	}
+	return true;
+}
+
+size_t dry_node_shrink(struct dry_cache *cache, bool all)
+{
+	size_t freed = 0;
+
+	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
+		struct dry_node *node = &cache->node[n];
+		dry_lock_acquire(&node->lock);
+		size_t keep = all ? 0 : node->free_slabs - node->free_low;
+		dry_slab_ref chain = trim_locked(cache, node, keep, DRY_SLAB_NIL, &freed);
+		node->free_low = node->free_slabs;
+		dry_lock_release(&node->lock);
+		free_chain(cache, chain);
+	}
+	return freed;
+}
+
+size_t dry_node_slabs(const struct dry_cache *cache)
+{
+	size_t slabs = 0;
+
+	for (uint32_t n = 0; n < cache->caches->nodes; n++)
+		slabs += get(&cache->node[n].slabs);
+	return slabs;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Batches of objects in and out of a cache's nodes. No lock of a node or depot is held by who calls.
+ *
+ * Must not know: arrays of slots.
+ */
+#ifndef DRY_CORE_BATCH_H
+#define DRY_CORE_BATCH_H
+
+#include "core/cache.h"
+
+void dry_node_init(struct dry_node *node);
+
+/* Up to max objects for a slot of node `home`; 0: no memory anywhere. */
+unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max);
+
+/* Take at most DRY_PIECE objects back from a slot of node `home`. Reports invalid ones and drops them. */
+void dry_node_flush(struct dry_cache *cache, unsigned home, void *const *objects, unsigned count);
+
+/* As flush, any number, straight to the slabs. */
+void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned count);
+
+/* Empty shared and alien arrays into the slabs; only those not used since the last call, unless `all`. */
+void dry_node_drain_depots(struct dry_cache *cache, bool all);
+
+/*
+ * Give free slabs back: all but what is reserved, or (not all) those not needed since the last call.
+ * The number of slabs.
+ */
+size_t dry_node_shrink(struct dry_cache *cache, bool all);
+
+/* Slabs of the cache on all nodes. */
+size_t dry_node_slabs(const struct dry_cache *cache);
+
+/* Attach slabs until `count` objects are free in slabs, and keep them. false: no memory. */
+bool dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "core/create.h"
+
+#include <drystone/experiment.h>
+
+#include "base/error.h"
+#include "base/fatal.h"
+#include "base/memory.h"
+#include "base/rank.h"
+#include "core/batch.h"
+#include "core/depot.h"
+#include "core/layout.h"
+#include "core/reap.h"
+#include "core/slots.h"
+#include "core/walk.h"
+
+#define EMPTY_TRIES 100 /* each waits some 20 ms for threads inside of a sequence */
+
+static const struct dry_debug_hooks no_hooks;
+
+bool dry_caches_init(struct dry_caches *caches, unsigned slots, unsigned nodes, size_t area_size, bool main_heap)
+{
+	caches->areas = dry_backing_meta_alloc(&caches->backing, slots * sizeof(char *));
+	if (caches->areas == NULL)
+		return false;
+	for (unsigned i = 0; i < slots; i++)
+		caches->areas[i] = caches->slots[i] = dry_stopped_area;
+	caches->slot_count = slots;
+	caches->nodes = nodes;
+	caches->area_size = area_size;
+	caches->area_map[0] = 1; /* place 0 is the stopped array */
+	caches->end = &caches->first;
+	if (caches->hooks == NULL)
+		caches->hooks = &no_hooks;
+	dry_lock_init(&caches->lock, main_heap ? DRY_RANK_MAIN_CACHES : DRY_RANK_CACHES);
+	dry_lock_init(&caches->reap_lock, main_heap ? DRY_RANK_MAIN_REAP : DRY_RANK_REAP);
+	return true;
+}
+
+void dry_caches_fini(struct dry_caches *caches)
+{
+	for (uint32_t slot = 0; slot < caches->slot_count; slot++)
+		if (caches->areas[slot] != dry_stopped_area)
+			dry_backing_meta_free(&caches->backing, caches->areas[slot], caches->area_size);
+	dry_backing_meta_free(&caches->backing, caches->areas, caches->slot_count * sizeof(char *));
+}
+
+/* ---- making ------------------------------------------------------------------------- */
+
+static void set_name(struct dry_cache *cache, const char *name)
+{
+	size_t n = 0;
+
+	for (; n < sizeof(cache->name) - 1 && name[n] != '\0'; n++)
+		cache->name[n] = name[n];
+	memset(cache->name + n, 0, sizeof(cache->name) - n);
+}
+
+static void init_struct(struct dry_cache *cache, struct dry_caches *caches, const char *name)
+{
+	memset(cache, 0, sizeof(*cache));
+	cache->caches = caches;
+	cache->root = cache;
+	set_name(cache, name);
+	for (uint32_t n = 0; n < caches->nodes; n++)
+		dry_node_init(&cache->node[n]);
+}
+
+static void list_append_locked(struct dry_caches *caches, struct dry_cache *cache)
+{
+	cache->next = NULL;
+	*caches->end = cache;
+	caches->end = &cache->next;
+	if (cache->root == cache)
+		caches->count++;
+}
+
+static void list_remove_locked(struct dry_caches *caches, struct dry_cache *cache)
+{
+	struct dry_cache **link = &caches->first;
+
+	while (*link != cache)
+		link = &(*link)->next;
+	*link = cache->next;
+	if (caches->end == &cache->next)
+		caches->end = link;
+	if (cache->root == cache)
+		caches->count--;
+}
+
+/* Places for the arrays; without room the cache works without. Debugged caches never have any. */
+static void place_locked(struct dry_cache *cache)
+{
+	if (cache->debug != NULL || (cache->flags & DRY_CACHE_NO_ARRAYS) || cache->caches->hooks->no_arrays)
+		return;
+	cache->alloc_place = dry_slot_place_locked(cache, cache->packed);
+	cache->free_place = cache->alloc_place;
+	if (cache->packed && cache->alloc_place != 0) {
+		cache->free_place = dry_slot_place_locked(cache, false);
+		if (cache->free_place == 0) {
+			dry_slot_unplace_locked(cache, cache->alloc_place);
+			cache->alloc_place = 0;
+		}
+	}
+	cache->pop_place = cache->packed ? 0 : cache->alloc_place;
+}
+
+static void unplace_locked(struct dry_cache *cache)
+{
+	dry_slot_unplace_locked(cache, cache->alloc_place);
+	if (cache->packed)
+		dry_slot_unplace_locked(cache, cache->free_place);
+	cache->pop_place = cache->alloc_place = cache->free_place = 0;
+}
+
+/* Whether caches made with these may share slabs. */
+static bool is_mergeable(const struct dry_cache_attr *attr)
+{
+	return attr->ctor == NULL && attr->dtor == NULL && attr->reclaim == NULL && attr->limit == 0 && (attr->flags & ~DRY_CACHE_HWALIGN) == 0;
+}
+
+/* A root cache whose slabs will do; caller holds the lock. */
+static struct dry_cache *find_root_locked(struct dry_caches *caches, const struct dry_cache_attr *attr)
+{
+	size_t align = dry_cache_align(attr), size = (attr->size + align - 1) & ~(align - 1);
+
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
+		if (cache->root == cache && cache->mergeable && cache->size == size && cache->align >= align)
+			return cache;
+	return NULL;
+}
+
+static bool make_alias(struct dry_cache *alias, struct dry_caches *caches, const struct dry_cache_attr *attr)
+{
+	if (!is_mergeable(attr))
+		return false;
+	dry_lock_acquire(&caches->lock);
+	struct dry_cache *root = find_root_locked(caches, attr);
+	if (root != NULL) {
+		init_struct(alias, caches, attr->name);
+		alias->root = root;
+		alias->pop_place = root->pop_place;
+		alias->alloc_place = root->alloc_place;
+		alias->free_place = root->free_place;
+		alias->flags = attr->flags;
+		alias->object_size = attr->size;
+		alias->state = DRY_CACHE_LIVE;
+		alias->alias = root->alias;
+		root->alias = alias;
+		list_append_locked(caches, alias);
+	}
+	dry_lock_release(&caches->lock);
+	return root != NULL;
+}
+
+/* false: its layout cannot be. */
+static bool make_root(struct dry_cache *cache, struct dry_caches *caches, const struct dry_cache_attr *attr, bool packed)
+{
+	init_struct(cache, caches, attr->name);
+	if (!dry_cache_layout(cache, attr))
+		return false;
+	cache->packed = packed && sizeof(void *) == sizeof(uint64_t); /* an entry has room for a word */
+	for (uint32_t n = 0; n < caches->nodes; n++)
+		cache->node[n].free_limit = 1 + 2 * cache->limit / cache->num;
+	cache->mergeable = !packed && cache->debug == NULL && is_mergeable(attr);
+	dry_lock_acquire(&caches->lock);
+	place_locked(cache);
+	cache->state = DRY_CACHE_LIVE;
+	list_append_locked(caches, cache);
+	dry_lock_release(&caches->lock);
+	return true;
+}
+
+struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool packed, int *error)
+{
+	struct dry_cache *cache = dry_backing_meta_alloc(&caches->backing, dry_cache_struct_bytes(caches));
+	struct dry_cache_attr more = *attr;
+
+	*error = DRY_ENOMEM;
+	if (cache == NULL)
+		return NULL;
+	if (caches->hooks->wanted != NULL)
+		more.flags |= caches->hooks->wanted(attr);
+	if (!packed && make_alias(cache, caches, &more))
+		return cache;
+	if (make_root(cache, caches, &more, packed))
+		return cache;
+	/* An object too big to be debugged: then without. */
+	if (more.flags != attr->flags && make_root(cache, caches, attr, packed))
+		return cache;
+	*error = DRY_EINVAL;
+	dry_backing_meta_free(&caches->backing, cache, dry_cache_struct_bytes(caches));
+	return NULL;
+}
+
+/* ---- destroying --------------------------------------------------------------------- */
+
+/* Its struct is free, but not before every walk has left it. */
+static void forget(struct dry_cache *cache)
+{
+	struct dry_caches *caches = cache->caches;
+	bool walked;
+
+	dry_lock_acquire(&caches->lock);
+	cache->state = DRY_CACHE_DEAD;
+	cache->pop_place = cache->alloc_place = cache->free_place = 0;
+	walked = caches->walks != 0;
+	if (walked) {
+		cache->alias = caches->forgotten;
+		caches->forgotten = cache;
+	}
+	dry_lock_release(&caches->lock);
+	if (!walked)
+		dry_backing_meta_free(&caches->backing, cache, dry_cache_struct_bytes(caches));
+}
+
+/* With aliases left, the slabs live on under the name of one of them. Without, no new ones can come from here on. */
+static bool has_aliases(struct dry_cache *root)
+{
+	bool left;
+
+	dry_lock_acquire(&root->caches->lock);
+	left = root->alias != NULL;
+	root->mergeable &= left;
+	if (left) {
+		root->orphan = true;
+		memcpy(root->name, root->alias->name, sizeof(root->name));
+	}
+	dry_lock_release(&root->caches->lock);
+	return left;
+}
+
+/* After a shrink: what is not in the slabs is with the program. */
+static size_t objects_out(const struct dry_cache *cache)
+{
+	size_t objects = dry_node_slabs(cache) * cache->num;
+
+	for (uint32_t n = 0; n < cache->caches->nodes; n++)
+		objects -= atomic_load_explicit(&cache->node[n].free_objects, memory_order_relaxed);
+	return objects;
+}
+
+static int destroy_root(struct dry_cache *cache)
+{
+	struct dry_caches *caches = cache->caches;
+	size_t freed;
+
+	for (uint32_t n = 0; n < caches->nodes; n++)
+		atomic_store_explicit(&cache->node[n].reserved, 0, memory_order_relaxed);
+	/* What arrays still hold must not be taken for objects in use. */
+	for (unsigned tries = 0; tries < EMPTY_TRIES && !dry_cache_empty(cache, &freed);)
+		tries++;
+	if (dry_node_slabs(cache) != 0) {
+		dry_backing_warn("cache %s: %zu objects still allocated at destroy", cache->name, objects_out(cache));
+		if (cache->debug != NULL && cache->debug->left_over != NULL)
+			cache->debug->left_over(cache);
+		return -DRY_EBUSY;
+	}
+	if (atomic_load_explicit(&cache->deferred, memory_order_acquire) != 0)
+		caches->grace->barrier(caches->grace->arg);
+	dry_lock_acquire(&caches->lock);
+	list_remove_locked(caches, cache);
+	unplace_locked(cache);
+	cache->state = DRY_CACHE_DEAD; /* a walk may still stand on it: no more figures */
+	dry_lock_release(&caches->lock);
+	for (uint32_t n = 0; n < caches->nodes; n++)
+		dry_depots_release(cache, &cache->node[n]);
+	forget(cache);
+	return 0;
+}
+
+static int destroy_alias(struct dry_cache *alias)
+{
+	struct dry_caches *caches = alias->caches;
+	struct dry_cache *root = alias->root, **link;
+	bool last;
+	int rc = 0;
+
+	dry_lock_acquire(&caches->lock);
+	for (link = &root->alias; *link != alias; link = &(*link)->alias)
+		;
+	*link = alias->alias;
+	list_remove_locked(caches, alias);
+	last = root->orphan && root->alias == NULL;
+	if (last)
+		root->orphan = root->mergeable = false;
+	dry_lock_release(&caches->lock);
+	if (last)
+		rc = destroy_root(root);
+	if (rc != 0) {
+		/* Objects are out: it stays what it was. */
+		dry_lock_acquire(&caches->lock);
+		root->orphan = true;
+		alias->alias = root->alias;
+		root->alias = alias;
+		list_append_locked(caches, alias);
+		dry_lock_release(&caches->lock);
+		return rc;
+	}
+	forget(alias);
+	return 0;
+}
+
+DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
+{
+	if (cache == NULL)
+		return 0;
+	if (cache->state != DRY_CACHE_LIVE) {
+		dry_backing_corrupt(DRY_FATAL_DEAD_CACHE, cache, NULL, "destroy");
+		return -DRY_EINVAL;
+	}
+	if (cache->root != cache)
+		return destroy_alias(cache);
+	return has_aliases(cache) ? 0 : destroy_root(cache);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The memory of a depot comes at its first use; small sets of caches and small machines go without. */
+#include "core/depot.h"
+
+#include "base/memory.h"
+#include "base/rank.h"
+
+#define AREA_LEAST ((size_t)64 << 10) /* where areas are smaller, depots would be too much */
+
+static size_t bytes_of(const struct dry_cache *cache)
+{
+	return (size_t)DRY_SHARED_FACTOR * cache->batchcount * sizeof(void *);
+}
+
+static uint32_t avail_of(const struct dry_depot *depot)
+{
+	/* relaxed: exact under the lock, a hint without */
+	return atomic_load_explicit(&depot->avail, memory_order_relaxed);
+}
+
+static void set_avail_locked(struct dry_depot *depot, uint32_t avail)
+{
+	atomic_store_explicit(&depot->avail, avail, memory_order_relaxed);
+}
+
+static void open_locked(struct dry_cache *cache, struct dry_depot *depot)
+{
+	if (cache->caches->area_size < AREA_LEAST)
+		return;
+	depot->entry = dry_backing_meta_alloc(&cache->caches->backing, bytes_of(cache));
+	if (depot->entry != NULL)
+		depot->limit = DRY_SHARED_FACTOR * cache->batchcount;
+}
+
+bool dry_depot_put(struct dry_cache *cache, struct dry_depot *depot, void *const *objects, unsigned count)
+{
+	dry_lock_acquire(&depot->lock);
+	if (depot->limit == 0)
+		open_locked(cache, depot);
+	uint32_t avail = avail_of(depot);
+	bool fits = avail + count <= depot->limit;
+	if (fits) {
+		memcpy(depot->entry + avail, objects, count * sizeof(void *));
+		set_avail_locked(depot, avail + count);
+	}
+	depot->moves++;
+	dry_lock_release(&depot->lock);
+	return fits;
+}
+
+unsigned dry_depot_take(struct dry_depot *depot, void **objects, unsigned max)
+{
+	if (avail_of(depot) == 0)
+		return 0;
+	dry_lock_acquire(&depot->lock);
+	uint32_t avail = avail_of(depot);
+	unsigned count = avail < max ? avail : max;
+	if (count != 0) {
+		memcpy(objects, depot->entry + avail - count, count * sizeof(void *));
+		set_avail_locked(depot, avail - count);
+		depot->moves++;
+	}
+	dry_lock_release(&depot->lock);
+	return count;
+}
+
+void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot)
+{
+	void **entry = NULL;
+
+	dry_lock_acquire(&depot->lock);
+	if (avail_of(depot) == 0) {
+		entry = depot->entry;
+		depot->entry = NULL;
+		depot->limit = 0;
+	}
+	dry_lock_release(&depot->lock);
+	if (entry != NULL)
+		dry_backing_meta_free(&cache->caches->backing, entry, bytes_of(cache));
+}
+
+static size_t alien_bytes(const struct dry_cache *cache)
+{
+	return cache->caches->nodes * sizeof(struct dry_depot);
+}
+
+static void make_aliens_locked(struct dry_cache *cache, struct dry_node *node)
+{
+	struct dry_depot *alien;
+
+	if (atomic_load_explicit(&node->alien, memory_order_relaxed) != NULL)
+		return;
+	alien = dry_backing_meta_alloc(&cache->caches->backing, alien_bytes(cache));
+	for (uint32_t n = 0; alien != NULL && n < cache->caches->nodes; n++)
+		dry_lock_init(&alien[n].lock, DRY_RANK_ALIEN);
+	atomic_store_explicit(&node->alien, alien, memory_order_release); /* pairs with the acquires below */
+}
+
+struct dry_depot *dry_depot_alien(struct dry_cache *cache, unsigned home, unsigned owner)
+{
+	struct dry_node *node = &cache->node[home];
+	struct dry_depot *alien = atomic_load_explicit(&node->alien, memory_order_acquire);
+
+	/* The lock keeps a fork from locks that it has not taken. Only tried: it goes without, too. */
+	if (DRY_UNLIKELY(alien == NULL) && dry_lock_try(&cache->caches->lock)) {
+		make_aliens_locked(cache, node);
+		dry_lock_release(&cache->caches->lock);
+		alien = atomic_load_explicit(&node->alien, memory_order_acquire);
+	}
+	return alien != NULL ? &alien[owner] : NULL;
+}
+
+void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(struct dry_cache *, struct dry_depot *, bool),
+		    bool arg)
+{
+	struct dry_depot *alien = atomic_load_explicit(&node->alien, memory_order_acquire);
+
+	fn(cache, &node->shared, arg);
+	for (uint32_t i = 0; alien != NULL && i < cache->caches->nodes; i++)
+		fn(cache, &alien[i], arg);
+}
+
+static void close_one(struct dry_cache *cache, struct dry_depot *depot, bool unused)
+{
+	(void)unused;
+	dry_depot_close(cache, depot);
+}
+
+void dry_depots_release(struct dry_cache *cache, struct dry_node *node)
+{
+	struct dry_depot *alien = atomic_load_explicit(&node->alien, memory_order_relaxed);
+
+	dry_depot_each(cache, node, close_one, false);
+	if (alien != NULL)
+		dry_backing_meta_free(&cache->caches->backing, alien, alien_bytes(cache));
+	atomic_store_explicit(&node->alien, NULL, memory_order_relaxed);
+}

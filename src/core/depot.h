@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Shared and alien arrays. */
+#ifndef DRY_CORE_DEPOT_H
+#define DRY_CORE_DEPOT_H
+
+#include "core/cache.h"
+
+/* false: it does not fit, or there is no memory for the depot yet. */
+bool dry_depot_put(struct dry_cache *cache, struct dry_depot *depot, void *const *objects, unsigned count);
+/* The newest ones, at most max; their number. */
+unsigned dry_depot_take(struct dry_depot *depot, void **objects, unsigned max);
+/* The alien array on node `home` for objects of node `owner`; NULL: no memory. */
+struct dry_depot *dry_depot_alien(struct dry_cache *cache, unsigned home, unsigned owner);
+/* Calls fn for each depot of the node, shared and alien. */
+void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(struct dry_cache *, struct dry_depot *, bool),
+		    bool arg);
+/* Give the memory of an empty depot back: a page of it would keep a whole segment in use. */
+void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot);
+/* Give back the memory of all depots of a node, which are empty, for good. */
+void dry_depots_release(struct dry_cache *cache, struct dry_node *node);
+
+#endif

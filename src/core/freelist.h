@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * How a slab knows its free objects. Three ways, one a file:
+ *
+ *   bitmap   bits[] of the descriptor, 1 = free; at most 64 * DRY_SLAB_WORDS objects
+ *   index    an array of object numbers, 1 or 2 bytes each; entries [active, num) name the free ones (published, 2013)
+ *   chain    links through the free objects themselves
+ *
+ * `active` is the caller's: it is what it was before a take or put. The caller holds the node's lock, or is alone with the
+ * slab; is_free() of a bitmap may be asked without.
+ */
+#ifndef DRY_CORE_FREELIST_H
+#define DRY_CORE_FREELIST_H
+
+#include "base/bits.h"
+#include "core/cache.h"
+
+struct dry_freelist {
+	/* All free. life: counts the slabs of the cache. false: no memory */
+	bool (*init)(struct dry_cache *cache, struct dry_slab *slab, uint32_t life);
+	void (*fini)(struct dry_cache *cache, struct dry_slab *slab); /* NULL: nothing to do */
+	/* count of those that are free, the last one with the lowest address if the slab is fresh */
+	void (*take)(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count);
+	/* false: it is free already */
+	bool (*put)(struct dry_cache *cache, struct dry_slab *slab, void *object, uint32_t index);
+	bool (*is_free)(const struct dry_cache *cache, const struct dry_slab *slab, uint32_t index);
+	/* Distinct free objects */
+	uint32_t (*count)(const struct dry_cache *cache, const struct dry_slab *slab);
+	/* Whether a free object has a part of the list in it */
+	bool (*lies_in)(const struct dry_cache *cache, const struct dry_slab *slab, const void *object, uint32_t index);
+};
+
+extern const struct dry_freelist dry_freelist_bitmap, dry_freelist_index, dry_freelist_chain;
+
+#define DRY_BITMAP_OBJECTS (64u * DRY_SLAB_WORDS)
+
+static inline const struct dry_freelist *dry_freelist_of(const struct dry_cache *cache)
+{
+	return cache->mgmt == DRY_MGMT_BITMAP ? &dry_freelist_bitmap :
+	       cache->mgmt == DRY_MGMT_CHAIN  ? &dry_freelist_chain :
+						&dry_freelist_index;
+}
+
+/* One word of a bitmap. relaxed: guarded by the lock, but who frees an object looks at its bit without. */
+static inline void dry_bitmap_set(struct dry_slab *slab, unsigned word, uint64_t bits)
+{
+	dry_poke64(&slab->bits[word], bits);
+}
+
+static inline bool dry_bitmap_put(struct dry_slab *slab, uint32_t index)
+{
+	uint64_t bit = (uint64_t)1 << (index & 63), bits = slab->bits[index >> 6];
+
+	dry_bitmap_set(slab, index >> 6, bits | bit);
+	return (bits & bit) == 0;
+}
+
+/*
+ * Numbers of objects that were met, so that each is counted once: for the list types, DRY_MARKS at a time.
+ */
+#define DRY_MARKS 4096 /* 512 bytes of stack; a multiple of 64 */
+
+/* Sets the bit of an index in [base, end) if it is one; 1: for the first time. */
+static inline uint32_t dry_mark(uint64_t *seen, uint64_t index, uint32_t base, uint32_t end)
+{
+	uint64_t *word, bit = (uint64_t)1 << (index & 63);
+
+	if (index < base || index >= end)
+		return 0;
+	word = &seen[(index - base) >> 6];
+	if (*word & bit)
+		return 0;
+	*word |= bit;
+	return 1;
+}
+
+#endif

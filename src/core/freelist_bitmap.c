@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "base/bits.h"
+#include "core/freelist.h"
+#include "core/slab.h"
+
+static bool init(struct dry_cache *cache, struct dry_slab *slab, uint32_t life)
+{
+	(void)life;
+	for (uint32_t word = 0; word < DRY_SLAB_WORDS; word++) {
+		uint32_t low = word * 64;
+		slab->bits[word] = cache->num >= low + 64 ? UINT64_MAX :
+				   cache->num > low       ? ((uint64_t)1 << (cache->num - low)) - 1 :
+							    0;
+	}
+	return true;
+}
+
+/* Any free object, so that nobody can tell which one is next. */
+static void take_random(const struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t at = (uint32_t)cache->debug->random() % cache->num, word = at / 64;
+		uint64_t bits = slab->bits[word] & UINT64_MAX << at % 64;
+		while (bits == 0) {
+			word = (word + 1) % DRY_SLAB_WORDS;
+			bits = slab->bits[word];
+		}
+		at = word * 64 + dry_ctz64(bits);
+		objects[i] = dry_slab_object(cache, slab, at);
+		dry_bitmap_set(slab, word, slab->bits[word] & ~((uint64_t)1 << at % 64));
+	}
+}
+
+static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count)
+{
+	char *base = dry_slab_objects(cache, slab);
+	size_t size = cache->size;
+
+	if (cache->debug != NULL && cache->debug->random != NULL) {
+		take_random(cache, slab, objects, count);
+		return;
+	}
+	for (unsigned word = 0; count > 0; word++, base += 64 * size) {
+		uint64_t bits = slab->bits[word];
+		if (bits == 0)
+			continue;
+		for (; bits != 0 && count > 0; bits &= bits - 1)
+			objects[--count] = base + dry_ctz64(bits) * size;
+		dry_bitmap_set(slab, word, bits);
+	}
+}
+
+static bool put(struct dry_cache *cache, struct dry_slab *slab, void *object, uint32_t index)
+{
+	(void)cache, (void)object;
+	return dry_bitmap_put(slab, index);
+}
+
+static bool is_free(const struct dry_cache *cache, const struct dry_slab *slab, uint32_t index)
+{
+	(void)cache;
+	return dry_peek64(&slab->bits[index >> 6]) >> (index & 63) & 1;
+}
+
+static uint32_t count(const struct dry_cache *cache, const struct dry_slab *slab)
+{
+	uint32_t sum = 0;
+
+	(void)cache;
+	for (unsigned word = 0; word < DRY_SLAB_WORDS; word++)
+		sum += dry_popcount64(slab->bits[word]);
+	return sum;
+}
+
+const struct dry_freelist dry_freelist_bitmap = {
+	.init = init, .take = take, .put = put, .is_free = is_free, .count = count,
+};

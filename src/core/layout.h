@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* How a slab is laid out. */
+#ifndef DRY_CORE_LAYOUT_H
+#define DRY_CORE_LAYOUT_H
+
+#include "core/cache.h"
+
+/* Fills in size, num, order, management type, colours. false: the cache cannot be. */
+size_t dry_cache_align(const struct dry_cache_attr *attr);
+bool dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "core/reap.h"
+
+#include "core/batch.h"
+#include "core/slots.h"
+
+struct drain {
+	struct dry_caches *caches;
+	struct dry_cache *only; /* NULL: all */
+	bool untouched_only;
+	bool mark;              /* this pass is the last: touched arrays count as seen */
+	bool dry_run;           /* look, but leave */
+	bool found;
+};
+
+/* Of a stopped array into the slabs. */
+static void empty_array(struct dry_cache *cache, struct dry_array *array, bool packed, unsigned avail)
+{
+	void *piece[DRY_PIECE];
+
+	if (!packed)
+		dry_node_put_slabs(cache, array->entry, avail);
+	for (unsigned i = 0, n = 0; packed && i < avail; i++) {
+		piece[n++] = dry_array_object(array, true, i);
+		if (n == DRY_PIECE || i + 1 == avail) {
+			dry_node_put_slabs(cache, piece, n);
+			n = 0;
+		}
+	}
+	/* relaxed: statistics look at any time */
+	dry_poke64(&array->word, array->word & (packed ? 0xff00 : ~(uint64_t)0xffff));
+	array->seen = (uint32_t)array->word;
+	if (packed) /* they went in as allocations to come */
+		atomic_fetch_sub_explicit(&cache->node[0].bulk_allocs, avail, memory_order_relaxed);
+}
+
+static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry_array *array, bool packed)
+{
+	unsigned avail = dry_array_avail(array, packed);
+	uint32_t now = (uint32_t)dry_peek64(&array->word); /* a hint in a dry run */
+
+	if (drain->untouched_only && array->seen != now) {
+		if (drain->mark)
+			array->seen = now;
+		return;
+	}
+	if (avail == 0)
+		return;
+	drain->found = true;
+	if (!drain->dry_run)
+		empty_array(cache, array, packed, avail);
+}
+
+static void drain_slots(struct drain *drain)
+{
+	struct dry_caches *caches = drain->caches;
+
+	for (uint32_t slot = 0; slot < caches->slot_count; slot++) {
+		char *area = caches->areas[slot];
+		if (area == dry_stopped_area)
+			continue;
+		for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
+			if (cache->root != cache || cache->alloc_place == 0 || (drain->only && drain->only != cache))
+				continue;
+			drain_array(drain, cache, dry_area_array(area, cache->alloc_place), cache->packed);
+			if (cache->packed)
+				drain_array(drain, cache, dry_area_array(area, cache->free_place), false);
+		}
+	}
+}
+
+bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache, bool untouched_only)
+{
+	struct drain drain = { caches, cache, untouched_only, false, true, false };
+	bool quiet = true;
+
+	dry_lock_acquire(&caches->lock); /* keeps the list of caches and the slots as they are */
+	drain_slots(&drain);
+	if (drain.found)
+		quiet = dry_slots_stop_locked(caches);
+	if (drain.found && quiet) {
+		drain.dry_run = false;
+		drain.mark = true;
+		drain_slots(&drain);
+		dry_slots_start_locked(caches);
+	} else if (untouched_only) {
+		drain.mark = true;
+		drain_slots(&drain);
+	}
+	dry_lock_release(&caches->lock);
+	return quiet;
+}
+
+static void drain_quarantine(struct dry_cache *cache)
+{
+	if (cache->debug != NULL && cache->debug->drain != NULL)
+		cache->debug->drain(cache);
+}
+
+void dry_caches_reap(struct dry_caches *caches, bool all)
+{
+	/* Held throughout: objects on their way are nobody else's to miss (destroy counts them). */
+	dry_lock_acquire(&caches->reap_lock);
+	dry_arrays_drain_locked(caches, NULL, !all);
+	dry_lock_acquire(&caches->lock);
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
+		if (cache->root != cache)
+			continue;
+		if (all)
+			drain_quarantine(cache);
+		dry_node_drain_depots(cache, all);
+		dry_node_shrink(cache, all);
+	}
+	dry_lock_release(&caches->lock);
+	dry_lock_release(&caches->reap_lock);
+}
+
+bool dry_cache_empty(struct dry_cache *cache, size_t *freed)
+{
+	size_t before, after;
+	bool quiet;
+
+	dry_lock_acquire(&cache->caches->reap_lock);
+	before = dry_node_slabs(cache);
+	drain_quarantine(cache);
+	quiet = dry_arrays_drain_locked(cache->caches, cache, false);
+	dry_node_drain_depots(cache, true);
+	dry_node_shrink(cache, true);
+	after = dry_node_slabs(cache);
+	dry_lock_release(&cache->caches->reap_lock);
+	*freed = before > after ? before - after : 0;
+	return quiet;
+}

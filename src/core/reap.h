@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Giving back: what arrays and depots hold into the slabs, free slabs into the backing. */
+#ifndef DRY_CORE_REAP_H
+#define DRY_CORE_REAP_H
+
+#include "core/cache.h"
+
+/*
+ * Empty the arrays of one cache, or (NULL) of all; untouched_only: those not used since the last such call. Caller holds
+ * reap_lock. false: a thread stayed inside of a sequence, so that they were left as they are.
+ */
+bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache, bool untouched_only);
+
+/* Arrays, shared and alien arrays into the slabs, free slabs into the backing; all, or what was idle. */
+void dry_caches_reap(struct dry_caches *caches, bool all);
+/* The same, all of it, for a root. false: a thread stayed inside of a sequence, so that the arrays could not be emptied. */
+bool dry_cache_empty(struct dry_cache *cache, size_t *freed);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Slots: their areas, the places of arrays in them, stopping. */
+#ifndef DRY_CORE_SLOTS_H
+#define DRY_CORE_SLOTS_H
+
+#include "core/cache.h"
+
+/* Whether the caller's slot has an area, which is made if need be. Only a hint: the caller may move. */
+bool dry_slot_prepare(struct dry_caches *caches);
+/* A place for an array of the cache in every slot; packed: of at most DRY_MAX_PACKED entries. 0: none left. */
+uint32_t dry_slot_place_locked(struct dry_cache *cache, bool packed);
+void dry_slot_unplace_locked(struct dry_cache *cache, uint32_t place);
+/* Stop and start all arrays; caller holds reap_lock and lock. false: not stopped. */
+bool dry_slots_stop_locked(struct dry_caches *caches);
+void dry_slots_start_locked(struct dry_caches *caches);
+
+#endif

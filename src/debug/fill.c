@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Patterns that free objects and red zones are filled with. */
+#include "base/bits.h"
+#include "base/fmt.h"
+#include "base/memory.h"
+#include "debug/object.h"
+
+const unsigned char *dry_other_byte(const unsigned char *at, size_t n, unsigned char value)
+{
+	const uint64_t word = value * 0x0101010101010101u;
+
+	for (; n >= 8 && dry_load64(at) == word; n -= 8)
+		at += 8;
+	for (; n > 0; n--, at++)
+		if (*at != value)
+			return at;
+	return NULL;
+}
+
+void dry_report_damage(struct dry_cache *cache, enum dry_fatal_code code, const unsigned char *at, unsigned char value)
+{
+	char detail[40];
+
+	dry_format(detail, sizeof(detail), "0x%02x instead of 0x%02x", *at, value);
+	dry_fatal(code, at, cache->name, detail);
+}
+
+void dry_poison(const struct dry_cache *cache, void *object)
+{
+	size_t bytes = dry_poisoned_bytes(cache);
+
+	memset(object, DRY_BYTE_FREE, bytes);
+	((unsigned char *)object)[bytes - 1] = DRY_BYTE_END;
+}
+
+bool dry_object_verify_free(struct dry_cache *cache, void *object)
+{
+	size_t last = dry_poisoned_bytes(cache) - 1;
+	const unsigned char *end = (unsigned char *)object + last, *wrong;
+
+	if (!(cache->flags & DRY_CACHE_POISON))
+		return true;
+	wrong = dry_other_byte(object, last, DRY_BYTE_FREE);
+	if (DRY_LIKELY(wrong == NULL && *end == DRY_BYTE_END))
+		return true;
+	dry_report_damage(cache, DRY_FATAL_POISON, wrong != NULL ? wrong : end, wrong != NULL ? DRY_BYTE_FREE : DRY_BYTE_END);
+	dry_poison(cache, object); /* it is reported once */
+	return false;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * fork() needs everything at rest. All locks of one kind are taken together,
+ * which the ranks do not allow for; nobody else ever holds two of a kind, so there is no cycle.
+ */
+#include "heap/heap.h"
+
+static void each_lock_of(struct dry_heap *heap, void (*fn)(struct dry_lock *lock))
+{
+	struct dry_caches *caches = &heap->caches;
+
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
+		for (uint32_t n = 0; cache->root == cache && n < caches->nodes; n++) {
+			struct dry_node *node = &cache->node[n];
+			struct dry_depot *alien = atomic_load_explicit(&node->alien, memory_order_acquire);
+			for (uint32_t i = 0; alien != NULL && i < caches->nodes; i++)
+				fn(&alien[i].lock);
+			fn(&node->shared.lock);
+			fn(&node->lock);
+		}
+	}
+	fn(&heap->extents.lock);
+	fn(&caches->backing.meta.lock);
+	if (caches->backing.arena.owns_memory) /* else there is none */
+		fn(&caches->backing.meta.own.lock);
+	fn(&caches->backing.arena.lock);
+}
+
+/* The lock of the list of caches keeps it as it is, so it is the first to be taken and the last to be let go. */
+static void each_lock(void (*fn)(struct dry_lock *lock), bool taking)
+{
+	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next) {
+		if (taking) {
+			fn(&heap->caches.reap_lock);
+			fn(&heap->caches.lock);
+		}
+		each_lock_of(heap, fn);
+		if (!taking) {
+			fn(&heap->caches.lock);
+			fn(&heap->caches.reap_lock);
+		}
+	}
+}
+
+void dry_heaps_lock_all(void)
+{
+	dry_lock_acquire(&dry_heaps_lock);
+	each_lock(dry_lock_acquire_unranked, true);
+}
+
+void dry_heaps_unlock_all(bool in_child)
+{
+	for (struct dry_heap *heap = dry_heaps; heap != NULL && in_child; heap = heap->next) {
+		dry_arena_after_fork(dry_heap_arena(heap));
+		dry_meta_after_fork(&heap->caches.backing.meta);
+	}
+	each_lock(in_child ? dry_lock_reinit : dry_lock_release, false);
+	if (in_child)
+		dry_lock_reinit(&dry_heaps_lock);
+	else
+		dry_lock_release(&dry_heaps_lock);
+}

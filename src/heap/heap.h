@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * A heap: an arena for slabs and page runs, extents for big blocks, the caches over them, and who stands behind.
+ *
+ * Must not know: size classes (it only has room for their caches), libc's rules.
+ */
+#ifndef DRY_HEAP_HEAP_H
+#define DRY_HEAP_HEAP_H
+
+#include <drystone/drystone.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/cache.h"
+#include "heap/secondary.h"
+#include "page/extent.h"
+
+#define DRY_GENERAL_CACHES 72
+
+struct dry_heap {
+	struct dry_extents extents;
+	_Atomic size_t guarded;                                /* bytes of blocks that `secondary` has; a statistic */
+	const struct dry_secondary *_Atomic secondary;         /* NULL: none. relaxed: asked in slow paths */
+	struct dry_cache *_Atomic general[DRY_GENERAL_CACHES]; /* made at first use */
+	struct dry_heap *next;                                 /* list of heaps; guarded by dry_heaps_lock */
+	bool ready;                                            /* written once, after all else */
+	bool is_default;
+	char name[32];
+	struct dry_caches caches; /* last: it ends in its slots */
+};
+
+#define DRY_SLOTS_MAX 4096
+
+/* The default heap, with room for its slots. */
+struct dry_main {
+	struct dry_heap heap;
+	char *slots[DRY_SLOTS_MAX];
+};
+
+extern DRY_HIDDEN struct dry_main dry_main;
+#define dry_main_heap dry_main.heap
+
+/* All heaps; guarded by dry_heaps_lock. */
+extern struct dry_heap *dry_heaps;
+extern struct dry_lock dry_heaps_lock;
+
+static inline struct dry_heap *dry_heap_of(const struct dry_caches *caches)
+{
+	return DRY_CONTAINER(caches, struct dry_heap, caches);
+}
+
+static inline struct dry_arena *dry_heap_arena(struct dry_heap *heap)
+{
+	return &heap->caches.backing.arena;
+}
+
+static inline const struct dry_secondary *dry_heap_secondary(const struct dry_heap *heap)
+{
+	return atomic_load_explicit(&heap->secondary, memory_order_relaxed);
+}
+
+/* heap.c */
+
+/* A heap argument of the public interface: NULL means the default heap, made at first use; NULL if that fails. */
+struct dry_heap *dry_heap_get(struct dry_heap *heap);
+/* From now on these look at the caches of all heaps, made and to come. At start, before any debugged cache. */
+void dry_heaps_debug(const struct dry_debug_hooks *hooks);
+
+/* reclaim.c */
+
+/*
+ * To be called now and then when memory was taken: purges what waits for reuse against what was taken fresh,
+ * so that the process does not grow while it holds memory of no use to it.
+ */
+void dry_heap_balance(struct dry_heap *heap);
+/* Whether no lock of the heap is held: at the end of a process a thread may have been stopped with one. */
+bool dry_heap_is_quiet(struct dry_heap *heap);
+
+/* fork.c: take and release every lock of the library. */
+void dry_heaps_lock_all(void);
+void dry_heaps_unlock_all(bool in_child);
+
+/* objects.c: from a cache whose array is empty. NULL and errno: no memory. */
+DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache);
+
+#endif

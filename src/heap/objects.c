@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The public calls on caches: what core does, with errno and the default heap. */
+#include <drystone/experiment.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fatal.h"
+#include "core/alloc.h"
+#include "core/batch.h"
+#include "core/check.h"
+#include "core/create.h"
+#include "core/fast.h"
+#include "core/reap.h"
+#include "core/walk.h"
+#include "heap/heap.h"
+
+#define KNOWN_FLAGS                                                                                   \
+	(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE | DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_DEBUG |       \
+	 DRY_CACHE_TYPE_MASK | DRY_CACHE_SMALL_SLABS | DRY_CACHE_NO_ARRAYS | DRY_CACHE_ATTACH_FIRST)
+#define MAX_SIZE  ((size_t)4 << 20)
+#define MAX_ALIGN 65536u
+
+/* ---- caches ----------------------------------------------------------------------- */
+
+static bool valid(const struct dry_heap *heap, const struct dry_cache_attr *attr)
+{
+	unsigned type = attr->flags & DRY_CACHE_TYPE_MASK;
+
+	if (attr->name == NULL || attr->name[0] == '\0' || attr->size == 0 || attr->size > MAX_SIZE)
+		return false;
+	if ((attr->align & (attr->align - 1)) != 0 || attr->align > MAX_ALIGN || attr->limit > DRY_MAX_LIMIT)
+		return false;
+	if ((attr->flags & ~KNOWN_FLAGS) != 0 || type > DRY_CACHE_PUBLISHED_2015)
+		return false;
+	if ((attr->flags & DRY_CACHE_TYPESAFE_BY_RCU) && heap->caches.grace == NULL)
+		return false;
+	if ((attr->flags & DRY_CACHE_POISON) &&
+	    (attr->ctor || attr->dtor || (attr->flags & DRY_CACHE_TYPESAFE_BY_RCU)))
+		return false;
+	return true;
+}
+
+DRY_EXPORT dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr)
+{
+	struct dry_cache *cache;
+	int error = DRY_EINVAL;
+
+	heap = dry_heap_get(heap);
+	if (heap == NULL)
+		return NULL;
+	cache = attr != NULL && valid(heap, attr) ? dry_cache_make(&heap->caches, attr, false, &error) : NULL;
+	if (cache == NULL)
+		dry_port_set_errno(error);
+	return cache;
+}
+
+DRY_EXPORT int dry_heap_for_each_cache(dry_heap *heap, int (*fn)(dry_cache *, void *), void *arg)
+{
+	heap = dry_heap_get(heap);
+	return heap != NULL ? dry_caches_walk(&heap->caches, fn, arg) : 0;
+}
+
+static int report(const char *name, const char *wrong)
+{
+	if (wrong == NULL)
+		return 0;
+	dry_warn("check of %s: does not hold: %s", name, wrong);
+	return -DRY_EFAULT;
+}
+
+DRY_EXPORT int dry_cache_check(dry_cache *cache)
+{
+	return report(cache->root->name, dry_cache_find_wrong(cache->root));
+}
+
+DRY_EXPORT int dry_heap_check(dry_heap *heap)
+{
+	const char *wrong;
+	int rc = 0;
+
+	heap = dry_heap_get(heap);
+	if (heap == NULL)
+		return 0;
+	dry_lock_acquire(&heap->caches.lock);
+	for (struct dry_cache *cache = heap->caches.first; cache != NULL && rc == 0; cache = cache->next)
+		if (cache->root == cache)
+			rc = dry_cache_check(cache);
+	dry_lock_release(&heap->caches.lock);
+	if (rc != 0)
+		return rc;
+	wrong = dry_arena_check(dry_heap_arena(heap));
+	return report(heap->name, wrong != NULL ? wrong : dry_meta_check(&heap->caches.backing.meta));
+}
+
+/* ---- objects ---------------------------------------------------------------------- */
+
+DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache)
+{
+	void *object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
+
+	if (DRY_UNLIKELY(object == NULL))
+		dry_port_set_errno(DRY_ENOMEM);
+	dry_heap_balance(dry_heap_of(cache->caches));
+	return object;
+}
+
+DRY_FAST void *alloc(struct dry_cache *cache)
+{
+	void *object = dry_fast_alloc(cache);
+
+	return DRY_LIKELY(object != NULL) ? object : dry_heap_alloc_slow(cache);
+}
+
+DRY_EXPORT void *dry_cache_alloc(dry_cache *cache)
+{
+	return alloc(cache);
+}
+
+DRY_EXPORT void *dry_cache_alloc_node(dry_cache *cache, unsigned node)
+{
+	void *object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, (int)(node % DRY_MAX_NODES));
+
+	if (object == NULL)
+		dry_port_set_errno(DRY_ENOMEM);
+	return object;
+}
+
+DRY_EXPORT void dry_cache_free(dry_cache *cache, void *object)
+{
+	if (DRY_UNLIKELY(!dry_fast_free(cache, object)))
+		dry_free_slow(cache, object);
+}
+
+DRY_EXPORT void *dry_cache_zalloc(dry_cache *cache)
+{
+	void *object;
+
+	if (cache->root->ctor) {
+		dry_port_set_errno(DRY_EINVAL);
+		return NULL;
+	}
+	object = alloc(cache);
+	return object != NULL ? memset(object, 0, cache->object_size) : NULL;
+}
+
+DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **objects)
+{
+	size_t done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
+
+	if (done < n)
+		dry_port_set_errno(DRY_ENOMEM);
+	dry_heap_balance(dry_heap_of(cache->caches));
+	return done;
+}
+
+DRY_EXPORT size_t dry_cache_zalloc_bulk(dry_cache *cache, size_t n, void **objects)
+{
+	size_t done;
+
+	if (cache->root->ctor) {
+		dry_port_set_errno(DRY_EINVAL);
+		return 0;
+	}
+	done = dry_cache_alloc_bulk(cache, n, objects);
+	for (size_t i = 0; i < done; i++)
+		memset(objects[i], 0, cache->object_size);
+	return done;
+}
+
+DRY_EXPORT void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects)
+{
+	dry_free_bulk(cache, n, objects);
+}
+
+DRY_EXPORT int dry_cache_prefill(dry_cache *cache, size_t n)
+{
+	cache = cache->root;
+	return dry_node_reserve(cache, dry_caches_home(cache->caches), n) ? 0 : -DRY_ENOMEM;
+}
+
+DRY_EXPORT size_t dry_cache_shrink(dry_cache *cache)
+{
+	size_t freed;
+
+	dry_cache_empty(cache->root, &freed);
+	return freed;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Giving memory back: reap, decay, balance, trim. */
+#include "core/reap.h"
+#include "heap/heap.h"
+
+#define BALANCE_BYTES ((size_t)1 << 20)  /* fresh memory between two looks */
+#define BALANCE_KEEP  ((size_t)16 << 20) /* idle memory of either kind that is not worth it */
+
+DRY_EXPORT void dry_heap_reap(dry_heap *heap)
+{
+	size_t left;
+
+	heap = dry_heap_get(heap);
+	if (heap == NULL)
+		return;
+	dry_caches_reap(&heap->caches, false);
+	dry_arena_decay(dry_heap_arena(heap), 1, &left);
+	dry_extent_decay(&heap->extents, 1, &left);
+}
+
+void dry_heap_balance(struct dry_heap *heap)
+{
+	struct dry_arena *arena = dry_heap_arena(heap);
+	/* relaxed: two callers at a time share what there is to do somehow */
+	size_t pages = atomic_load_explicit(&arena->fresh, memory_order_relaxed), done;
+
+	if (DRY_LIKELY(pages < BALANCE_BYTES >> arena->page_shift))
+		return;
+	pages = atomic_exchange_explicit(&arena->fresh, 0, memory_order_relaxed);
+	done = dry_extent_exchange(&heap->extents, pages << arena->page_shift, BALANCE_KEEP) >> arena->page_shift;
+	if (done < pages)
+		dry_arena_exchange(arena, pages - done, BALANCE_KEEP >> arena->page_shift);
+}
+
+DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
+{
+	size_t left, bytes;
+
+	heap = dry_heap_get(heap);
+	if (heap == NULL)
+		return 0;
+	dry_caches_reap(&heap->caches, true);
+	dry_meta_purge(&heap->caches.backing.meta);
+	bytes = dry_arena_purge_all(dry_heap_arena(heap)) << dry_heap_arena(heap)->page_shift;
+	return bytes + dry_extent_decay(&heap->extents, 0, &left);
+}
+
+static bool is_free(struct dry_lock *lock)
+{
+	bool free = dry_lock_try(lock);
+
+	if (free)
+		dry_lock_release(lock);
+	return free;
+}
+
+bool dry_heap_is_quiet(struct dry_heap *heap)
+{
+	struct dry_caches *caches = &heap->caches;
+	bool quiet = is_free(&caches->reap_lock) && is_free(&heap->extents.lock) && is_free(&dry_heap_arena(heap)->lock) &&
+		     is_free(&caches->backing.meta.lock);
+
+	if (!dry_lock_try(&caches->lock))
+		return false;
+	for (struct dry_cache *cache = caches->first; cache != NULL && quiet; cache = cache->next)
+		for (uint32_t n = 0; cache->root == cache && n < caches->nodes; n++)
+			quiet = quiet && is_free(&cache->node[n].shared.lock) && is_free(&cache->node[n].lock);
+	dry_lock_release(&caches->lock);
+	return quiet;
+}

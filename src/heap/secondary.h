@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The secondary allocator of a heap: somebody who takes some of its general allocations over, such as guarded blocks. It
+ * is asked in slow paths only; who asks knows nothing of who is behind it.
+ */
+#ifndef DRY_HEAP_SECONDARY_H
+#define DRY_HEAP_SECONDARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct dry_heap;
+
+struct dry_secondary {
+	/*
+	 * Whether it takes an allocation over, of those that go by the slow path: then *block is its block, zero unless options
+	 * say otherwise, or NULL because memory is exhausted.
+	 */
+	bool (*allocate)(struct dry_heap *heap, size_t size, size_t align, void **block);
+	/* Whether ptr lies where its blocks are. */
+	bool (*contains)(const void *ptr);
+	/* Of such a one. Reports what is no live block. */
+	void (*free)(struct dry_heap *heap, void *block);
+	/* Bytes asked for; DRY_REPORTED (core/debug_ops.h): no live block. */
+	size_t (*size)(void *block);
+};
+
+#endif

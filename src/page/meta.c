@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "page/meta.h"
+
+#include <string.h>
+
+#include "base/rank.h"
+#include "page/internal.h"
+
+#define SHARE 32 /* of the users' address space, that much for metadata */
+
+static struct dry_arena *pages_of(struct dry_meta *meta)
+{
+	return meta->users->owns_memory ? &meta->own : meta->users;
+}
+
+/* log2 of the size of pieces of a class: a descriptor has 256 bits. */
+static unsigned class_shift(const struct dry_meta *meta, unsigned class)
+{
+	return meta->users->page_shift - DRY_META_CLASSES + class;
+}
+
+/* DRY_META_CLASSES: it takes pages. */
+static unsigned class_of(const struct dry_meta *meta, size_t bytes)
+{
+	unsigned class = 0;
+
+	while (class < DRY_META_CLASSES && bytes > (size_t)1 << class_shift(meta, class))
+		class ++;
+	return class;
+}
+
+int dry_meta_init(struct dry_meta *meta, struct dry_arena *users)
+{
+	size_t reserve = (users->granules << DRY_GRANULE_SHIFT) / SHARE;
+	struct dry_arena_attr attr = { .reserve = reserve > DRY_CHUNK_SIZE ? reserve : DRY_CHUNK_SIZE,
+				       .page_size = (size_t)1 << users->page_shift,
+				       .guarded = true };
+
+	*meta = (struct dry_meta){ .users = users };
+	dry_lock_init(&meta->lock, DRY_RANK_META);
+	for (unsigned class = 0; class < DRY_META_CLASSES; class ++)
+		meta->partial[class] = DRY_PAGE_NIL;
+	return users->owns_memory ? dry_arena_init(&meta->own, &attr) : 0;
+}
+
+void dry_meta_fini(struct dry_meta *meta)
+{
+	if (meta->users->owns_memory)
+		dry_arena_fini(&meta->own);
+}
+
+/* ---- pages; the lock is held ------------------------------------------------ */
+
+static bool is_big(const struct dry_meta *meta, size_t bytes)
+{
+	return bytes >= DRY_META_BIG && bytes > (size_t)1 << meta->users->page_shift && meta->users->owns_memory;
+}
+
+static void *take_pages(struct dry_meta *meta, size_t count, bool *dirty)
+{
+	size_t bytes = count << meta->users->page_shift;
+	struct dry_arena *arena = pages_of(meta);
+	struct dry_page *run = NULL;
+	void *at = NULL;
+
+	if (arena == &meta->own && !dry_arena_charge(meta->users, (ptrdiff_t)count))
+		return NULL;
+	if (is_big(meta, bytes))
+		at = dry_map_apart(bytes);
+	else if (count < UINT32_MAX)
+		run = dry_arena_alloc(arena, (uint32_t)count, 1, 0);
+	if (run != NULL) {
+		at = dry_arena_address(arena, dry_arena_index_of(arena, run));
+		*dirty = (run->flags & DRY_PAGE_DIRTY) != 0;
+	}
+	if (at != NULL) {
+		meta->pages += count;
+		meta->big += run == NULL ? count : 0;
+	} else if (arena == &meta->own) {
+		dry_arena_charge(meta->users, -(ptrdiff_t)count);
+	}
+	return at;
+}
+
+static void give_pages(struct dry_meta *meta, void *at, size_t count)
+{
+	size_t bytes = count << meta->users->page_shift;
+	struct dry_arena *arena = pages_of(meta);
+
+	if (is_big(meta, bytes)) {
+		dry_release_apart(at, bytes);
+		meta->big -= count;
+	} else {
+		dry_arena_free(arena, &arena->desc[dry_arena_index(arena, at)]);
+	}
+	meta->pages -= count;
+	if (arena == &meta->own)
+		dry_arena_charge(meta->users, -(ptrdiff_t)count);
+}
+
+/* ---- pieces; the lock is held ----------------------------------------------- */
+
+/* The bits of pieces in word `word` of a page with `count` of them. */
+static uint64_t all_of(unsigned count, unsigned word)
+{
+	return count >= (word + 1) * 64 ? ~UINT64_C(0) : count > word * 64 ? (UINT64_C(1) << (count - word * 64)) - 1 : 0;
+}
+
+/* How many words of the bits differ from those of a page whose pieces are all free (full: in use). */
+static unsigned words_unlike(const struct dry_page *page, bool full)
+{
+	unsigned unlike = 0;
+
+	for (unsigned word = 0; word < 4; word++)
+		unlike += page->pieces.bits[word] != (full ? 0 : all_of(256u >> page->pieces.class, word));
+	return unlike;
+}
+
+static void link_page(struct dry_meta *meta, struct dry_arena *arena, struct dry_page *page)
+{
+	uint32_t *head = &meta->partial[page->pieces.class];
+
+	page->prev = DRY_PAGE_NIL;
+	page->next = *head;
+	*head = dry_arena_index_of(arena, page);
+	if (page->next != DRY_PAGE_NIL)
+		arena->desc[page->next].prev = *head;
+}
+
+static void unlink_page(struct dry_meta *meta, const struct dry_arena *arena, const struct dry_page *page)
+{
+	if (page->next != DRY_PAGE_NIL)
+		arena->desc[page->next].prev = page->prev;
+	*(page->prev != DRY_PAGE_NIL ? &arena->desc[page->prev].next : &meta->partial[page->pieces.class]) = page->next;
+}
+
+static void *take_piece(struct dry_meta *meta, unsigned class)
+{
+	struct dry_arena *arena = pages_of(meta);
+	struct dry_page *page;
+	unsigned word = 0, bit;
+	bool dirty;
+
+	if (meta->partial[class] == DRY_PAGE_NIL) {
+		void *at = take_pages(meta, 1, &dirty);
+		if (at == NULL)
+			return NULL;
+		page = &arena->desc[dry_arena_index(arena, at)];
+		page->pieces.class = (uint8_t) class;
+		for (unsigned i = 0; i < 4; i++)
+			page->pieces.bits[i] = all_of(256u >> class, i);
+		link_page(meta, arena, page);
+	}
+	page = &arena->desc[meta->partial[class]];
+	while (page->pieces.bits[word] == 0)
+		word++;
+	bit = dry_ctz64(page->pieces.bits[word]);
+	page->pieces.bits[word] &= ~(UINT64_C(1) << bit);
+	if (words_unlike(page, true) == 0)
+		unlink_page(meta, arena, page);
+	return (char *)dry_arena_address(arena, dry_arena_index_of(arena, page)) +
+	       ((size_t)(word * 64 + bit) << class_shift(meta, class));
+}
+
+static void give_piece(struct dry_meta *meta, void *at)
+{
+	struct dry_arena *arena = pages_of(meta);
+	struct dry_page *page = &arena->desc[dry_arena_index(arena, at)];
+	char *start = dry_arena_address(arena, dry_arena_index_of(arena, page));
+	size_t piece = (size_t)((char *)at - start) >> class_shift(meta, page->pieces.class);
+
+	if (words_unlike(page, true) == 0)
+		link_page(meta, arena, page);
+	page->pieces.bits[piece / 64] |= UINT64_C(1) << piece % 64;
+	if (words_unlike(page, false) == 0) {
+		unlink_page(meta, arena, page);
+		give_pages(meta, start, 1);
+	}
+}
+
+/* ---- interface ---------------------------------------------------------------- */
+
+/* What `bytes` take; *class says how. 0: too many. */
+static size_t size_of(const struct dry_meta *meta, size_t bytes, unsigned *class)
+{
+	*class = class_of(meta, bytes);
+	if (*class < DRY_META_CLASSES)
+		return (size_t)1 << class_shift(meta, *class);
+	return bytes <= SIZE_MAX / 2 ? dry_round_up(bytes, (size_t)1 << meta->users->page_shift) : 0;
+}
+
+void *dry_meta_alloc(struct dry_meta *meta, size_t bytes)
+{
+	unsigned class;
+	size_t size = size_of(meta, bytes, &class);
+	bool dirty = true;
+	void *at = NULL;
+
+	dry_lock_acquire(&meta->lock);
+	if (class < DRY_META_CLASSES) {
+		at = take_piece(meta, class);
+	} else if (size != 0) {
+		dirty = false;
+		at = take_pages(meta, size >> meta->users->page_shift, &dirty);
+	}
+	meta->bytes += at != NULL ? size : 0;
+	dry_lock_release(&meta->lock);
+	return at != NULL && dirty ? memset(at, 0, size) : at;
+}
+
+void dry_meta_free(struct dry_meta *meta, void *at, size_t bytes)
+{
+	unsigned class;
+	size_t size = size_of(meta, bytes, &class);
+
+	if (at == NULL)
+		return;
+	dry_lock_acquire(&meta->lock);
+	if (class < DRY_META_CLASSES)
+		give_piece(meta, at);
+	else
+		give_pages(meta, at, size >> meta->users->page_shift);
+	meta->bytes -= size;
+	dry_lock_release(&meta->lock);
+}
+
+void dry_meta_purge(struct dry_meta *meta)
+{
+	if (meta->users->owns_memory)
+		dry_arena_purge_all(&meta->own);
+}
+
+void dry_meta_after_fork(struct dry_meta *meta)
+{
+	if (meta->users->owns_memory)
+		dry_arena_after_fork(&meta->own);
+	dry_lock_reinit(&meta->lock);
+}
+
+static const char *check_pages(struct dry_meta *meta, unsigned class, size_t *spare)
+{
+	const struct dry_arena *arena = pages_of(meta);
+	uint32_t index = meta->partial[class], previous = DRY_PAGE_NIL;
+
+	for (; index != DRY_PAGE_NIL; index = arena->desc[index].next) {
+		const struct dry_page *page = &arena->desc[index];
+
+		if (page->kind != DRY_PAGE_RUN || page->count != 1 || page->pieces.class != class || page->prev != previous)
+			return "meta: a page of pieces";
+		if (words_unlike(page, true) == 0 || words_unlike(page, false) == 0)
+			return "meta: a page that is not in part free";
+		for (unsigned word = 0; word < 4; word++) {
+			if ((page->pieces.bits[word] & ~all_of(256u >> class, word)) != 0)
+				return "meta: a bit of no piece";
+			*spare += (size_t)dry_popcount64(page->pieces.bits[word]) << class_shift(meta, class);
+		}
+		previous = index;
+	}
+	return NULL;
+}
+
+const char *dry_meta_check(struct dry_meta *meta)
+{
+	const char *problem = NULL;
+	size_t spare = 0;
+
+	dry_lock_acquire(&meta->lock);
+	for (unsigned class = 0; class < DRY_META_CLASSES && problem == NULL; class ++)
+		problem = check_pages(meta, class, &spare);
+	if (problem == NULL && meta->pages << meta->users->page_shift != meta->bytes + spare)
+		problem = "meta: bytes in use";
+	if (problem == NULL && meta->users->owns_memory &&
+	    (meta->own.used + meta->big != meta->pages || meta->pages > meta->users->charged))
+		problem = "meta: pages";
+	dry_lock_release(&meta->lock);
+	return problem != NULL || !meta->users->owns_memory ? problem : dry_arena_check(&meta->own);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Filters on system calls: what may be asked for when one may be in force (docs/design/filters.md). */
+#ifndef DRY_PORT_LINUX_FILTER_H
+#define DRY_PORT_LINUX_FILTER_H
+
+#include <stdbool.h>
+
+/* No filter is in force in this process, and none will come before dry_linux_free_end(). false: do without. */
+bool dry_linux_free_begin(void);
+void dry_linux_free_end(void);
+
+/* As when a filter comes; waits for the end of what was begun. */
+void dry_linux_filter_comes(void);
+
+/* In the child of a fork, which has the filters of its parent. */
+void dry_linux_filter_forked(void);
+
+#endif

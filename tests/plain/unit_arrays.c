@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Objects in and out through arrays, packed and not: order, refill, flush, bulk, callers that move between slots. */
+#include "plain.h"
+
+static struct rng rng;
+
+static struct dry_cache *make(struct dry_caches *caches, bool packed, unsigned limit)
+{
+	const struct dry_cache_attr attr = { .name = "arrays", .size = 48, .flags = DRY_CACHE_NO_MERGE, .limit = limit };
+	struct dry_cache *cache = plain_make(caches, &attr, packed);
+
+	CHECK_EQ(cache->packed, packed && sizeof(void *) == 8);
+	CHECK_EQ(cache->pop_place, cache->packed ? 0 : cache->alloc_place);
+	return cache;
+}
+
+static size_t slow(struct dry_cache *cache)
+{
+	return cache->node[0].slow_allocs + cache->node[0].slow_frees;
+}
+
+/* The last freed is the next allocated; a refill is one slow call for an array full. */
+static void test_order(struct dry_caches *caches, bool packed, unsigned limit)
+{
+	struct dry_cache *cache = make(caches, packed, limit);
+	void **objects = calloc(limit + 1, sizeof(void *)), *newest;
+
+	for (unsigned i = 0; i < limit; i++) {
+		objects[i] = plain_alloc(cache);
+		/* In the order of addresses, as a fresh slab has them; of a big array, piece by piece. */
+		CHECK(i == 0 || limit > DRY_PIECE || dry_slab_of(cache, objects[i]) != dry_slab_of(cache, objects[i - 1]) ||
+		      (char *)objects[i] == (char *)objects[i - 1] + cache->size);
+		plain_holds(cache, i + 1);
+	}
+	CHECK_EQ(slow(cache), (limit + cache->num - 1) / cache->num);
+	for (unsigned i = 0; i < limit; i++)
+		plain_free(cache, objects[i]);
+	CHECK(plain_cached(cache) >= limit);
+	plain_holds(cache, 0);
+	newest = plain_alloc(cache);
+	if (!cache->packed || limit <= DRY_PIECE) /* a refill has left nothing in the alloc array */
+		CHECK(newest == objects[limit - 1]);
+	plain_free(cache, newest);
+	free(objects);
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+}
+
+/* More frees than an array holds: the oldest go, the newest stay, none is lost. */
+static void test_flush(struct dry_caches *caches, bool packed, unsigned limit)
+{
+	struct dry_cache *cache = make(caches, packed, limit);
+	unsigned count = 5 * limit + 3;
+	void **objects = calloc(count, sizeof(void *));
+
+	for (unsigned i = 0; i < count; i++)
+		CHECK((objects[i] = plain_alloc(cache)) != NULL);
+	plain_holds(cache, count);
+	for (unsigned i = 0; i < count; i++) {
+		plain_free(cache, objects[i]);
+		plain_holds(cache, count - 1 - i);
+	}
+	CHECK(plain_cached(cache) != 0);
+	if (!cache->packed) { /* else there are older ones in the alloc array */
+		CHECK(plain_alloc(cache) == objects[count - 1]);
+		plain_free(cache, objects[count - 1]);
+	}
+	free(objects);
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+}
+
+static void test_bulk(struct dry_caches *caches, bool packed, unsigned limit)
+{
+	struct dry_cache *cache = make(caches, packed, limit);
+	void *objects[2000];
+
+	for (unsigned round = 0; round < 40; round++) {
+		size_t n = rng_below(&rng, 2000);
+		CHECK_EQ(dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects), n);
+		for (size_t i = 0; i < n; i++)
+			pattern_fill(objects[i], 48);
+		plain_holds(cache, n);
+		rng_shuffle(&rng, objects, n);
+		for (size_t i = 0; i < n; i++)
+			CHECK(pattern_holds(objects[i], 48));
+		dry_free_bulk(cache, n, objects);
+		plain_holds(cache, 0);
+	}
+	/* All or none. */
+	caches->backing.fail_all = true;
+	caches->backing.fail_at = 1;
+	size_t more = dry_node_slabs(cache) * cache->num + 1;
+	void **many = calloc(more, sizeof(void *));
+	CHECK_EQ(dry_alloc_bulk(cache, DRY_GFP_DEFAULT, more, many), 0);
+	plain_holds(cache, 0);
+	free(many);
+	caches->backing.fail_at = 0;
+	caches->backing.fail_all = false;
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+}
+
+static void move_at_will(unsigned *slot)
+{
+	*slot = (unsigned)rng_below(&rng, 4);
+}
+
+/* The caller is on another slot at every sequence: what was made room for here finds none there. */
+static void test_moving(struct dry_caches *caches, bool packed, unsigned limit)
+{
+	struct dry_cache *cache = make(caches, packed, limit);
+	void *objects[700];
+	size_t n = 0;
+
+	plain.move = move_at_will;
+	for (unsigned step = 0; step < 4000; step++) {
+		bool grow = step / 500 % 2 == 0;
+		if (n < 700 && (n == 0 || rng_below(&rng, 4) < (grow ? 3 : 1))) {
+			CHECK((objects[n] = plain_alloc(cache)) != NULL);
+			pattern_fill(objects[n++], 48);
+		} else {
+			size_t i = rng_below(&rng, n);
+			CHECK(pattern_holds(objects[i], 48));
+			plain_free(cache, objects[i]);
+			objects[i] = objects[--n];
+		}
+		plain_holds(cache, n);
+	}
+	dry_free_bulk(cache, n, objects);
+	plain.move = NULL;
+	plain.slot = 0;
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+}
+
+/* No array, whatever is asked for: on a slot that cannot be had, or with the flag. Objects come from the node asked for. */
+static void test_direct(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ .nodes = 4 });
+	struct dry_cache *cache = plain_cache(caches, "direct", 200, 0);
+	void *object;
+
+	for (int node = 0; node < 4; node++) {
+		object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, node);
+		CHECK_EQ(dry_slab_node(cache, dry_slab_of(cache, object)), (unsigned)node);
+		plain_holds(cache, 1);
+		plain_free(cache, object);
+	}
+	caches->backing.home = 3;
+	plain.no_slot = true;
+	object = plain_alloc(cache);
+	CHECK_EQ(dry_slab_node(cache, dry_slab_of(cache, object)), 3);
+	plain_holds(cache, 1);
+	plain_free(cache, object);
+	plain_holds(cache, 0);
+	/* How hard to look goes down to the backing. */
+	dry_caches_reap(caches, true);
+	CHECK(dry_alloc_slow(cache, PLAIN_GFP_NEVER, 0) == NULL);
+	CHECK_EQ(dry_alloc_bulk(cache, PLAIN_GFP_NEVER, 1, &object), 0);
+	plain_holds(cache, 0);
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+	plain_close(caches);
+}
+
+/* Wrong frees are reported, and change nothing. */
+static void test_wrong_frees(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ 0 });
+	struct dry_cache *cache = plain_cache(caches, "wrong", 64, DRY_CACHE_NO_MERGE), *other = plain_cache(caches, "other", 64,
+													 DRY_CACHE_NO_MERGE);
+	void *object = plain_alloc(cache), *pages;
+	char local;
+	const struct {
+		struct dry_cache *cache;
+		void *object;
+		enum dry_fatal_code code;
+	} wrong[] = {
+		{ cache, &local, DRY_FATAL_INVALID_POINTER },
+		{ cache, caches->backing.base + dry_backing_bytes(&caches->backing) - 8, DRY_FATAL_INVALID_POINTER },
+		{ cache, (char *)object + 8, DRY_FATAL_INTERIOR },
+		{ other, object, DRY_FATAL_WRONG_CACHE },
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		plain_expect();
+		dry_free_slow(wrong[i].cache, wrong[i].object);
+		plain_expected(wrong[i].code, wrong[i].object);
+		plain_holds(cache, 1);
+		plain_holds(other, 0);
+	}
+	dry_free_slow(cache, NULL);
+	pages = dry_backing_alloc(&caches->backing, 0, 0, DRY_GFP_DEFAULT); /* no slab: pages of somebody else's */
+	CHECK(dry_backing_find(&caches->backing, dry_backing_address(&caches->backing, pages)) == NULL);
+	dry_backing_free(&caches->backing, pages);
+	/* Free in its slab: a second free is seen. */
+	plain_free(cache, object);
+	dry_caches_reap(caches, false);
+	dry_caches_reap(caches, false);
+	plain_expect();
+	dry_free_slow(cache, object);
+	plain_expected(dry_node_slabs(cache) != 0 ? DRY_FATAL_DOUBLE_FREE : DRY_FATAL_INVALID_POINTER, object);
+	plain_holds(cache, 0);
+	CHECK_EQ(dry_cache_destroy(cache) | dry_cache_destroy(other), 0);
+	plain_close(caches);
+}
+
+int main(int argc, char **argv)
+{
+	static const unsigned limits[] = { 1, 2, 7, 63, 64, 65, 128, 250 };
+
+	rng.state = test_seed(argc, argv);
+	for (unsigned packed = 0; packed < 2; packed++) {
+		struct dry_caches *caches = plain_open(&(struct plain_attr){ .slots = 4 });
+		for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+			test_order(caches, packed, limits[i]);
+			test_flush(caches, packed, limits[i]);
+			test_bulk(caches, packed, limits[i]);
+			test_moving(caches, packed, limits[i]);
+		}
+		plain_close(caches);
+	}
+	test_direct();
+	test_wrong_frees();
+	return 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Shared and alien arrays, on up to eight nodes. */
+#include "plain.h"
+
+#define SIZE 1024
+
+static void test_put_take(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ 0 });
+	struct dry_cache *cache = plain_cache(caches, "depot", SIZE, 0);
+	struct dry_depot *shared = &cache->node[0].shared;
+	unsigned most = DRY_SHARED_FACTOR * cache->batchcount;
+	void **objects = calloc(most + 1, sizeof(void *)), *taken[4];
+	size_t metadata = caches->backing.meta_out;
+
+	for (unsigned i = 0; i <= most; i++)
+		CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + i, 1), 1);
+	/* Its memory comes with the first batch. */
+	CHECK_EQ(shared->limit, 0);
+	CHECK(dry_depot_put(cache, shared, objects, most - 2));
+	CHECK_EQ(shared->limit, most);
+	CHECK_EQ(caches->backing.meta_out, metadata + 1);
+	CHECK(!dry_depot_put(cache, shared, objects + most - 2, 3)); /* all or nothing */
+	CHECK(dry_depot_put(cache, shared, objects + most - 2, 2));
+	CHECK_EQ(shared->moves, 3);
+	plain_holds(cache, 1);
+	/* The newest come out, as they went in. */
+	CHECK_EQ(dry_depot_take(shared, taken, 4), 4);
+	CHECK(memcmp(taken, objects + most - 4, sizeof(taken)) == 0);
+	dry_depot_close(cache, shared); /* not empty: nothing happens */
+	CHECK_EQ(shared->limit, most);
+	CHECK_EQ(dry_depot_take(shared, objects, most), most - 4);
+	CHECK_EQ(dry_depot_take(shared, objects, most), 0);
+	dry_depot_close(cache, shared);
+	CHECK(shared->limit == 0 && shared->entry == NULL);
+	CHECK_EQ(caches->backing.meta_out, metadata);
+	/* Without memory for it, it takes nothing. */
+	caches->backing.fail_at = caches->backing.calls + 1;
+	CHECK(!dry_depot_put(cache, shared, taken, 1));
+	dry_node_put_slabs(cache, taken, 4);
+	dry_node_put_slabs(cache, objects, most - 4);
+	dry_node_put_slabs(cache, objects + most, 1);
+	free(objects);
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+	plain_close(caches);
+}
+
+/* Small areas have no depots. */
+static void test_small(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ .area_size = 4096 });
+	struct dry_cache *cache = plain_cache(caches, "small", SIZE, 0);
+	void *object;
+
+	CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, &object, 1), 1);
+	CHECK(!dry_depot_put(cache, &cache->node[0].shared, &object, 1));
+	dry_node_flush(cache, 0, &object, 1);
+	plain_holds(cache, 0);
+	CHECK_EQ(cache->node[0].shared.limit, 0);
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+	plain_close(caches);
+}
+
+/* Objects of every node, freed on every node, wait in the alien array for theirs, and get there when that is full or drained. */
+static void test_aliens(unsigned nodes)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ .nodes = nodes });
+	struct dry_cache *cache = plain_cache(caches, "alien", SIZE, 0);
+	void *object;
+
+	for (unsigned home = 0; home < nodes; home++)
+		for (unsigned owner = 0; owner < nodes; owner++) {
+			CHECK_EQ(dry_node_refill(cache, owner, DRY_GFP_DEFAULT, &object, 1), 1);
+			CHECK_EQ(dry_slab_node(cache, dry_slab_of(cache, object)), owner);
+			dry_node_flush(cache, home, &object, 1);
+			struct dry_depot *depot = home == owner ? &cache->node[home].shared : dry_depot_alien(cache, home, owner);
+			CHECK(depot->avail == 1 && depot->entry[0] == object);
+			plain_holds(cache, 0);
+			dry_node_drain_depots(cache, true);
+			CHECK(depot->avail == 0 && depot->limit == 0);
+			CHECK(dry_slab_is_free(cache, dry_slab_of(cache, object),
+					       dry_slab_index(cache, dry_slab_of(cache, object), object)));
+		}
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+	plain_close(caches);
+}
+
+/* An alien array that is full goes home as a whole, the object that found no room with it. */
+static void test_alien_full(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ .nodes = 2 });
+	struct dry_cache *cache = plain_cache(caches, "full", SIZE, 0);
+	unsigned most = DRY_SHARED_FACTOR * cache->batchcount;
+	void **objects = calloc(most + 1, sizeof(void *));
+
+	for (unsigned i = 0; i <= most; i++)
+		CHECK_EQ(dry_node_refill(cache, 1, DRY_GFP_DEFAULT, objects + i, 1), 1);
+	for (unsigned i = 0; i < most; i++)
+		dry_node_flush(cache, 0, objects + i, 1);
+	CHECK_EQ(dry_depot_alien(cache, 0, 1)->avail, most);
+	dry_node_flush(cache, 0, objects + most, 1);
+	CHECK_EQ(dry_depot_alien(cache, 0, 1)->avail, 0);
+	plain_holds(cache, 0);
+	CHECK_EQ(plain_cached(cache), 0);
+	free(objects);
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+	plain_close(caches);
+}
+
+/* No alien arrays to be had, whether for want of memory or because the lock is somebody's: straight to the slab. */
+static void test_no_alien(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ .nodes = 2 });
+	struct dry_cache *cache = plain_cache(caches, "none", SIZE, 0);
+	void *object;
+
+	for (unsigned round = 0; round < 2; round++) {
+		CHECK_EQ(dry_node_refill(cache, 1, DRY_GFP_DEFAULT, &object, 1), 1);
+		plain.no_try = round == 0;
+		caches->backing.fail_at = caches->backing.calls + 1;
+		dry_node_flush(cache, 0, &object, 1);
+		CHECK(cache->node[0].alien == NULL && plain_cached(cache) == 0);
+		CHECK_EQ(caches->backing.refused, round);
+		plain_holds(cache, 0);
+	}
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+	plain_close(caches);
+}
+
+/* Housekeeping empties a depot that nobody used since it looked last. */
+static void test_idle(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ .nodes = 2 });
+	struct dry_cache *cache = plain_cache(caches, "idle", SIZE, 0);
+	void *object;
+
+	for (unsigned owner = 0; owner < 2; owner++) {
+		CHECK_EQ(dry_node_refill(cache, owner, DRY_GFP_DEFAULT, &object, 1), 1);
+		dry_node_flush(cache, 0, &object, 1);
+	}
+	CHECK_EQ(plain_cached(cache), 2);
+	dry_node_drain_depots(cache, false);
+	CHECK_EQ(plain_cached(cache), 2);
+	dry_node_drain_depots(cache, false);
+	CHECK_EQ(plain_cached(cache), 0);
+	CHECK_EQ(cache->node[0].shared.limit, 0);
+	plain_holds(cache, 0);
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+	plain_close(caches);
+}
+
+int main(void)
+{
+	test_put_take();
+	test_small();
+	for (unsigned nodes = 1; nodes <= DRY_MAX_NODES; nodes++)
+		test_aliens(nodes);
+	test_alien_full();
+	test_no_alien();
+	test_idle();
+	return 0;
+}
