@@ -29,8 +29,8 @@
  *
  * The pages of an arena (base 0: it is not in use). The first descriptor of a run or free block says which kind it
  * is and how many pages it has; those inside are of another kind than page_free, page_run and page_slab. A slab's says
- * whose it is. A run is a big block of the program, unless it holds what drystone itself needs: an area of a slot, an
- * array of a depot (depot_entry), alien depots (node_alien), or the heap.
+ * whose it is. A run is a big block of the program. In a heap without an arena of metadata (over memory that it was
+ * given) it may hold metadata instead: then a cache, an area of a slot, alien depots or a depot's array lie in it.
  *
  * Concurrency: the process goes on while it is read. Any value may be from another
  * moment than its neighbour, and a cache may vanish between two reads. A reader bounds
@@ -96,10 +96,11 @@ struct dry_inspect {
 	struct dry_inspect_field depot_avail; /* in an alien depot */
 	struct dry_inspect_field node_slow_allocs, node_slow_frees, node_bulk_allocs;
 
-	struct dry_inspect_field heap_own_cache; /* the cache of cache structures, inline in the heap: metadata */
 	struct dry_inspect_field heap_area_size; /* bytes of a slot's area */
 	struct dry_inspect_field heap_guarded;   /* bytes of guarded blocks */
 	struct dry_inspect_field heap_arenas;    /* offset of arena[0]; size of all of them */
+	struct dry_inspect_field heap_meta_arena; /* an arena of metadata alone, inline; base 0: there is none */
+	struct dry_inspect_field heap_meta_pages; /* pages of metadata: of that arena, of arena[0], or mapped apart */
 	struct dry_inspect_field cache_kept;     /* objects in quarantine */
 	struct dry_inspect_field node_lock_rounds;
 	struct dry_inspect_field node_shared_entry, depot_entry; /* pointers to the objects of a depot */
@@ -109,7 +110,7 @@ struct dry_inspect {
 	struct dry_inspect_field arena_committed; /* pages with descriptors, from the first on */
 	struct dry_inspect_field arena_free_dirty, arena_free_clean, arena_limbo;
 	struct dry_inspect_field arena_desc, arena_desc_bytes; /* arrays beside the pages, and the bytes used of them */
-	struct dry_inspect_field arena_map, arena_map_bytes, arena_bits, arena_bits_bytes;
+	struct dry_inspect_field arena_map, arena_map_bytes, arena_chunks, arena_chunks_bytes;
 
 	struct dry_inspect_field page_kind, page_count, page_cache, page_node; /* in a descriptor */
 
@@ -121,7 +122,8 @@ struct dry_inspect {
 
 	uint32_t arena_size, page_size, extent_size, kept_size; /* distances between two of each */
 	uint8_t page_free, page_run, page_slab;                 /* values of page_kind */
-	uint8_t reserved[5];                                    /* 0 */
+	uint8_t extent_bits;                                    /* low bits of extent_bytes that are the size */
+	uint8_t reserved[4];                                    /* 0 */
 	uint32_t shared_factor;                                 /* batches that a shared array holds */
 	uint32_t reserved_2;                                    /* 0 */
 	const void *stopped_area;   /* entry of a slot table that stands for "no area" */

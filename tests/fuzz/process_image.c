@@ -42,17 +42,18 @@ static const struct dry_inspect published = {
 	.depot_avail = F(depot, avail), .array_word = F(array, word), .array_limit = F(array, limit),
 	.shared_factor = 8, .node_lock_rounds = F(node, lock_rounds), .node_shared_entry = F(node, shared_entry),
 	.depot_entry = F(depot, entry), .heap_area_size = F(heap, area_size), .heap_guarded = F(heap, guarded),
+	.heap_meta_arena = F(heap, meta), .heap_meta_pages = F(heap, meta_pages),
 	.heap_arenas = F(heap, arena), .arena_base = F(arena, base), .arena_page_shift = F(arena, page_shift),
 	.arena_pages = F(arena, pages), .arena_committed = F(arena, committed), .arena_free_dirty = F(arena, free_dirty),
 	.arena_free_clean = F(arena, free_clean), .arena_limbo = F(arena, limbo), .arena_desc = F(arena, desc),
 	.arena_desc_bytes = F(arena, desc_bytes), .arena_map = F(arena, map), .arena_map_bytes = F(arena, map_bytes),
-	.arena_bits = F(arena, bits), .arena_bits_bytes = F(arena, bits_bytes), .page_kind = F(page, kind),
+	.arena_chunks = F(arena, chunks), .arena_chunks_bytes = F(arena, chunks_bytes), .page_kind = F(page, kind),
 	.page_count = F(page, count), .page_cache = F(page, cache), .extents_table = F(heap, table),
 	.extents_slots = F(heap, table_slots), .extents_kept = F(heap, kept), .extents_kept_count = F(heap, kept_count),
 	.extent_address = F(extent, address), .extent_bytes = F(extent, bytes), .kept_address = F(extent, address),
 	.kept_bytes = F(extent, bytes), .arena_size = sizeof(struct arena), .page_size = sizeof(struct page),
 	.extent_size = sizeof(struct extent), .kept_size = sizeof(struct extent),
-	.page_free = 1, .page_run = 2, .page_slab = 3,
+	.extent_bits = 56, .page_free = 1, .page_run = 2, .page_slab = 3,
 };
 
 static uint32_t hash_of(const char *name)

@@ -52,7 +52,7 @@ struct page {
 	uint64_t cache;
 };
 struct arena {
-	uint64_t base, pages, committed, free_dirty, free_clean, limbo, desc, desc_bytes, map, map_bytes, bits, bits_bytes;
+	uint64_t base, pages, committed, free_dirty, free_clean, limbo, desc, desc_bytes, map, map_bytes, chunks, chunks_bytes;
 	uint32_t page_shift;
 };
 struct extent {
@@ -64,7 +64,8 @@ struct heap {
 	uint32_t slot_count;
 	uint8_t nodes;
 	uint64_t guarded, area_size;
-	struct arena arena[2];
+	struct arena arena[2], meta;
+	uint64_t meta_pages;
 	uint64_t table, table_slots, kept_count;
 	struct extent kept[2];
 };

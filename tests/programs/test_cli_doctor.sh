@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # drystone doctor: programs and processes that drystone serves, and for each reason one that it does not serve.
-# DRY_TEST_ONCE: it is about the command.
+# DRY_TEST_NO_NORSEQ, DRY_TEST_NO_POSIX: it is about the command.
 . "$(dirname "$0")/common.inc"
 need python3 cc
 ulimit -c 0

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # Help, manual pages and completions say what the command has, and are well-formed.
-# DRY_TEST_ONCE: it is about the command.
+# DRY_TEST_NO_NORSEQ, DRY_TEST_NO_POSIX: it is about the command.
 . "$(dirname "$0")/common.inc"
 need python3 readelf
 folder=$(dirname "$cli")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # drystone top: in batches, and in a terminal of 80x24 driven by keys.
-# DRY_TEST_ONCE: it is about the command.
+# DRY_TEST_NO_NORSEQ, DRY_TEST_NO_POSIX: it is about the command.
 . "$(dirname "$0")/common.inc"
 need python3 c++
 c++ -O1 -pthread "$here/holder.cpp" -o "$work/holder" || { fail "holder.cpp does not compile"; finish; }

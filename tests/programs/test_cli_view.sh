@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # drystone info: the figures of a known program in every format; big blocks; core files; growth; the kernel's caches.
-# DRY_TEST_NO_NORSEQ: figures of arrays are those of test_cli_info.sh.
+# DRY_TEST_NO_NORSEQ, DRY_TEST_NO_POSIX: figures of either are those of test_cli_info.sh.
 . "$(dirname "$0")/common.inc"
 need python3 cc c++
 figures() { python3 "$here/info_figures.py" "$@" 2>"$work/why" || fail "$*: $(cat "$work/why")"; }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define MAX_PAGES ((uint64_t)1 << 28)
+#define MAX_AREA  ((uint64_t)1 << 24)
 #define PIECE     ((size_t)1 << 20) /* bytes of descriptors read at once */
 
 struct arena {
@@ -85,9 +86,7 @@ static void add_run(struct reader *r, struct arena *arena, uint64_t index, uint6
 		row = row_of(r, arena, cache);
 		if (row != NULL)
 			row->v[FIG_RESIDENT] += resident;
-	} else if (bsearch(&address, r->own, r->own_count, sizeof(*r->own), by_value) != NULL) {
-		sum_add(r->snapshot, SUM_METADATA, count * r->page_bytes);
-	} else {
+	} else if (bsearch(&address, r->own, r->own_count, sizeof(*r->own), by_value) == NULL) {
 		add_big_block(r, ROW_RUNS, count * r->page_bytes, resident);
 	}
 }
@@ -138,6 +137,13 @@ static void add_metadata(struct reader *r, uint64_t address, uint64_t bytes)
 	sum_add(r->snapshot, SUM_RESIDENT_OURS, reader_resident(r, address, bytes, NULL));
 }
 
+static void add_arrays_beside(struct reader *r, uint64_t arena)
+{
+	add_metadata(r, READ(r, arena, arena_desc), READ(r, arena, arena_desc_bytes));
+	add_metadata(r, READ(r, arena, arena_map), READ(r, arena, arena_map_bytes));
+	add_metadata(r, READ(r, arena, arena_chunks), READ(r, arena, arena_chunks_bytes));
+}
+
 static void read_arena(struct reader *r, uint64_t at)
 {
 	struct snapshot *s = r->snapshot;
@@ -157,9 +163,7 @@ static void read_arena(struct reader *r, uint64_t at)
 	sum_add(s, SUM_FREE_DIRTY, dirty * r->page_bytes);
 	sum_add(s, SUM_FREE_CLEAN, READ(r, at, arena_free_clean) * r->page_bytes);
 	sum_add(s, SUM_TRIM, dirty * r->page_bytes);
-	add_metadata(r, arena.desc, READ(r, at, arena_desc_bytes));
-	add_metadata(r, READ(r, at, arena_map), READ(r, at, arena_map_bytes));
-	add_metadata(r, READ(r, at, arena_bits), READ(r, at, arena_bits_bytes));
+	add_arrays_beside(r, at);
 	if (r->pagemap >= 0 && r->page_bytes >= system) {
 		arena.bits = calloc(arena.committed * arena.per_page / 64 + 1, sizeof(*arena.bits));
 		if (arena.bits != NULL)
@@ -185,4 +189,32 @@ void read_arenas(struct reader *r, uint64_t heap)
 	qsort(r->own, r->own_count, sizeof(*r->own), by_value);
 	for (uint64_t at = 0; at + layout->arena_size <= layout->heap_arenas.size && r->damage == NULL; at += layout->arena_size)
 		read_arena(r, heap + layout->heap_arenas.offset + at);
+}
+
+/* Metadata in an arena of its own, and in mappings: of these only the areas of slots are big enough. */
+void read_metadata(struct reader *r, uint64_t heap)
+{
+	const struct dry_inspect *layout = r->layout;
+	uint64_t at = heap + layout->heap_meta_arena.offset, pages = READ(r, heap, heap_meta_pages), base, committed, dirty;
+	uint64_t area_size = READ(r, heap, heap_area_size);
+
+	if (layout->heap_meta_arena.size == 0 || r->damage != NULL)
+		return;
+	base = READ(r, at, arena_base);
+	committed = READ(r, at, arena_committed) * r->page_bytes;
+	dirty = READ(r, at, arena_free_dirty) + READ(r, at, arena_limbo);
+	if (pages > MAX_PAGES || dirty > MAX_PAGES || committed > MAX_PAGES * r->page_bytes || area_size > MAX_AREA) {
+		reader_damaged(r, "metadata makes no sense");
+		return;
+	}
+	sum_add(r->snapshot, SUM_METADATA, pages * r->page_bytes);
+	if (base == 0)
+		return;
+	sum_add(r->snapshot, SUM_FREE_DIRTY, dirty * r->page_bytes);
+	sum_add(r->snapshot, SUM_TRIM, dirty * r->page_bytes);
+	add_arrays_beside(r, at);
+	sum_add(r->snapshot, SUM_RESIDENT_OURS, reader_resident(r, base, committed, NULL));
+	for (uint64_t s = 0; s < r->slots; s++)
+		if (r->area[s] != 0 && r->area[s] - base >= committed)
+			sum_add(r->snapshot, SUM_RESIDENT_OURS, reader_resident(r, r->area[s], area_size, NULL));
 }

@@ -63,7 +63,7 @@ void add_big_block(struct reader *r, enum row_kind kind, uint64_t bytes, uint64_
 
 /* Visit an array of `count` entries that lies at `at`, in pieces. */
 static void for_entries(struct reader *r, uint64_t at, uint64_t count, uint32_t size, const struct dry_inspect_field *address,
-			const struct dry_inspect_field *bytes, void (*visit)(struct reader *, uint64_t, uint64_t))
+			const struct dry_inspect_field *bytes, uint64_t mask, void (*visit)(struct reader *, uint64_t, uint64_t))
 {
 	uint64_t per_piece;
 	unsigned char *piece;
@@ -83,7 +83,7 @@ static void for_entries(struct reader *r, uint64_t at, uint64_t count, uint32_t 
 			break;
 		for (uint64_t i = 0; i < n && r->damage == NULL; i++) {
 			uint64_t where = reader_field_of(r, piece + i * size, size, address);
-			uint64_t length = reader_field_of(r, piece + i * size, size, bytes);
+			uint64_t length = reader_field_of(r, piece + i * size, size, bytes) & mask;
 
 			if (where != 0 && length != 0 && length < (uint64_t)1 << 56)
 				visit(r, where, length);
@@ -117,6 +117,7 @@ void read_extents(struct reader *r, uint64_t heap)
 	const struct dry_inspect *layout = r->layout;
 	uint64_t table = READ(r, heap, extents_table), slots = READ(r, heap, extents_slots);
 	uint64_t kept = READ(r, heap, extents_kept_count);
+	uint64_t mask = layout->extent_bits < 64 ? ((uint64_t)1 << layout->extent_bits) - 1 : UINT64_MAX;
 
 	if (slots > MAX_SLOTS || kept > MAX_KEPT || kept * layout->kept_size > layout->extents_kept.size) {
 		reader_damaged(r, "the extents make no sense");
@@ -126,7 +127,8 @@ void read_extents(struct reader *r, uint64_t heap)
 		sum_add(r->snapshot, SUM_METADATA, slots * layout->extent_size);
 		resident(r, table, slots * layout->extent_size);
 	}
-	for_entries(r, table, slots, layout->extent_size, &layout->extent_address, &layout->extent_bytes, add_live);
+	for_entries(r, table, slots, layout->extent_size, &layout->extent_address, &layout->extent_bytes,
+		    mask, add_live);
 	for_entries(r, heap + layout->extents_kept.offset, kept, layout->kept_size, &layout->kept_address, &layout->kept_bytes,
-		    add_kept);
+		    UINT64_MAX, add_kept);
 }

@@ -45,6 +45,7 @@ struct row *reader_row(struct reader *r, enum row_kind kind);
 
 /* arenas.c: slabs, page runs and free pages of the heap. */
 void read_arenas(struct reader *r, uint64_t heap);
+void read_metadata(struct reader *r, uint64_t heap);
 /* extents.c */
 void read_extents(struct reader *r, uint64_t heap);
 /* Count a big block in the row of its size. */

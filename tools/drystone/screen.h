@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A terminal of lines and keys, as drystone top needs it. screen/curses.c has it by ncurses, screen/none.c is for builds
+ * A terminal of lines and keys, as drystone top needs it. screen_curses.c has it by ncurses, screen_none.c is for builds
  * without. What changed since the last screen is all that is sent to the terminal.
  */
 #ifndef DRYSTONE_SCREEN_H

@@ -120,8 +120,10 @@ struct row *reader_row(struct reader *r, enum row_kind kind)
 	return row;
 }
 
+/* Metadata lies there: pieces of a page, or a run of pages. */
 static void add_own(struct reader *r, uint64_t address)
 {
+	address &= ~(r->page_bytes - 1);
 	if (address == 0 || !r->options->blocks)
 		return;
 	if (r->own_count == MAX_OWN) {
@@ -241,7 +243,7 @@ static void add_arrays(struct reader *r, uint64_t cache, struct row *out)
 }
 
 /* What follows from the figures that were read, for the row and the sums of the process. */
-static void derive(struct reader *r, struct row *row, uint64_t free_slabs, bool own)
+static void derive(struct reader *r, struct row *row, uint64_t free_slabs)
 {
 	uint64_t *v = row->v, size = v[FIG_SIZE], slab = v[FIG_PAGES] * r->page_bytes;
 	uint64_t asked = v[FIG_ASKED] != 0 && v[FIG_ASKED] < size ? v[FIG_ASKED] : size;
@@ -257,10 +259,6 @@ static void derive(struct reader *r, struct row *row, uint64_t free_slabs, bool 
 	if (row->alias_of[0] != '\0')
 		return;
 	sum_add(s, SUM_CACHES, 1);
-	if (own) {
-		sum_add(s, SUM_METADATA, v[FIG_BYTES]);
-		return;
-	}
 	sum_add(s, SUM_LIVE_OBJECTS, v[FIG_LIVE]);
 	sum_add(s, SUM_SLOTS, v[FIG_ACTIVE] * (size - asked));
 	sum_add(s, SUM_IN_SLABS, v[FIG_IN_SLABS]);
@@ -276,13 +274,14 @@ static void derive(struct reader *r, struct row *row, uint64_t free_slabs, bool 
 	sum_add(s, SUM_SLOW_FREES, v[FIG_SLOW_FREES]);
 }
 
-static void add_cache(struct reader *r, uint64_t cache, uint64_t heap)
+static void add_cache(struct reader *r, uint64_t cache, uint64_t unused)
 {
 	const struct dry_inspect *layout = r->layout;
 	uint64_t root = READ(r, cache, cache_root), order;
 	struct row out = { .kind = ROW_CACHE, .id = cache }, *row;
 	uint64_t *v = out.v;
 
+	(void)unused;
 	read_name(r, cache, &layout->cache_name, out.name);
 	if (root != cache)
 		read_name(r, root, &layout->cache_name, out.alias_of);
@@ -302,8 +301,8 @@ static void add_cache(struct reader *r, uint64_t cache, uint64_t heap)
 	add_arrays(r, root, &out);
 	if (r->damage != NULL)
 		return;
-	derive(r, &out, less(v[FIG_SLABS], v[FIG_ACTIVE_SLABS]),
-	       layout->heap_own_cache.offset != 0 && cache == heap + layout->heap_own_cache.offset);
+	add_own(r, cache);
+	derive(r, &out, less(v[FIG_SLABS], v[FIG_ACTIVE_SLABS]));
 	row = reader_row(r, ROW_CACHE);
 	if (row == NULL)
 		return;
@@ -325,6 +324,7 @@ static bool read_slots(struct reader *r, uint64_t heap)
 	}
 	r->area = cli_realloc(r->area, r->slots + 1, sizeof(*r->area));
 	r->addresses = cli_realloc(r->addresses, 4 * (r->slots + 1), sizeof(*r->addresses));
+	add_own(r, table);
 	if (table == 0)
 		r->slots = 0;
 	if (!target_read(r->target, table, r->area, r->slots * sizeof(*r->area)))
@@ -394,15 +394,16 @@ static void add_heap(struct reader *r, uint64_t heap, uint64_t unused)
 						       : strcmp(r->heap_name, "default") == 0;
 	r->first_row = r->snapshot->count;
 	r->own_count = 0;
-	add_own(r, heap);
 	read_page_size(r, heap);
+	add_own(r, heap);
 	if (!read_slots(r, heap))
 		return;
-	for_each(r, READ(r, heap, heap_caches), &layout->cache_next, MAX_CACHES, add_cache, heap);
+	for_each(r, READ(r, heap, heap_caches), &layout->cache_next, MAX_CACHES, add_cache, 0);
 	if (!r->options->blocks || r->damage != NULL)
 		return;
 	add_guarded(r, READ(r, heap, heap_guarded));
 	read_arenas(r, heap);
+	read_metadata(r, heap);
 	read_extents(r, heap);
 }
 
@@ -414,7 +415,7 @@ static bool layout_is_sane(const struct dry_inspect *layout)
 	       layout->array_unit >= 1 && layout->array_unit <= 4096 && layout->depot_size <= MAX_STRUCT &&
 	       layout->array_word.size == 8 && layout->array_word.offset <= MAX_STRUCT &&
 	       layout->cache_nodes.offset <= MAX_STRUCT && layout->heap_arenas.offset <= MAX_STRUCT &&
-	       layout->heap_arenas.size <= MAX_STRUCT && layout->heap_own_cache.offset <= MAX_STRUCT;
+	       layout->heap_arenas.size <= MAX_STRUCT && layout->heap_meta_arena.offset <= MAX_STRUCT;
 }
 
 static void read_memory(struct reader *r)
