@@ -148,6 +148,7 @@ struct dry_heap_stats {
 	size_t in_use;         /* pages handed out to slabs and runs */
 	size_t extents;        /* big blocks outside the arena */
 	size_t dirty;          /* free pages that still hold memory */
+	size_t idle;           /* of in_use: in slabs, but of no object that is handed out; libdrystone-tiny: 0 */
 	size_t metadata;       /* pages of what the allocator itself keeps, tables of the arena aside */
 	size_t caches;         /* number of caches, aliases not counted */
 	size_t slots;          /* number of per-CPU (or per-thread) slots */
@@ -212,6 +213,11 @@ struct dry_cache_attr {
 	 * called again). NULL: none.
 	 */
 	size_t (*reclaim)(void *arg, size_t bytes);
+	/*
+	 * Where the slabs come from (page_source.h); copied. The cache then has a heap of its own, made and destroyed with it, under
+	 * its name; the listing and walks of `heap` do not show it. NULL: the heap's. Not for libdrystone-tiny.
+	 */
+	const struct dry_page_source *source;
 	unsigned limit;            /* objects in each per-CPU array, 1 to 512; 0: by size */
 };
 

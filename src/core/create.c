@@ -302,7 +302,7 @@ static int destroy_alias(struct dry_cache *alias)
 	return 0;
 }
 
-DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
+int dry_cache_unmake(struct dry_cache *cache)
 {
 	if (cache == NULL)
 		return 0;

@@ -19,4 +19,7 @@ void dry_caches_fini(struct dry_caches *caches);
  */
 struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool packed, int *error);
 
+/* As dry_cache_destroy(). */
+int dry_cache_unmake(struct dry_cache *cache);
+
 #endif

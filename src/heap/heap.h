@@ -26,6 +26,7 @@ struct dry_heap {
 	struct dry_heap *next;                                 /* list of heaps; guarded by dry_heaps_lock */
 	bool ready;                                            /* written once, after all else */
 	bool is_default;
+	bool of_cache;                                         /* goes with the one cache in it */
 	char name[32];
 	struct dry_caches caches; /* last: it ends in its slots */
 };

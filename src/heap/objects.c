@@ -40,18 +40,52 @@ static bool valid(const struct dry_heap *heap, const struct dry_cache_attr *attr
 	return true;
 }
 
+/* A heap for one cache, which has a page source of its own. */
+static struct dry_heap *make_own_heap(const struct dry_heap *heap, const struct dry_cache_attr *attr)
+{
+	struct dry_heap_attr own = { .name = attr->name, .nodes = heap->caches.nodes, .grace = heap->caches.grace,
+				     .source = attr->source };
+	struct dry_heap *made = dry_heap_create(&own);
+
+	if (made != NULL)
+		made->of_cache = true;
+	return made;
+}
+
 DRY_EXPORT dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr)
 {
 	struct dry_cache *cache;
-	int error = DRY_EINVAL;
+	int error;
 
 	heap = dry_heap_get(heap);
 	if (heap == NULL)
 		return NULL;
-	cache = attr != NULL && valid(heap, attr) ? dry_cache_make(&heap->caches, attr, false, &error) : NULL;
-	if (cache == NULL)
+	if (attr == NULL || !valid(heap, attr)) {
+		dry_port_set_errno(DRY_EINVAL);
+		return NULL;
+	}
+	if (attr->source != NULL) {
+		heap = make_own_heap(heap, attr);
+		if (heap == NULL)
+			return NULL;
+	}
+	cache = dry_cache_make(&heap->caches, attr, false, &error);
+	if (cache == NULL) {
+		if (heap->of_cache)
+			dry_heap_destroy(heap);
 		dry_port_set_errno(error);
+	}
 	return cache;
+}
+
+DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
+{
+	struct dry_heap *heap = cache != NULL && cache->state == DRY_CACHE_LIVE ? dry_heap_of(cache->caches) : NULL;
+	int rc = dry_cache_unmake(cache);
+
+	if (rc == 0 && heap != NULL && heap->of_cache)
+		dry_heap_destroy(heap);
+	return rc;
 }
 
 DRY_EXPORT int dry_heap_for_each_cache(dry_heap *heap, int (*fn)(dry_cache *, void *), void *arg)

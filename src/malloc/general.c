@@ -78,7 +78,7 @@ static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned cla
 	/* acq_rel: publishes the cache; who loses the race drops its own, still unused */
 	if (!atomic_compare_exchange_strong_explicit(&heap->general[class], &expected, cache, memory_order_acq_rel,
 						     memory_order_acquire)) {
-		dry_cache_destroy(cache);
+		dry_cache_unmake(cache);
 		return expected;
 	}
 	if (heap->is_default)

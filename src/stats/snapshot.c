@@ -137,9 +137,13 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 	stats->caches = caches->count;
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
 		struct dry_cache_stats one;
+		size_t bytes, live;
 		if (cache->root != cache)
 			continue;
 		figures_locked(cache, &one);
+		bytes = (one.slabs * one.pages_per_slab) << arena->page_shift;
+		live = one.active_objects * one.slot_size;
+		stats->idle += bytes > live ? bytes - live : 0;
 		stats->allocs += one.allocs;
 		stats->slow_allocs += one.slow_allocs;
 		stats->slow_frees += one.slow_frees;

@@ -4,6 +4,7 @@
  * held against what page_source.h promises, and each fails once.
  * DRY_TEST_NOT_TINY: it has no page sources.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -264,6 +265,29 @@ static void bad_attributes(void)
 	}
 }
 
+/* A cache with a source of its own beside others of its heap. */
+static void of_cache(void)
+{
+	struct dry_page_source source = { reserve, commit, purge, release, &file, 0 };
+	struct dry_cache_attr attr = { .name = "filed", .size = 300, .source = &source };
+	void *object[500];
+	dry_cache *cache;
+
+	end(begin(0, 1, 0, 0));
+	file = (struct file){ .unit = (size_t)sysconf(_SC_PAGESIZE), .nodes = 1, .fd = memfd_create("drystone", 0) };
+	CHECK(cache = dry_cache_create(NULL, &attr));
+	for (size_t i = 0; i < 500; i++)
+		CHECK((object[i] = dry_cache_alloc(cache)) && inside(object[i]));
+	CHECK_EQ(dry_cache_destroy(cache), -EBUSY); /* and it stays */
+	for (size_t i = 0; i < 500; i++)
+		dry_cache_free(cache, object[i]);
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(file.reserved, file.released);
+	close(file.fd);
+	source.commit = NULL;
+	CHECK(!dry_cache_create(NULL, &attr) && errno == EINVAL);
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
@@ -274,5 +298,6 @@ int main(int argc, char **argv)
 	whole(&rng, HUGE / 32, 2, 0);
 	whole(&rng, HUGE, 1, MFD_HUGETLB);
 	failures(&rng);
+	of_cache();
 	return 0;
 }

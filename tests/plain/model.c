@@ -158,7 +158,7 @@ static void step_destroy(struct model *model)
 	if (model->count != 0 && model->cache != root && (alive || !root->orphan))
 		return; /* its objects would be the others' */
 	plain_expect();
-	int rc = dry_cache_destroy(model->cache);
+	int rc = dry_cache_unmake(model->cache);
 	CHECK_EQ(plain.reports, 0);
 	plain.quiet = false;
 	if (model->count != 0 || (rc != 0 && plain.no_fence)) {
@@ -267,7 +267,7 @@ static void finish(void)
 	for (unsigned names = 0; names < 2; names++)
 		for (struct model *model = models; model < models + CACHES; model++)
 			if (model->cache != NULL && (names != 0 || model->cache->root != model->cache)) {
-				CHECK_EQ(dry_cache_destroy(model->cache), 0);
+				CHECK_EQ(dry_cache_unmake(model->cache), 0);
 				model->cache = NULL;
 			}
 	barrier(NULL);

@@ -42,7 +42,7 @@ static void test_order(struct dry_caches *caches, bool packed, unsigned limit)
 		CHECK(newest == objects[limit - 1]);
 	plain_free(cache, newest);
 	free(objects);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
 /* More frees than an array holds: the oldest go, the newest stay, none is lost. */
@@ -65,7 +65,7 @@ static void test_flush(struct dry_caches *caches, bool packed, unsigned limit)
 		plain_free(cache, objects[count - 1]);
 	}
 	free(objects);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
 static void test_bulk(struct dry_caches *caches, bool packed, unsigned limit)
@@ -95,7 +95,7 @@ static void test_bulk(struct dry_caches *caches, bool packed, unsigned limit)
 	free(many);
 	caches->backing.fail_at = 0;
 	caches->backing.fail_all = false;
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
 static void move_at_will(unsigned *slot)
@@ -127,7 +127,7 @@ static void test_moving(struct dry_caches *caches, bool packed, unsigned limit)
 	dry_free_bulk(cache, n, objects);
 	plain.move = NULL;
 	plain.slot = 0;
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
 /* No array, whatever is asked for: on a slot that cannot be had, or with the flag. Objects come from the node asked for. */
@@ -155,7 +155,7 @@ static void test_direct(void)
 	CHECK(dry_alloc_slow(cache, PLAIN_GFP_NEVER, 0) == NULL);
 	CHECK_EQ(dry_alloc_bulk(cache, PLAIN_GFP_NEVER, 1, &object), 0);
 	plain_holds(cache, 0);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 	plain_close(caches);
 }
 
@@ -197,7 +197,7 @@ static void test_wrong_frees(void)
 	dry_free_slow(cache, object);
 	plain_expected(dry_node_slabs(cache) != 0 ? DRY_FATAL_DOUBLE_FREE : DRY_FATAL_INVALID_POINTER, object);
 	plain_holds(cache, 0);
-	CHECK_EQ(dry_cache_destroy(cache) | dry_cache_destroy(other), 0);
+	CHECK_EQ(dry_cache_unmake(cache) | dry_cache_unmake(other), 0);
 	plain_close(caches);
 }
 

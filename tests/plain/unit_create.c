@@ -29,15 +29,15 @@ static void test_merge(void)
 	/* Nor does anything become an alias of those but of the aligned one. */
 	struct dry_cache *second = plain_make(caches, &attr[3], false);
 	CHECK(second->root == apart[3]);
-	CHECK_EQ(dry_cache_destroy(second), 0);
+	CHECK_EQ(dry_cache_unmake(second), 0);
 	/* What one name gives the other takes. */
 	object = plain_alloc(alias);
 	plain_holds(root, 1);
 	plain_free(root, object);
 	plain_holds(alias, 0);
-	CHECK_EQ(dry_cache_destroy(alias) | dry_cache_destroy(root), 0);
+	CHECK_EQ(dry_cache_unmake(alias) | dry_cache_unmake(root), 0);
 	for (unsigned i = 0; i < 5; i++)
-		CHECK_EQ(dry_cache_destroy(apart[i]), 0);
+		CHECK_EQ(dry_cache_unmake(apart[i]), 0);
 	CHECK_EQ(caches->backing.blocks_out, 0);
 }
 
@@ -48,14 +48,14 @@ static void test_orphan(void)
 			 *two = plain_cache(caches, "two", 40, 0);
 	void *object = plain_alloc(root);
 
-	CHECK_EQ(dry_cache_destroy(root), 0);
+	CHECK_EQ(dry_cache_unmake(root), 0);
 	CHECK(root->orphan && root->state == DRY_CACHE_LIVE && strcmp(root->name, "two") == 0);
 	plain_free(two, object);
 	object = plain_alloc(one);
-	CHECK_EQ(dry_cache_destroy(two), 0);
+	CHECK_EQ(dry_cache_unmake(two), 0);
 	/* The last name with an object out: it stays what it was, and a line says so. */
 	plain_expect();
-	CHECK_EQ(dry_cache_destroy(one), -DRY_EBUSY);
+	CHECK_EQ(dry_cache_unmake(one), -DRY_EBUSY);
 	CHECK_EQ(plain.warnings, 1);
 	CHECK(strstr(plain.text, "two: 1 objects still allocated") != NULL);
 	plain.quiet = false;
@@ -64,7 +64,7 @@ static void test_orphan(void)
 	plain_free(one, object);
 	object = plain_alloc(one);
 	plain_free(one, object);
-	CHECK_EQ(dry_cache_destroy(one), 0);
+	CHECK_EQ(dry_cache_unmake(one), 0);
 	CHECK_EQ(caches->count, 0);
 }
 
@@ -76,15 +76,15 @@ static void test_busy(void)
 	for (unsigned i = 0; i < 10; i++)
 		objects[i] = plain_alloc(cache);
 	plain_expect();
-	CHECK_EQ(dry_cache_destroy(cache), -DRY_EBUSY);
+	CHECK_EQ(dry_cache_unmake(cache), -DRY_EBUSY);
 	CHECK(strcmp(plain.text, "cache busy: 10 objects still allocated at destroy") == 0);
 	plain.quiet = false;
 	plain_holds(cache, 10);
 	CHECK_EQ(plain_cached(cache), 0);
 	dry_free_bulk(cache, 10, objects);
 	plain_holds(cache, 0);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
-	CHECK_EQ(dry_cache_destroy(NULL), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
+	CHECK_EQ(dry_cache_unmake(NULL), 0);
 }
 
 /* Arrays that could not be emptied are tried again; objects that stay in them count as out. */
@@ -96,11 +96,11 @@ static void test_stuck(void)
 	plain.no_fence = true;
 	plain.fences = 0;
 	plain_expect();
-	CHECK_EQ(dry_cache_destroy(cache), -DRY_EBUSY);
+	CHECK_EQ(dry_cache_unmake(cache), -DRY_EBUSY);
 	plain.quiet = plain.no_fence = false;
 	CHECK(plain.fences > 1);
 	plain_holds(cache, 0);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
 static void test_errors(void)
@@ -120,7 +120,7 @@ static void test_errors(void)
 	attr.name = "0123456789012345678901234567890123456789012345678901234567890123456789";
 	struct dry_cache *cache = plain_make(caches, &attr, false);
 	CHECK_EQ(strlen(cache->name), sizeof(cache->name) - 1);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
 /* ---- walks ------------------------------------------------------------------------------------ */
@@ -152,7 +152,7 @@ static int destroy_some(struct dry_cache *cache, void *arg)
 	if (cache->name[0] != 'b')
 		return 0;
 	size_t metadata = caches->backing.meta_out;
-	CHECK_EQ(dry_cache_destroy(walked[1]) | dry_cache_destroy(walked[2]) | dry_cache_destroy(walked[4]), 0);
+	CHECK_EQ(dry_cache_unmake(walked[1]) | dry_cache_unmake(walked[2]) | dry_cache_unmake(walked[4]), 0);
 	CHECK_EQ(caches->backing.meta_out, metadata);
 	plain_expect();
 	CHECK(dry_alloc_slow(walked[2], DRY_GFP_DEFAULT, DRY_NODE_ANY) == NULL);
@@ -161,7 +161,7 @@ static int destroy_some(struct dry_cache *cache, void *arg)
 	dry_free_slow(walked[2], &steps);
 	plain_expected(DRY_FATAL_DEAD_CACHE, &steps);
 	plain_expect();
-	CHECK_EQ(dry_cache_destroy(walked[2]), -DRY_EINVAL);
+	CHECK_EQ(dry_cache_unmake(walked[2]), -DRY_EINVAL);
 	plain_expected(DRY_FATAL_DEAD_CACHE, walked[2]);
 	walked[1] = plain_cache(caches, "g", 64, DRY_CACHE_NO_MERGE);
 	return 0;
@@ -189,7 +189,7 @@ static void test_walk(int (*fn)(struct dry_cache *, void *), int result, const c
 		struct dry_cache *last = caches->first;
 		while (last->next != NULL)
 			last = last->next;
-		CHECK_EQ(dry_cache_destroy(last), 0);
+		CHECK_EQ(dry_cache_unmake(last), 0);
 	}
 }
 

@@ -159,7 +159,7 @@ static void test_order(unsigned type, const char *restored, const char *at_end)
 	second = plain_alloc(cache);
 	log_text[0] = 0;
 	plain_expect();
-	CHECK_EQ(dry_cache_destroy(cache), -16);
+	CHECK_EQ(dry_cache_unmake(cache), -16);
 	CHECK_EQ(plain.warnings, 1);
 	plain.quiet = false;
 	CHECK(logged("do"));
@@ -171,7 +171,7 @@ static void test_order(unsigned type, const char *restored, const char *at_end)
 	plain_free(cache, second);
 	plain_expected(DRY_FATAL_DOUBLE_FREE, second);
 	CHECK(logged(""));
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 	unsigned num = (unsigned)strlen(log_text);
 	CHECK(log_text[0] == 'd' && log_text[num - 1] == 'l');
 	unsigned looks = 0, restores = 0;
@@ -195,10 +195,10 @@ static void test_least(unsigned type)
 	plain_free(cache, object);
 	object = plain_alloc(cache);
 	plain_expect();
-	CHECK_EQ(dry_cache_destroy(cache), -16);
+	CHECK_EQ(dry_cache_unmake(cache), -16);
 	plain.quiet = false;
 	plain_free(cache, object);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 	log_text[0] = 0;
 	plain_close(caches);
 }
@@ -227,7 +227,7 @@ static void test_random(void)
 	CHECK_EQ(dry_slab_index(cache, dry_slab_of(cache, objects[1]), objects[1]), 0);
 	dry_free_bulk(cache, 4, objects);
 	plain_holds(cache, 0);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 	log_text[0] = 0;
 	plain_close(caches);
 }
@@ -249,7 +249,7 @@ static void test_allows(void)
 	allowed = true;
 	plain_holds(cache, 2);
 	dry_free_bulk(cache, 2, objects);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 	plain_close(caches);
 }
 
@@ -261,7 +261,7 @@ static void test_too_big(void)
 	struct dry_cache *cache = plain_cache(caches, "wanted", largest, 0);
 
 	CHECK(cache->debug == NULL && cache->num == 1 && (cache->flags & DRY_CACHE_POISON) == 0);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 	log_text[0] = 0;
 	plain_close(caches);
 }

@@ -41,7 +41,7 @@ static void test_put_take(void)
 	dry_node_put_slabs(cache, objects, most - 4);
 	dry_node_put_slabs(cache, objects + most, 1);
 	free(objects);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 	plain_close(caches);
 }
 
@@ -57,7 +57,7 @@ static void test_small(void)
 	dry_node_flush(cache, 0, &object, 1);
 	plain_holds(cache, 0);
 	CHECK_EQ(cache->node[0].shared.limit, 0);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 	plain_close(caches);
 }
 
@@ -81,7 +81,7 @@ static void test_aliens(unsigned nodes)
 			CHECK(dry_slab_is_free(cache, dry_slab_of(cache, object),
 					       dry_slab_index(cache, dry_slab_of(cache, object), object)));
 		}
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 	plain_close(caches);
 }
 
@@ -103,7 +103,7 @@ static void test_alien_full(void)
 	plain_holds(cache, 0);
 	CHECK_EQ(plain_cached(cache), 0);
 	free(objects);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 	plain_close(caches);
 }
 
@@ -123,7 +123,7 @@ static void test_no_alien(void)
 		CHECK_EQ(caches->backing.refused, round);
 		plain_holds(cache, 0);
 	}
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 	plain_close(caches);
 }
 
@@ -145,7 +145,7 @@ static void test_idle(void)
 	CHECK_EQ(plain_cached(cache), 0);
 	CHECK_EQ(cache->node[0].shared.limit, 0);
 	plain_holds(cache, 0);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 	plain_close(caches);
 }
 

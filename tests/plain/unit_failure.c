@@ -121,7 +121,7 @@ static size_t scenario(size_t fail_at, bool all)
 		if (cache[i] == NULL)
 			continue;
 		exercise(cache[i], &rng);
-		CHECK_EQ(dry_cache_destroy(cache[i]), 0);
+		CHECK_EQ(dry_cache_unmake(cache[i]), 0);
 	}
 	CHECK(waiting == 0 && made == 0);
 	plain_close(caches);
@@ -178,7 +178,7 @@ static void test_reclaim(void)
 	plain_holds(hoard.cache, hoard.count);
 	plain_free(other, object);
 	dry_free_bulk(hoard.cache, hoard.count, hoard.objects);
-	CHECK_EQ(dry_cache_destroy(hoard.cache) | dry_cache_destroy(other), 0);
+	CHECK_EQ(dry_cache_unmake(hoard.cache) | dry_cache_unmake(other), 0);
 	plain_close(caches);
 }
 

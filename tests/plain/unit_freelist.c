@@ -101,7 +101,7 @@ static void test_type(struct dry_caches *caches, unsigned type, size_t size, uns
 	put(&model, model.count);
 	check_model(&model);
 	dry_slab_free(cache, model.slab);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
 /* Of another cache, or of a slab that is gone. */
@@ -121,7 +121,7 @@ static void test_accepts(struct dry_caches *caches)
 	plain_expect();
 	CHECK_EQ(dry_slab_put(one, slab, &object, 1), 0);
 	plain_expected(DRY_FATAL_DOUBLE_FREE, object);
-	CHECK_EQ(dry_cache_destroy(one) | dry_cache_destroy(two), 0);
+	CHECK_EQ(dry_cache_unmake(one) | dry_cache_unmake(two), 0);
 }
 
 /* A program writes into a free object whose first bytes are a link: the next take says so, and cannot go on. */

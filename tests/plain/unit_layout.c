@@ -116,7 +116,7 @@ static void test_colours(struct dry_caches *caches)
 	}
 	for (uint32_t i = 0; i < cache->colours; i++)
 		CHECK(seen[i]);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
 static void test_limits(struct dry_caches *caches)

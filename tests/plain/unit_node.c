@@ -24,7 +24,7 @@ static void put_back(struct dry_cache *cache, void **objects, unsigned count)
 {
 	dry_node_put_slabs(cache, objects, count);
 	free(objects);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
 /* The fullest slab is used first, and slabs are on the list of their fill. */
@@ -80,7 +80,7 @@ static void test_free_limit(struct dry_caches *caches)
 	CHECK(dry_cache_empty(cache, &freed));
 	CHECK_EQ(freed, 1);
 	free(objects);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
 static void test_reserve(struct dry_caches *caches)
@@ -107,7 +107,7 @@ static void test_reserve(struct dry_caches *caches)
 	CHECK_EQ(dry_node_slabs(cache), 1);
 	plain_holds(cache, 0);
 	free(objects);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
 /* A new slab of which all is taken costs no round of the lock; attached first, as before 2016, it costs two. */

@@ -53,7 +53,7 @@ static void test_areas(void)
 	caches->backing.fail_at = caches->backing.calls + 1;
 	CHECK(!dry_slot_prepare(caches));
 	CHECK(dry_slot_prepare(caches));
-	CHECK_EQ(dry_cache_destroy(first) | dry_cache_destroy(second), 0);
+	CHECK_EQ(dry_cache_unmake(first) | dry_cache_unmake(second), 0);
 	plain_close(caches);
 }
 
@@ -86,12 +86,12 @@ static void test_places(size_t area_size)
 	plain_free(cache[count - 1], object);
 	uint32_t place = cache[count / 2]->alloc_place;
 	attr.limit = cache[count / 2]->limit;
-	CHECK_EQ(dry_cache_destroy(cache[count / 2]), 0);
+	CHECK_EQ(dry_cache_unmake(cache[count / 2]), 0);
 	CHECK_EQ(dry_area_array(caches->areas[0], place)->limit, 0);
 	cache[count / 2] = plain_make(caches, &attr, false);
 	CHECK_EQ(cache[count / 2]->alloc_place, place);
 	while (count-- > 0)
-		CHECK_EQ(dry_cache_destroy(cache[count]), 0);
+		CHECK_EQ(dry_cache_unmake(cache[count]), 0);
 	CHECK_EQ(caches->area_map[0], 1);
 	plain_close(caches);
 }
@@ -147,7 +147,7 @@ static void test_stop(void)
 	/* It goes on as before. */
 	one_each(cache);
 	CHECK(plain_cached(cache) != 0);
-	CHECK_EQ(dry_cache_destroy(cache) | dry_cache_destroy(other), 0);
+	CHECK_EQ(dry_cache_unmake(cache) | dry_cache_unmake(other), 0);
 	plain_close(caches);
 }
 
@@ -172,7 +172,7 @@ static void test_untouched(void)
 	dry_caches_reap(caches, true);
 	CHECK_EQ(dry_node_slabs(cache), 0);
 	plain_holds(cache, 0);
-	CHECK_EQ(dry_cache_destroy(cache), 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
 	plain_close(caches);
 }
 

@@ -42,6 +42,7 @@ pub struct dry_heap_stats {
     pub in_use: usize,
     pub extents: usize,
     pub dirty: usize,
+    pub idle: usize,
     pub metadata: usize,
     pub caches: usize,
     pub slots: usize,
