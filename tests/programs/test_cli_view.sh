@@ -105,6 +105,32 @@ info --json "$child" | python3 -c 'import json, sys; assert "own malloc" in json
 kill -9 "$child"
 wait "$child" 2>/dev/null
 
+# the first process of a container, which has the library where nobody else sees it
+cat >"$work/inside" <<'END'
+mount -t tmpfs tmpfs "$1" && cp "$2" "$1/hidden.so" && cd "$1" && exec env LD_PRELOAD="$1/hidden.so" "$3"
+END
+mkdir "$work/inner"
+: >"$work/said"
+mkfifo "$work/idle"
+unshare -mpf --mount-proc sh "$work/inside" "$work/inner" "$lib" "$work/holder" <"$work/idle" >"$work/said" 2>"$work/child.err" &
+outer=$!
+children=$outer
+exec 3>"$work/idle"
+for _ in $(seq 200); do { grep -q ready "$work/said" || ! kill -0 "$outer" 2>/dev/null; } && break || sleep 0.05; done
+if grep -q ready "$work/said"; then
+	child=$(cat "/proc/$outer/task/$outer/children")
+	info --json $child >"$work/json"
+	python3 -c 'import json, sys
+assert sum(b["active_objs"] for b in json.load(open(sys.argv[1]))["big_blocks"] if b["kind"] == "runs") >= 490' "$work/json" ||
+		fail "in a container"
+	[ ! -e "$work/inner/hidden.so" ] || fail "the library is not hidden"
+else
+	echo "note: no namespaces (unshare); a container was not tested"
+fi
+exec 3>&-
+wait "$outer" 2>/dev/null
+children=
+
 # the running kernel
 if [ -r /proc/slabinfo ]; then
 	info --kernel --slabinfo >"$work/kernel"
