@@ -76,6 +76,27 @@ grep -q 'cannot be read: it is no ELF file' "$work/err" || fail "no core file: $
 "$cli" info "$work/holder" 2>"$work/err" && fail "a program is a core file"
 grep -q 'it is no core file' "$work/err" || fail "no core file: $(cat "$work/err")"
 
+# of a program with fixed addresses, whose layout is in no core file
+if c++ -O1 -static "$here/holder.cpp" "$(dirname "$cli")/libdrystone.a" -pthread -o "$work/fixed" 2>"$work/err"; then
+	mkfifo "$work/rest"
+	: >"$work/said"
+	(ulimit -v 600000 && exec "$work/fixed") <"$work/rest" >"$work/said" 2>"$work/child.err" &
+	fixed=$!
+	children="$children $fixed"
+	exec 4>"$work/rest"
+	wait_for ready
+	kill -STOP "$fixed"
+	info --json "$fixed" >"$work/json"
+	python3 "$here/make_core.py" "$fixed" "$work/core" || fail "no core file was made of the static program"
+	info --json "$work/core" >"$work/core.json"
+	figures same "$work/json" "$work/core.json"
+	rm -f "$work/core"
+	kill -9 "$fixed"
+	exec 4>&-
+else
+	fail "no static program: $(cat "$work/err")"
+fi
+
 # growth, watched
 kill -CONT "$child"
 : >"$work/watched"
