@@ -38,6 +38,8 @@ def holder(info):
     parts = [s[key] for key in s if key.startswith("waste_") and key != "waste_bytes"]
     check(abs(sum(parts) - s["waste_bytes"]) < 64, "waste", parts)
     equal(s["heap_resident_bytes"] + s["others_bytes"], s["anonymous_bytes"], "anonymous memory")
+    explained = sum(row.get("resident_bytes", row["bytes"]) for row in rows) + s["retained_bytes"] + s["metadata_bytes"]
+    check(abs(explained - s["heap_resident_bytes"]) < 0.02 * s["anonymous_bytes"], "of what is resident, explained:", explained, s)
     check(s["anonymous_bytes"] * 0.9 < s["heap_resident_bytes"], "most of it is drystone's", s)
     equal(s["guarded_bytes"], sum(b["bytes"] for b in info["big_blocks"] if b["kind"] == "guarded"), "guarded blocks")
     check(all(row.get("resident_bytes", 0) <= row["bytes"] for row in rows), "more resident than there is")

@@ -76,6 +76,27 @@ grep -q 'cannot be read: it is no ELF file' "$work/err" || fail "no core file: $
 "$cli" info "$work/holder" 2>"$work/err" && fail "a program is a core file"
 grep -q 'it is no core file' "$work/err" || fail "no core file: $(cat "$work/err")"
 
+# of a program with fixed addresses, whose layout is in no core file
+if c++ -O1 -static "$here/holder.cpp" "$(dirname "$cli")/libdrystone.a" -pthread -o "$work/fixed" 2>"$work/err"; then
+	mkfifo "$work/rest"
+	: >"$work/said"
+	(ulimit -v 600000 && exec "$work/fixed") <"$work/rest" >"$work/said" 2>"$work/child.err" &
+	fixed=$!
+	children="$children $fixed"
+	exec 4>"$work/rest"
+	wait_for ready
+	kill -STOP "$fixed"
+	info --json "$fixed" >"$work/json"
+	python3 "$here/make_core.py" "$fixed" "$work/core" || fail "no core file was made of the static program"
+	info --json "$work/core" >"$work/core.json"
+	figures same "$work/json" "$work/core.json"
+	rm -f "$work/core"
+	kill -9 "$fixed"
+	exec 4>&-
+else
+	fail "no static program: $(cat "$work/err")"
+fi
+
 # growth, watched
 kill -CONT "$child"
 : >"$work/watched"
@@ -104,6 +125,32 @@ info "$child" | grep -q '^own brings its own malloc: drystone is loaded, and ser
 info --json "$child" | python3 -c 'import json, sys; assert "own malloc" in json.load(sys.stdin)["note"]' || fail "own malloc: JSON"
 kill -9 "$child"
 wait "$child" 2>/dev/null
+
+# the first process of a container, which has the library where nobody else sees it
+cat >"$work/inside" <<'END'
+mount -t tmpfs tmpfs "$1" && cp "$2" "$1/hidden.so" && cd "$1" && exec env LD_PRELOAD="$1/hidden.so" "$3"
+END
+mkdir "$work/inner"
+: >"$work/said"
+mkfifo "$work/idle"
+unshare -mpf --mount-proc sh "$work/inside" "$work/inner" "$lib" "$work/holder" <"$work/idle" >"$work/said" 2>"$work/child.err" &
+outer=$!
+children=$outer
+exec 3>"$work/idle"
+for _ in $(seq 200); do { grep -q ready "$work/said" || ! kill -0 "$outer" 2>/dev/null; } && break || sleep 0.05; done
+if grep -q ready "$work/said"; then
+	child=$(cat "/proc/$outer/task/$outer/children")
+	info --json $child >"$work/json"
+	python3 -c 'import json, sys
+assert sum(b["active_objs"] for b in json.load(open(sys.argv[1]))["big_blocks"] if b["kind"] == "runs") >= 490' "$work/json" ||
+		fail "in a container"
+	[ ! -e "$work/inner/hidden.so" ] || fail "the library is not hidden"
+else
+	echo "note: no namespaces (unshare); a container was not tested"
+fi
+exec 3>&-
+wait "$outer" 2>/dev/null
+children=
 
 # the running kernel
 if [ -r /proc/slabinfo ]; then

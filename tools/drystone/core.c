@@ -114,10 +114,11 @@ static void add_files(struct target *target, const char *text, size_t size)
 		if (length == size - names)
 			return;
 		memcpy(entry, text + sizeof(head) + i * sizeof(entry), sizeof(entry));
-		if (entry[0] < entry[1] && segment_of(target->core, entry[0]) != NULL) {
+		if (entry[0] < entry[1]) {
 			struct target_map *map = target_add_map(target);
 			*map = (struct target_map){ .start = entry[0], .end = entry[1], .offset = entry[2] * head[1],
-						    .readable = true, .inode = 1, .path = strdup(text + names) };
+						    .readable = segment_of(target->core, entry[0]) != NULL,
+						    .inode = 1, .path = strdup(text + names) };
 			if (map->path == NULL)
 				target->map_count--;
 		}

@@ -2,8 +2,10 @@
 /* Where the layout that the library publishes lies in a process: by its symbol, else by its magic. */
 #include "target.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SCAN_LIMIT ((uint64_t)256 << 20)
@@ -39,6 +41,42 @@ static bool scan_map(const struct target *target, const struct target_map *map, 
 			    read_layout(target, at + i, layout) && layout->pointer_size == sizeof(void *))
 				return true;
 	}
+	return false;
+}
+
+/*
+ * A core file has no part of a file that nobody wrote to. In a program with fixed addresses the layout is such a part, so
+ * that it is found in the file itself, where that is still there.
+ */
+static bool scan_file(const struct target_map *map, struct dry_inspect *layout)
+{
+	uint64_t size = map->end - map->start < SCAN_LIMIT ? map->end - map->start : SCAN_LIMIT;
+	bool found = false;
+	struct stat info;
+	char block[65536];
+	ssize_t n;
+	int file;
+
+	if (stat(map->path, &info) != 0 || !S_ISREG(info.st_mode)) /* a core file may name anything: nothing else is opened */
+		return false;
+	file = open(map->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	for (uint64_t at = 0; file >= 0 && at < size && !found; at += sizeof(block)) {
+		n = pread(file, block, sizeof(block), (off_t)(map->offset + at));
+		for (ssize_t i = 0; i + (ssize_t)sizeof(layout->magic) <= n && !found; i += 8)
+			found = memcmp(block + i, DRY_INSPECT_MAGIC, sizeof(layout->magic)) == 0 &&
+				pread(file, layout, sizeof(*layout), (off_t)(map->offset + at) + i) == sizeof(*layout) &&
+				layout->pointer_size == sizeof(void *) && layout->heaps != NULL;
+	}
+	if (file >= 0)
+		close(file);
+	return found;
+}
+
+static bool scan_files(const struct target *target, struct dry_inspect *layout)
+{
+	for (size_t i = 0; i < target->map_count; i++)
+		if (!target->maps[i].readable && scan_file(&target->maps[i], layout))
+			return true;
 	return false;
 }
 
@@ -88,7 +126,7 @@ enum target_result target_find_layout(const struct target *target, bool scan, st
 
 	if (target->core != NULL) {
 		/* Symbols are in parts that a core file leaves out; the layout itself was relocated and is there. */
-		found = scan_program(target, NULL, layout);
+		found = scan_program(target, NULL, layout) || scan_files(target, layout);
 	} else {
 		snprintf(link, sizeof(link), "/proc/%d/exe", (int)target->pid);
 		n = readlink(link, program, sizeof(program) - 1);
