@@ -4,7 +4,6 @@
 #include "base/annotate.h"
 #include "core/cache.h"
 #include "debug/fail.h"
-#include "debug/secure.h"
 #include "debug/select.h"
 
 /* No secure cache: memory that may be read after its free, or a type that was asked for. */

@@ -111,13 +111,12 @@ DRY_EXPORT void *pvalloc(size_t size)
 
 DRY_EXPORT void free_sized(void *object, size_t size)
 {
-	fast_free_sized(object, size);
+	fast_free_sized(object, size, 1);
 }
 
 DRY_EXPORT void free_aligned_sized(void *object, size_t align, size_t size)
 {
-	(void)align;
-	fast_free_sized(object, size);
+	fast_free_sized(object, size, align);
 }
 
 DRY_EXPORT void cfree(void *object)

@@ -14,7 +14,9 @@
 #include "base/fatal.h"
 #include "port/contract.h"
 
-void free_sized(void *object, size_t size); /* C23; libc's header may not have it */
+/* C23; libc's header may not have them */
+void free_sized(void *object, size_t size);
+void free_aligned_sized(void *object, size_t align, size_t size);
 
 typedef void (*new_handler)(void);
 DRY_WEAK new_handler get_new_handler(void) __asm__("_ZSt15get_new_handlerv");
@@ -74,6 +76,12 @@ NEW(new_array_al, "_ZnamSt11align_val_t", (size_t size, size_t align), align)
 	{                                             \
 		free_sized(object, size);             \
 	}
+#define DELETE_SIZED_ALIGNED(c_name, symbol)                                            \
+	DRY_EXPORT void c_name(void *object, size_t size, size_t align) __asm__(symbol); \
+	void c_name(void *object, size_t size, size_t align)                             \
+	{                                                                                \
+		free_aligned_sized(object, align, size);                                 \
+	}
 #define UNUSED __attribute__((unused))
 
 DELETE(delete_object, "_ZdlPv", (void *object))
@@ -84,8 +92,8 @@ DELETE_SIZED(delete_object_s, "_ZdlPvm", (void *object, size_t size))
 DELETE_SIZED(delete_array_s, "_ZdaPvm", (void *object, size_t size))
 DELETE(delete_object_al, "_ZdlPvSt11align_val_t", (void *object, size_t align UNUSED))
 DELETE(delete_array_al, "_ZdaPvSt11align_val_t", (void *object, size_t align UNUSED))
-DELETE_SIZED(delete_object_s_al, "_ZdlPvmSt11align_val_t", (void *object, size_t size, size_t align UNUSED))
-DELETE_SIZED(delete_array_s_al, "_ZdaPvmSt11align_val_t", (void *object, size_t size, size_t align UNUSED))
+DELETE_SIZED_ALIGNED(delete_object_s_al, "_ZdlPvmSt11align_val_t")
+DELETE_SIZED_ALIGNED(delete_array_s_al, "_ZdaPvmSt11align_val_t")
 DELETE(delete_object_al_nt, "_ZdlPvSt11align_val_tRKSt9nothrow_t",
        (void *object, size_t align UNUSED, const void *tag UNUSED))
 DELETE(delete_array_al_nt, "_ZdaPvSt11align_val_tRKSt9nothrow_t",
