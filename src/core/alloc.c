@@ -77,13 +77,45 @@ static size_t pop_free_array(struct dry_cache *cache, void **objects, size_t max
 	return dry_percpu_pop_batch(DRY_SLOTS(cache->caches), cache->free_place, objects, max);
 }
 
+/* Of neighbours that are the same one stays, none of those that are as `newer`. */
+static DRY_SLOW size_t drop_repeated(struct dry_cache *cache, void **objects, size_t count, const void *newer)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (objects[i] == (i + 1 < count ? objects[i + 1] : newer))
+			dry_backing_corrupt(DRY_FATAL_DOUBLE_FREE, objects[i], cache->name, NULL);
+		else
+			objects[kept++] = objects[i];
+	}
+	return kept;
+}
+
+/*
+ * What leaves the free array, oldest first. What was freed twice in a row stands beside itself there, and goes on once.
+ * *newer: NULL, or what stood above these; then the oldest of them.
+ */
+static size_t distinct(struct dry_cache *cache, void **objects, size_t count, void **newer)
+{
+	void *above = *newer;
+	size_t i = count;
+
+	for (; i > 1 && DRY_LIKELY(objects[i - 1] != above) && DRY_LIKELY(objects[i - 2] != objects[i - 1]); i -= 2)
+		above = objects[i - 2];
+	if (DRY_UNLIKELY(i > 1 || (i == 1 && objects[0] == above)))
+		count = drop_repeated(cache, objects, count, *newer);
+	if (count != 0)
+		*newer = objects[0];
+	return count;
+}
+
 /* ---- allocation ---------------------------------------------------------------------- */
 
 /* A piece of the free array to the alloc array; whether the array may hold more. */
-static DRY_NOINLINE bool turn_piece(struct dry_cache *cache)
+static DRY_NOINLINE bool turn_piece(struct dry_cache *cache, void **newer)
 {
 	void *objects[DRY_PIECE];
-	size_t count = pop_free_array(cache, objects, DRY_PIECE);
+	size_t count = distinct(cache, objects, pop_free_array(cache, objects, DRY_PIECE), newer);
 
 	return push_or_flush(cache, objects, count) == DRY_PIECE;
 }
@@ -91,13 +123,13 @@ static DRY_NOINLINE bool turn_piece(struct dry_cache *cache)
 /* Packed caches: the objects that were freed here move to where allocations take from, the newest last. */
 static bool turn_over(struct dry_cache *cache)
 {
-	void *newest[DRY_PIECE];
-	size_t count = pop_free_array(cache, newest, DRY_PIECE);
+	void *newest[DRY_PIECE], *newer = NULL;
+	size_t count = distinct(cache, newest, pop_free_array(cache, newest, DRY_PIECE), &newer);
 
 	if (count == 0)
 		return false;
 	for (bool more = count == DRY_PIECE; more;)
-		more = turn_piece(cache);
+		more = turn_piece(cache, &newer);
 	return push_or_flush(cache, newest, count) != 0;
 }
 
@@ -199,13 +231,14 @@ static bool is_live(struct dry_cache *cache, void *object)
 }
 
 /* A batch out of the free array: to the alloc array where there is room, else to the node. Whether any went to the node. */
-static DRY_NOINLINE bool spill(struct dry_cache *cache)
+static DRY_NOINLINE bool spill(struct dry_cache *cache, void *newer)
 {
 	void *objects[DRY_PIECE];
 	bool flushed = false;
 
 	for (uint32_t left = cache->batchcount; left > 0;) {
 		size_t count = pop_free_array(cache, objects, left < DRY_PIECE ? left : DRY_PIECE), placed = 0;
+		count = distinct(cache, objects, count, &newer);
 		if (count == 0)
 			break;
 		if (cache->packed)
@@ -222,16 +255,16 @@ static DRY_NOINLINE bool spill(struct dry_cache *cache)
 static void flush(struct dry_cache *cache, void *object)
 {
 	uint32_t half = cache->limit - cache->batchcount;
-	void *newest[DRY_PIECE];
+	void *newest[DRY_PIECE], *newer = NULL;
 	size_t count = pop_free_array(cache, newest, half < DRY_PIECE ? half : DRY_PIECE - 1), kept;
 
 	newest[count++] = object;
 	unsigned home = dry_caches_home(cache->caches);
-	if (spill(cache))
+	if (spill(cache, newest[0]))
 		count_slow(&cache->node[home].slow_frees, 1);
 	kept = dry_percpu_push_batch(DRY_SLOTS(cache->caches), cache->free_place, newest, count);
 	if (kept < count)
-		dry_node_flush(cache, home, newest + kept, (unsigned)(count - kept));
+		dry_node_flush(cache, home, newest + kept, (unsigned)distinct(cache, newest + kept, count - kept, &newer));
 }
 
 DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)

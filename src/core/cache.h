@@ -49,6 +49,10 @@
  * cannot have that, the flag is without effect. drystone.h says who else has flags.
  */
 #define DRY_CACHE_SECURE 0x1000000u
+#define DRY_SECURE_TAIL  8 /* bytes of such a slot that no object has */
+
+/* Internal flag, without meaning here: a general cache whose blocks check:1 knows (debug/live.h). */
+#define DRY_CACHE_CHECKED 0x2000000u
 
 enum dry_cache_state { DRY_CACHE_DEAD = 0, DRY_CACHE_LIVE = 0x11fe };
 

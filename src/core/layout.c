@@ -319,7 +319,7 @@ bool dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr
 	cache->dtor = attr->dtor;
 	cache->arg = attr->arg;
 	cache->reclaim = attr->reclaim;
-	cache->size = (attr->size + (attr->flags & DRY_CACHE_SECURE ? 8 : 0) + align - 1) & ~(align - 1);
+	cache->size = (attr->size + (attr->flags & DRY_CACHE_SECURE ? DRY_SECURE_TAIL : 0) + align - 1) & ~(align - 1);
 	cache->debug = choose != NULL ? choose(cache, false) : NULL;
 	if (cache->debug != NULL && cache->debug->layout != NULL)
 		cache->debug->layout(cache);

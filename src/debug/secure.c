@@ -8,6 +8,7 @@
 #include "base/fmt.h"
 #include "core/batch.h"
 #include "core/slab.h"
+#include "debug/side.h"
 #include "port/guard.h"
 
 enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 14 };
@@ -15,8 +16,6 @@ enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 1
 #define SMALL        1024u /* bytes of a slot; bigger ones have a ring of their own */
 #define RING_SMALL   4096u
 #define RING_BIG     256u
-#define COVER_STEP   ((size_t)16 << 20) /* bytes of the arena: notes for them are taken into use at once */
-#define CLOSED       ((size_t)1)
 #define MAX_WAITS    1000u     /* for objects in the hands of threads that put them into their slabs */
 #define MAX_CHECKED  (1u << 20) /* objects looked at when the process ends */
 #define MAX_READ     ((size_t)64 << 20) /* bytes of free ones */
@@ -30,10 +29,8 @@ struct ring {
 
 static void *_Atomic small_places[RING_SMALL], *_Atomic big_places[RING_BIG];
 static struct ring rings[2] = { { 0, RING_SMALL, small_places }, { 0, RING_BIG, big_places } };
-static struct dry_arena *arena; /* of the default heap, once there are notes */
-static _Atomic uint16_t *side;
-static size_t coverable;       /* bytes of the arena that notes are reserved for; immutable after start-up */
-static _Atomic size_t covered; /* bytes of it with notes, multiple of COVER_STEP; | CLOSED: never more */
+static const struct dry_arena *arena; /* of the default heap, once there are notes */
+static struct dry_side notes;
 static uint64_t secret;        /* atomic: 0 until dry_secure_seed(), then the same for good */
 bool dry_secure_zero = true;
 
@@ -147,54 +144,20 @@ static bool verify_canaries(const struct dry_cache *cache, const char *object, s
 
 /* ---- notes ------------------------------------------------------------------ */
 
-bool dry_secure_init(struct dry_backing *backing, size_t cover)
+bool dry_secure_init(const struct dry_arena *of)
 {
-	size_t bytes = dry_backing_bytes(backing), page = dry_port_page_size();
-	char *table;
-
-	if (cover > bytes)
-		cover = bytes;
-	cover = dry_round_down(cover, COVER_STEP);
-	/* a page that faults on either side */
-	table = dry_port_reserve(cover / 16 * sizeof(uint16_t) + 2 * page, page, false);
-	if (table == NULL)
+	if (!dry_side_init(&notes, of, sizeof(uint16_t)))
 		return false;
 	dry_secure_seed();
-	side = (_Atomic uint16_t *)(void *)(table + page);
-	coverable = cover;
-	arena = &backing->arena;
+	arena = of;
 	return true;
-}
-
-/*
- * Take notes into use up to those of `offset`, if the system grants the memory. Once refused it stays
- * so: what was made without a note must never seem to have one.
- */
-static void extend(uintptr_t offset)
-{
-	/* relaxed: notes are zero at first; who gets an object from its maker sees that it is covered */
-	size_t now = atomic_load_explicit(&covered, memory_order_relaxed), next;
-
-	while (offset >= now && (now & CLOSED) == 0) {
-		next = dry_round_down(offset, COVER_STEP) + COVER_STEP;
-		if (next > coverable || dry_port_commit((void *)&side[now / 16], (next - now) / 16 * sizeof(uint16_t)) != 0)
-			next = now | CLOSED;
-		if (atomic_compare_exchange_strong_explicit(&covered, &now, next, memory_order_relaxed,
-							    memory_order_relaxed))
-			return;
-	}
-}
-
-static size_t covered_bytes(void)
-{
-	return atomic_load_explicit(&covered, memory_order_relaxed) & ~CLOSED;
 }
 
 static _Atomic uint16_t *note_of(const void *object)
 {
-	uintptr_t offset = arena != NULL ? (uintptr_t)object - arena->base : UINTPTR_MAX;
+	uintptr_t offset = (uintptr_t)object - notes.base;
 
-	return offset < covered_bytes() ? &side[offset / 16] : NULL;
+	return offset < dry_side_covered(&notes) ? (_Atomic uint16_t *)(void *)notes.at + offset / 16 : NULL;
 }
 
 /* relaxed unless said otherwise: who holds an object got it from who wrote its note */
@@ -237,7 +200,7 @@ static void slab_made(struct dry_cache *cache, void *object)
 	_Atomic uint16_t *note;
 
 	if (arena != NULL)
-		extend((uintptr_t)object - arena->base);
+		dry_side_extend(&notes, (uintptr_t)object - notes.base);
 	note = note_of(object);
 	if (note == NULL)
 		return;
@@ -513,8 +476,8 @@ void dry_secure_check_all(void)
 				__atomic_fetch_sub(&cache->kept_objects, 1, __ATOMIC_RELEASE);
 		}
 	}
-	if (pages > covered_bytes() >> arena->page_shift)
-		pages = (uint32_t)(covered_bytes() >> arena->page_shift);
+	if (pages > dry_side_covered(&notes) >> arena->page_shift)
+		pages = (uint32_t)(dry_side_covered(&notes) >> arena->page_shift);
 	for (uint32_t i = 0; i < pages && looked < MAX_CHECKED;) {
 		struct dry_page *page = &arena->desc[i];
 		const struct dry_slab *slab = dry_slab_in(page);

@@ -23,17 +23,15 @@
 #define DRY_DEBUG_SECURE_H
 
 #include "core/cache.h"
+#include "page/page.h"
 
 extern const struct dry_debug_ops dry_debug_secure; /* of caches with DRY_CACHE_SECURE */
 
-#define DRY_SECURE_TAIL 8 /* bytes of a slot that no object has */
-
 /*
- * Reserve notes for objects in the first `cover` bytes of the backing; they take memory as objects are
- * made. Objects beyond, and those made after the system refused memory, have none: they are plain. false: no
- * address space. Called once, for the default heap.
+ * Reserve notes for objects of the arena; they take memory as objects are made. Objects beyond, and those made after the
+ * system refused memory, have none: they are plain. false: no address space. Called once, for the default heap.
  */
-bool dry_secure_init(struct dry_backing *backing, size_t cover);
+bool dry_secure_init(const struct dry_arena *arena);
 
 /* Wipe objects when they are freed, and verify it later; false: their content stays. Written at start. */
 extern bool dry_secure_zero;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/annotate.h"
+#include "base/bits.h"
 #include "base/error.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
@@ -11,13 +12,15 @@
 #include "core/create.h"
 #include "core/slab.h"
 #include "core/walk.h"
+#include "debug/live.h"
 
 _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
 
 #define RUN_MAX    ((size_t)1 << 20) /* bigger blocks are extents */
 #define SIZE_LIMIT ((size_t)PTRDIFF_MAX)
 
-size_t dry_class_limit;
+struct dry_hit_limits dry_hits;
+size_t dry_checked_limit;
 uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
 
 /*
@@ -33,7 +36,9 @@ static size_t class_size_of(const struct dry_heap *heap, const void *object)
 	const struct dry_arena *arena = &heap->caches.backing.arena;
 	size_t granule = ((uintptr_t)object - arena->base) >> DRY_GRANULE_SHIFT;
 
-	return heap->is_default && granule < arena->granules ? size_at[arena->map[granule] / (DRY_AREA_UNIT / 8)] : 0;
+	if (!heap->is_default || granule >= arena->granules || (dry_live_is_on() && !dry_live_has(object)))
+		return 0;
+	return size_at[arena->map[granule] / (DRY_AREA_UNIT / 8)];
 }
 
 static void publish(unsigned class, const struct dry_cache *cache)
@@ -45,12 +50,18 @@ static void publish(unsigned class, const struct dry_cache *cache)
 	for (size_t i = from; i <= to; i++)
 		__atomic_store_n(&dry_class_at[i], (uint16_t)cache->alloc_place, __ATOMIC_RELEASE);
 	/* release: who sees the limit sees the port ready */
-	__atomic_store_n(&dry_class_limit, DRY_CLASS_MAX + 1, __ATOMIC_RELEASE);
+	if (cache->flags & DRY_CACHE_CHECKED) {
+		__atomic_store_n(&dry_checked_limit, DRY_CLASS_MAX, __ATOMIC_RELEASE);
+		return;
+	}
+	__atomic_store_n(&dry_hits.granules, dry_backing_bytes(&cache->caches->backing) >> DRY_GRANULE_SHIFT, __ATOMIC_RELAXED);
+	__atomic_store_n(&dry_hits.size, DRY_CLASS_MAX + 1, __ATOMIC_RELEASE);
 }
 
 void dry_general_forget(struct dry_heap *heap)
 {
-	__atomic_store_n(&dry_class_limit, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&dry_hits.size, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&dry_hits.granules, 0, __ATOMIC_RELAXED);
 	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++) {
 		struct dry_cache *cache = atomic_load_explicit(&heap->general[class], memory_order_relaxed);
 		if (cache != NULL)
@@ -72,6 +83,8 @@ static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned cla
 	dry_format(name, sizeof(name), "%s-%zu", tail != 0 ? "secure" : "kmalloc", size);
 	struct dry_cache_attr attr = { .name = name, .size = size - tail, .flags = DRY_CACHE_NO_MERGE };
 	attr.align = align < most ? align : most;
+	if (heap->is_default && dry_live_is_on())
+		attr.flags |= DRY_CACHE_CHECKED;
 	cache = dry_cache_make(&heap->caches, &attr, true, &error);
 	if (cache == NULL)
 		return NULL;
@@ -167,8 +180,15 @@ struct found {
 	size_t room;                           /* bytes usable at ptr, DRY_NOT_LIVE or DRY_REPORTED */
 };
 
+static bool is_checked(const struct dry_cache *cache, const void *object)
+{
+	return DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED) && !dry_live_misses(object);
+}
+
 static size_t room_in_slab(const struct dry_slab *slab, const void *ptr)
 {
+	if (is_checked(slab->cache, ptr) && !dry_live_has(ptr))
+		return DRY_NOT_LIVE;
 	const struct dry_debug_ops *debug = slab->cache->debug;
 
 	return debug != NULL && debug->usable != NULL ? debug->usable(slab->cache, ptr) : slab->cache->size;
@@ -209,6 +229,9 @@ void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
 
 	if (DRY_UNLIKELY(cache->debug != NULL) && object != NULL)
 		debug_size(cache, object, size);
+	if (DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED))
+		while (object != NULL && !dry_live_claim(object))
+			object = dry_heap_alloc_slow(cache);
 	return object;
 }
 
@@ -226,6 +249,8 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 	if (class < DRY_CLASS_COUNT) {
 		struct dry_cache *cache = dry_general_cache(heap, class);
 		object = cache != NULL ? dry_percpu_pop_packed(DRY_SLOTS(&heap->caches), cache->alloc_place) : NULL;
+		if (object != NULL && DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED) && !dry_live_claim(object))
+			object = NULL;
 		if (DRY_UNLIKELY(object == NULL) && cache != NULL)
 			object = dry_general_alloc_slow(cache, size);
 		return object != NULL && zero ? memset(object, 0, size) : object;
@@ -260,13 +285,22 @@ static DRY_SLOW void report_foreign(struct dry_heap *heap, void *object)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "never given out");
 }
 
+static DRY_SLOW void report_not_live(const struct dry_slab *slab, const void *object)
+{
+	bool interior = dry_slab_index(slab->cache, slab, object) == UINT32_MAX;
+
+	dry_fatal(interior ? DRY_FATAL_INTERIOR : DRY_FATAL_DOUBLE_FREE, object, slab->cache->name, NULL);
+}
+
 static void free_in_arena(struct dry_heap *heap, void *object)
 {
 	struct dry_arena *arena = dry_heap_arena(heap);
 	struct dry_page *run = dry_arena_run_of(arena, object);
 	struct dry_slab *slab = dry_slab_in(run);
 
-	if (slab != NULL)
+	if (slab != NULL && is_checked(slab->cache, object) && !dry_live_release(object))
+		report_not_live(slab, object);
+	else if (slab != NULL)
 		dry_free_slow(slab->cache, object);
 	else if (run == NULL && dry_extent_free(&heap->extents, object))
 		return; /* where the arena gave up address space */
@@ -328,15 +362,28 @@ static bool knows_sizes(const struct dry_cache *cache)
 	       (cache->flags & (DRY_CACHE_RED_ZONE | DRY_CACHE_SECURE)) != 0;
 }
 
-bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size)
+/* Whether `size` bytes would have been put there: as far as a class, or a number of pages, tells. */
+static bool is_alike(struct dry_heap *heap, const struct found *place, size_t size, size_t align)
+{
+	unsigned class = dry_general_class(heap, size, align);
+
+	if (place->slab != NULL)
+		return class < DRY_CLASS_COUNT && dry_class_size(class) == place->room;
+	return place->run == NULL || dry_round_up(size, (size_t)1 << dry_heap_arena(heap)->page_shift) == place->room;
+}
+
+bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size, size_t align)
 {
 	struct found place = find(heap, object);
+	bool checked = place.slab != NULL ? is_checked(place.slab->cache, object) : dry_live_is_on();
 	char detail[64];
 
 	/* Who watches over a block knows its size. */
 	if (place.room == DRY_REPORTED)
 		return false;
-	if (place.secondary == NULL && (place.slab == NULL || !knows_sizes(place.slab->cache)))
+	if (place.secondary == NULL && !checked && (place.slab == NULL || !knows_sizes(place.slab->cache)))
+		return true;
+	if (checked && place.secondary == NULL && is_alike(heap, &place, size, align))
 		return true;
 	if (place.room == DRY_NOT_LIVE || place.room == size || place.room == (size != 0 ? size : 1))
 		return true;
@@ -370,10 +417,19 @@ static bool fits(size_t size, size_t room)
 	return size <= room && (size >= room / 2 || room <= 64);
 }
 
+/* In a block of a class; check:1 knows a block's size by its class. */
+static bool stays(size_t size, size_t class)
+{
+	return DRY_UNLIKELY(dry_live_is_on()) ? size <= class && dry_class_size(dry_class_of(size)) == class : fits(size, class);
+}
+
 /* Without a copy; NULL: it takes one. */
 static void *resize(struct dry_heap *heap, const struct found *place, void *object, size_t size)
 {
-	if (!fits(size, place->room))
+	size_t tail = heap->caches.hooks->tail;
+
+	/* Not by half and half again: a secure object's note has room for a slack of half its slot. */
+	if (!fits(size, place->room) || (place->slab != NULL && !fits(size - 1, place->slab->cache->object_size + tail)))
 		return resize_big(heap, place, object, size);
 	if (place->slab != NULL && place->slab->cache->debug != NULL && !debug_size(place->slab->cache, object, size))
 		return NULL;
@@ -388,7 +444,7 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 
 	if (class == 0)
 		place = find(heap, object);
-	else if (fits(size, class))
+	else if (stays(size, class))
 		return object;
 	if (place.room == DRY_REPORTED)
 		return NULL;

@@ -45,8 +45,11 @@ DRY_SLOW void *dry_general_alloc_slow(struct dry_cache *cache, size_t size);
 /* Any pointer; reports what is not ours. */
 void dry_general_free(struct dry_heap *heap, void *object);
 
-/* Whether a block that is freed as one of `size` bytes may be; false after a report. Debugged caches know. */
-bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size);
+/*
+ * Whether a block that is freed as one of `size` bytes with this alignment (1: any) may be; false after a report. Debugged
+ * caches know.
+ */
+bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size, size_t align);
 
 /* 0 for NULL, and after a report for what is not ours. */
 size_t dry_general_usable(struct dry_heap *heap, const void *object);
@@ -59,7 +62,11 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size);
  * 16. 0 (the stopped array) while the class has no cache: that leads to the slow path,
  * and there to the cache. Written once per class.
  */
-extern DRY_HIDDEN size_t dry_class_limit; /* DRY_CLASS_MAX + 1 from the first cache on; 0 before */
+extern DRY_HIDDEN struct dry_hit_limits {
+	size_t size;     /* DRY_CLASS_MAX + 1 from the first cache on; 0 before, and where no call is to be a hit */
+	size_t granules; /* of the arena, likewise */
+} dry_hits;
+extern DRY_HIDDEN size_t dry_checked_limit; /* as dry_hits.size less 1, under check:1 */
 extern DRY_HIDDEN uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
 
 #endif

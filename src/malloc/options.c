@@ -9,6 +9,7 @@
 #include "debug/secure.h"
 #include "debug/select.h"
 
+bool dry_option_check;
 bool dry_option_stats;
 bool dry_option_annotate = DRY_ANNOTATE;
 bool dry_option_leaks;
@@ -34,6 +35,7 @@ static const struct option {
 	{ "abort", &dry_fatal_aborts, NULL, NULL, 0, 1 },
 	{ "annotate", &dry_option_annotate, NULL, NULL, 0, 1 },
 	{ "background", &dry_option_background, NULL, NULL, 0, 1 },
+	{ "check", &dry_option_check, NULL, NULL, 0, 1 },
 	{ "debug", NULL, NULL, dry_debug_select, 0, 0 },
 	{ "decay_ms", NULL, &dry_option_decay_ms, NULL, 10, 3600000 },
 	{ "exit_check", &dry_option_exit_check, NULL, NULL, 0, 1 },

@@ -12,6 +12,7 @@
 #define DRY_ANNOTATE true /* default of the option; the build for our own sanitizer tests says false */
 #endif
 
+extern bool dry_option_check;         /* know which blocks the program has, and look at each free */
 extern bool dry_option_stats;         /* print the slab listing at exit */
 extern bool dry_option_annotate;      /* tell a memory checker that watches the process of blocks and objects */
 extern bool dry_option_leaks;         /* list what debugged caches still hold at exit */

@@ -111,13 +111,12 @@ DRY_REPLACEABLE void *pvalloc(size_t size)
 
 DRY_REPLACEABLE void free_sized(void *object, size_t size)
 {
-	fast_free_sized(object, size);
+	fast_free_sized(object, size, 1);
 }
 
 DRY_REPLACEABLE void free_aligned_sized(void *object, size_t align, size_t size)
 {
-	(void)align;
-	fast_free_sized(object, size);
+	fast_free_sized(object, size, align);
 }
 
 DRY_REPLACEABLE void cfree(void *object)

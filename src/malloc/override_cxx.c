@@ -14,7 +14,9 @@
 #include "base/fatal.h"
 #include "port/contract.h"
 
-void free_sized(void *object, size_t size); /* C23; libc's header may not have it */
+/* C23; libc's header may not have them */
+void free_sized(void *object, size_t size);
+void free_aligned_sized(void *object, size_t align, size_t size);
 
 typedef void (*new_handler)(void);
 DRY_WEAK new_handler get_new_handler(void) __asm__("_ZSt15get_new_handlerv");
@@ -131,7 +133,7 @@ OPERATOR(void, delete_array_s, "_ZdaPvm", (void *object, size_t size))
 OPERATOR(void, delete_object_s_al, "_ZdlPvmSt11align_val_t", (void *object, size_t size, size_t align))
 {
 	if (DRY_LIKELY(IS_OURS(delete_object_al, our_object_al)))
-		free_sized(object, size);
+		free_aligned_sized(object, align, size);
 	else
 		delete_object_al(object, align);
 }
@@ -139,7 +141,7 @@ OPERATOR(void, delete_object_s_al, "_ZdlPvmSt11align_val_t", (void *object, size
 OPERATOR(void, delete_array_s_al, "_ZdaPvmSt11align_val_t", (void *object, size_t size, size_t align))
 {
 	if (DRY_LIKELY(IS_OURS(delete_array_al, our_array_al) && IS_OURS(delete_object_al, our_object_al)))
-		free_sized(object, size);
+		free_aligned_sized(object, align, size);
 	else
 		delete_array_al(object, align);
 }

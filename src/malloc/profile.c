@@ -9,8 +9,10 @@
 #include "core/reap.h"
 #include "debug/fail.h"
 #include "debug/hooks.h"
+#include "debug/live.h"
 #include "debug/secure.h"
 #include "debug/select.h"
+#include "guard/empty.h"
 #include "guard/guard.h"
 #include "malloc/general.h"
 #include "malloc/options.h"
@@ -18,10 +20,9 @@
 
 #define FIRST      256u /* allocations of a process that are guarded under secure:1 */
 #define FIRST_SIZE 32u  /* and of each size */
-#define COVER_MIN  ((size_t)64 << 20)
 #define MIB        ((size_t)1 << 20)
 
-static bool secure; /* written at start */
+static bool secure, empties; /* written at start; secure:1; blocks of no bytes cannot be accessed */
 static _Atomic uint32_t first, first_of[DRY_CLASS_COUNT];
 static _Atomic uint64_t seen[DRY_CLASS_COUNT]; /* objects that went into the class's arrays, when last looked at */
 
@@ -77,16 +78,33 @@ static bool allocate(struct dry_heap *heap, size_t size, size_t align, void **bl
 	bool due = dry_guard_due(class < DRY_CLASS_COUNT ? since_last(heap, class) : 1);
 
 	*block = (due || (secure && is_chosen(size, class))) && make_guards() ? dry_guard_alloc(size, align) : NULL;
+	if (*block == NULL && size == 0 && empties)
+		*block = dry_empty_alloc(align);
 	return *block != NULL;
+}
+
+static bool contains(const void *ptr)
+{
+	return dry_guard_contains(ptr) || dry_empty_contains(ptr);
 }
 
 static void free_block(struct dry_heap *heap, void *block)
 {
 	(void)heap;
-	dry_guard_free(block);
+	if (dry_empty_contains(block))
+		dry_empty_check(block, true);
+	else
+		dry_guard_free(block);
 }
 
-static const struct dry_secondary guards = { allocate, dry_guard_contains, free_block, dry_guard_size };
+static size_t size_of(void *block)
+{
+	if (dry_empty_contains(block))
+		return dry_empty_check(block, false) ? 0 : SIZE_MAX;
+	return dry_guard_size(block);
+}
+
+static const struct dry_secondary guards = { allocate, contains, free_block, size_of };
 
 static void sample(struct dry_heap *heap, size_t mean)
 {
@@ -96,16 +114,6 @@ static void sample(struct dry_heap *heap, size_t mean)
 
 /* ---- start ------------------------------------------------------------------- */
 
-/* Notes for as much of the arena as there is room for. */
-static bool make_notes(struct dry_heap *heap)
-{
-	size_t cover = dry_backing_bytes(&heap->caches.backing);
-
-	while (cover >= COVER_MIN && !dry_secure_init(&heap->caches.backing, cover))
-		cover /= 2;
-	return cover >= COVER_MIN;
-}
-
 bool dry_profile_start(struct dry_heap *heap)
 {
 	if (dry_fail_selects()) {
@@ -114,18 +122,25 @@ bool dry_profile_start(struct dry_heap *heap)
 		return true;
 	}
 	/* A memory checker or a debugging cache sees more. */
-	if (dry_annotate != NULL || dry_debug_selects() || !(dry_option_guard || dry_option_secure))
+	if (dry_annotate != NULL || dry_debug_selects())
 		return dry_debug_selects();
 	secure = dry_option_secure;
+	empties = secure || dry_option_check;
+	if (empties)
+		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
+	if (dry_option_check && !secure && !dry_side_init(&dry_live, dry_heap_arena(heap), 1))
+		dry_warn("check:1: no address space for it");
 	if (secure) {
 		heap->caches.hooks = dry_hooks_secure();
-		bool notes = make_notes(heap);
+		bool notes = dry_secure_init(dry_heap_arena(heap));
 		if (!make_guards() || !notes)
 			dry_warn("secure:1: no address space for all of it");
 	}
-	dry_guard_report_faults();
-	sample(heap, dry_option_guard_rate);
-	return secure;
+	if (secure || dry_option_guard) {
+		dry_guard_report_faults();
+		sample(heap, dry_option_guard_rate);
+	}
+	return empties;
 }
 
 DRY_EXPORT int dry_guard(size_t mean)

@@ -12,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../support/check.h"
-
-#define N 400
+#include "bugs.h"
 
 static char global[256] __attribute__((aligned(16)));
 
@@ -24,23 +22,8 @@ void free_aligned_sized(void *object, size_t align, size_t size);
 
 static volatile unsigned sink;
 
-static char *get(size_t size)
-{
-	char *object = malloc(size);
-
-	CHECK(object);
-	OPAQUE(object);
-	return object;
-}
-
-static void give(void *object)
-{
-	OPAQUE(object);
-	free(object);
-}
-
 /* Objects of this size come and go; then all that is free goes back to the slabs, and from there. */
-static void settle(size_t size)
+void settle(size_t size)
 {
 	static void *objects[N];
 
@@ -295,7 +278,7 @@ static void double_free_much_later(void)
 	settle(64);
 }
 
-static void *free_it(void *object)
+void *free_it(void *object)
 {
 	give(object);
 	return NULL;
@@ -573,26 +556,14 @@ static const struct {
 	BUG(double_free_in_slab), BUG(double_free_much_later), BUG(double_free_two_threads),
 	BUG(double_free_pages), BUG(double_free_big), BUG(double_free_zero), BUG(write_after_free),
 	BUG(write_after_free_first_byte), BUG(write_after_reuse), BUG(read_after_free), BUG(read_after_reuse),
-	BUG(realloc_after_free), BUG(free_stack), BUG(free_global), BUG(free_wild), BUG(free_non_canonical),
+	BUG(realloc_after_free), BUG(two_owners_at_once), BUG(two_owners_full_array),
+	BUG(two_owners_other_between), BUG(two_owners_threads), BUG(two_owners_overlap), BUG(free_stack),
+	BUG(free_global), BUG(free_wild), BUG(free_non_canonical),
 	BUG(free_low), BUG(free_middle), BUG(free_misaligned), BUG(free_before), BUG(free_middle_of_pages),
 	BUG(free_middle_of_big), BUG(free_middle_of_freed), BUG(realloc_stack), BUG(realloc_middle),
 	BUG(usable_of_middle), BUG(sized_free_too_big), BUG(sized_free_too_small), BUG(sized_free_same_class),
 	BUG(sized_free_aligned), BUG(leak_at_exit),
 };
-
-static void warm_up(void)
-{
-	char *blocks[32];
-
-	for (int round = 0; round < 40; round++) {
-		for (size_t size = 1; size < 40000; size += size / 8 + 1) {
-			for (int i = 0; i < 32; i++)
-				memset(blocks[i] = get(size), 0x31, size);
-			for (int i = 0; i < 32; i++)
-				give(blocks[i]);
-		}
-	}
-}
 
 int main(int argc, char **argv)
 {

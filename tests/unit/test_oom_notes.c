@@ -30,8 +30,16 @@ int main(void)
 {
 	size_t base = (size_t)dry_heap_arena(dry_heap_default())->base, past = 0;
 
+	/* Pages that no secure object ever had: those of a cache whose type was asked for. */
+	struct dry_cache_attr attr = { .name = "plain", .size = 4096, .flags = DRY_CACHE_BITMAP };
+	dry_cache *plain = dry_cache_create(NULL, &attr);
+
+	CHECK(plain);
 	for (int i = 0; i < BLOCKS; i++)
-		CHECK(blocks[i] = dry_alloc(NULL, 4096));
+		CHECK(blocks[i] = dry_cache_alloc(plain));
+	for (int i = BLOCKS / 4 * 3; i < BLOCKS; i++)
+		dry_cache_free(plain, blocks[i]);
+	dry_cache_shrink(plain);
 	atomic_store(&dry_fail_calls, 0);
 	atomic_store(&dry_fail_at, 1);
 	atomic_store(&dry_fail_after, true);
@@ -48,8 +56,8 @@ int main(void)
 	}
 	atomic_store(&dry_fail_at, 0);
 	CHECK(past > 0);
-	for (int i = 0; i < BLOCKS; i++)
-		dry_free(NULL, blocks[i]);
+	for (int i = 0; i < BLOCKS / 4 * 3; i++)
+		dry_cache_free(plain, blocks[i]);
 	CHECK(dry_heap_check(NULL) == 0);
 	printf("%zu blocks beyond the notes\n", past);
 	return 0;

@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/alloc.h"
+#include "debug/live.h"
 #include "malloc/background.h"
 #include "malloc/general.h"
 #include "malloc/options.h"
@@ -24,7 +26,13 @@
 #define SLOTS DRY_SLOTS(&dry_main_heap.caches)
 #define ALIGN 16 /* of every block, as libc's; dry_alloc() gives 8 below 16 bytes */
 
-static DRY_SLOW void *malloc_slow(size_t size)
+DRY_FAST size_t granule_of(const void *object)
+{
+	return ((uintptr_t)object - ARENA->base) >> DRY_GRANULE_SHIFT;
+}
+
+/* Neither a hit nor one of check:1. */
+static DRY_SLOW void *malloc_miss(size_t size)
 {
 	struct dry_heap *heap = dry_heap_get(NULL);
 	size_t slot = size | (size == 0);
@@ -46,7 +54,23 @@ static DRY_SLOW void *malloc_slow(size_t size)
 	return object;
 }
 
-static DRY_SLOW void free_slow(void *object)
+static DRY_SLOW void *malloc_unsure(void *object, size_t size)
+{
+	return dry_live_claim(object) ? object : malloc_miss(size);
+}
+
+static DRY_NOINLINE void *malloc_slow(size_t size)
+{
+	/* check:1: the hit, and that nobody has the block */
+	if (size - 1 < dry_checked_limit) {
+		void *object = dry_percpu_pop_packed(SLOTS, dry_class_at[(size + 15) / 16]);
+		if (DRY_LIKELY(object != NULL))
+			return DRY_LIKELY(dry_live_mark(object)) ? object : malloc_unsure(object, size);
+	}
+	return malloc_miss(size);
+}
+
+static DRY_SLOW void free_miss(void *object)
 {
 	int saved = errno;
 
@@ -56,21 +80,41 @@ static DRY_SLOW void free_slow(void *object)
 	errno = saved;
 }
 
-static DRY_SLOW void free_sized_slow(void *object, size_t size)
+/* A live block, which is no longer known as such, where the free array has no room. */
+static DRY_SLOW void free_released(void *object)
+{
+	int saved = errno;
+
+	dry_free_slow(dry_backing_find(&HEAP->caches.backing, object)->cache, object);
+	errno = saved;
+}
+
+static DRY_NOINLINE void free_slow(void *object)
+{
+	/* check:1: the hit of a block that the program has */
+	if (!dry_live_release(object)) {
+		free_miss(object);
+		return;
+	}
+	if (DRY_UNLIKELY(!dry_percpu_push(SLOTS, ARENA->map[granule_of(object)], object)))
+		free_released(object);
+}
+
+static DRY_SLOW void free_sized_slow(void *object, size_t size, size_t align)
 {
 	int saved = errno;
 
 	if (object == NULL)
 		return;
-	if (dry_general_size_holds(HEAP, object, size))
-		dry_general_free(HEAP, object);
+	if (dry_general_size_holds(HEAP, object, size, align))
+		free_slow(object);
 	errno = saved;
 }
 
 DRY_FAST void *fast_malloc(size_t size)
 {
 	/* The limit is 0 before there is a heap: then no sequence may be entered. */
-	if (DRY_LIKELY(size < dry_class_limit)) {
+	if (DRY_LIKELY(size < dry_hits.size)) {
 		void *object = dry_percpu_pop_packed(SLOTS, dry_class_at[(size + 15) / 16]);
 		if (DRY_LIKELY(object != NULL))
 			return object;
@@ -78,25 +122,24 @@ DRY_FAST void *fast_malloc(size_t size)
 	return malloc_slow(size);
 }
 
+DRY_FAST bool fast_push(void *object)
+{
+	size_t granule = granule_of(object);
+
+	return DRY_LIKELY(granule < dry_hits.granules) && DRY_LIKELY(dry_percpu_push(SLOTS, ARENA->map[granule], object));
+}
+
 DRY_FAST void fast_free(void *object)
 {
-	size_t granule = ((uintptr_t)object - ARENA->base) >> DRY_GRANULE_SHIFT;
-
-	if (DRY_LIKELY(granule < ARENA->granules) &&
-	    DRY_LIKELY(dry_percpu_push(SLOTS, ARENA->map[granule], object)))
-		return;
-	free_slow(object);
+	if (!fast_push(object))
+		free_slow(object);
 }
 
 /* As fast_free(); the size is looked at where the slow path has the time. */
-DRY_FAST void fast_free_sized(void *object, size_t size)
+DRY_FAST void fast_free_sized(void *object, size_t size, size_t align)
 {
-	size_t granule = ((uintptr_t)object - ARENA->base) >> DRY_GRANULE_SHIFT;
-
-	if (DRY_LIKELY(granule < ARENA->granules) &&
-	    DRY_LIKELY(dry_percpu_push(SLOTS, ARENA->map[granule], object)))
-		return;
-	free_sized_slow(object, size);
+	if (!fast_push(object))
+		free_sized_slow(object, size, align);
 }
 
 static inline void *front_zalloc(size_t size)

@@ -19,9 +19,9 @@ static inline void fast_free(void *object)
 	dry_port_set_errno(saved);
 }
 
-static inline void fast_free_sized(void *object, size_t size)
+static inline void fast_free_sized(void *object, size_t size, size_t align)
 {
-	(void)size;
+	(void)size, (void)align;
 	fast_free(object);
 }
 

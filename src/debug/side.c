@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "debug/side.h"
+
+#include "base/bits.h"
+#include "port/contract.h"
+
+#define STEP  ((size_t)16 << 20) /* bytes of the arena: entries for them are taken into use at once */
+#define LEAST ((size_t)64 << 20)
+
+bool dry_side_init(struct dry_side *side, const struct dry_arena *arena, size_t width)
+{
+	size_t page = dry_port_page_size(), reach = dry_round_down(arena->granules << DRY_GRANULE_SHIFT, STEP);
+	char *table = NULL;
+
+	for (; reach >= LEAST; reach = dry_round_down(reach / 2, STEP)) {
+		table = dry_port_reserve(reach / 16 * width + 2 * page, page, false);
+		if (table != NULL)
+			break;
+	}
+	if (table == NULL)
+		return false;
+	side->base = arena->base;
+	side->reach = reach;
+	side->width = width;
+	side->at = table + page;
+	return true;
+}
+
+bool dry_side_extend(struct dry_side *side, size_t offset)
+{
+	size_t now = dry_side_covered(side), next = dry_round_down(offset, STEP) + STEP;
+
+	while (offset >= now && !atomic_load_explicit(&side->closed, memory_order_relaxed)) {
+		if (offset >= side->reach ||
+		    dry_port_commit(side->at + now / 16 * side->width, (next - now) / 16 * side->width) != 0) {
+			atomic_store_explicit(&side->closed, true, memory_order_relaxed);
+			return false;
+		}
+		if (atomic_compare_exchange_strong_explicit(&side->covered, &now, next, memory_order_relaxed,
+							    memory_order_relaxed))
+			return true;
+	}
+	return offset < now;
+}

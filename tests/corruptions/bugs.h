@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What the files of the bugs share. */
+#ifndef DRY_TESTS_CORRUPTIONS_BUGS_H
+#define DRY_TESTS_CORRUPTIONS_BUGS_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "../support/check.h"
+
+#define N 400
+
+static inline char *get(size_t size)
+{
+	char *object = malloc(size);
+
+	CHECK(object);
+	OPAQUE(object);
+	return object;
+}
+
+static inline void give(void *object)
+{
+	OPAQUE(object);
+	free(object);
+}
+
+void settle(size_t size); /* objects come and go, then all that is free goes back */
+void *free_it(void *object);
+
+/* 100,000 allocations of all sizes. */
+void warm_up(void);
+
+void two_owners_at_once(void);
+void two_owners_full_array(void);
+void two_owners_other_between(void);
+void two_owners_threads(void);
+void two_owners_overlap(void);
+
+#endif
