@@ -7,9 +7,7 @@
 #include <drystone/drystone.h>
 
 #include "base/compiler.h"
-#include "core/cache.h"
 #include "malloc/print.h"
-#include "port/contract.h"
 #include "port/mallinfo.h"
 
 DRY_REPLACEABLE void malloc_stats(void)
@@ -17,38 +15,18 @@ DRY_REPLACEABLE void malloc_stats(void)
 	dry_print_stats();
 }
 
-/* Bytes of slabs that no program has. */
-struct slabs {
-	size_t page, idle;
-};
-
-static int add_cache(dry_cache *cache, void *arg)
-{
-	struct slabs *slabs = arg;
-	struct dry_cache_stats s;
-	size_t all, active;
-
-	if (cache->root != cache || dry_cache_stats(cache, &s) != 0)
-		return 0;
-	all = s.slabs * s.pages_per_slab * slabs->page;
-	active = s.active_objects * s.slot_size;
-	slabs->idle += all > active ? all - active : 0;
-	return 0;
-}
-
 /* As glibc counts: big blocks (hblkhd) beside the arena, in which what is not in use is free. */
 DRY_REPLACEABLE struct mallinfo2 mallinfo2(void)
 {
 	struct mallinfo2 info = { 0 };
-	struct slabs slabs = { .page = dry_port_page_size() };
 	struct dry_heap_stats stats;
 
 	if (dry_heap_stats(NULL, &stats) != 0)
 		return info;
-	dry_heap_for_each_cache(NULL, add_cache, &slabs);
+	size_t idle = dry_idle_bytes();
 	info.arena = stats.in_use + stats.dirty;
 	info.hblkhd = stats.extents;
-	info.uordblks = stats.in_use > slabs.idle ? stats.in_use - slabs.idle : 0;
+	info.uordblks = stats.in_use > idle ? stats.in_use - idle : 0;
 	info.fordblks = info.arena - info.uordblks;
 	info.keepcost = stats.dirty;
 	return info;

@@ -40,3 +40,29 @@ void dry_print_leaks(void)
 	dry_warn("%zu objects, %zu bytes still allocated at exit", objects, bytes);
 	dry_heap_owners(NULL, to_stderr, NULL, NULL, NULL);
 }
+
+struct slabs {
+	size_t page, idle;
+};
+
+static int add_cache(dry_cache *cache, void *arg)
+{
+	struct slabs *slabs = arg;
+	struct dry_cache_stats s;
+	size_t all, active;
+
+	if (cache->root != cache || dry_cache_stats(cache, &s) != 0)
+		return 0;
+	all = s.slabs * s.pages_per_slab * slabs->page;
+	active = s.active_objects * s.slot_size;
+	slabs->idle += all > active ? all - active : 0;
+	return 0;
+}
+
+size_t dry_idle_bytes(void)
+{
+	struct slabs slabs = { .page = (size_t)1 << dry_heap_arena(&dry_main_heap)->page_shift };
+
+	dry_heap_for_each_cache(NULL, add_cache, &slabs);
+	return slabs.idle;
+}
