@@ -67,7 +67,7 @@ function(drystone_add)
 	set(glob_stats ${src}/stats/*.c)
 	set(glob_malloc ${src}/malloc/*.c)
 	# malloc without it is the default heap and its size classes; with it, the symbols of libc.
-	set(glob_override ${src}/malloc/override*.c)
+	set(glob_override ${src}/malloc/override*.c ${src}/port/${arg_PORT}/override*.c)
 
 	add_library(drystone_private${s} INTERFACE)
 	target_include_directories(drystone_private${s} INTERFACE
@@ -76,7 +76,7 @@ function(drystone_add)
 	set(objects "")
 	foreach(layer base port page core heap debug guard stats malloc override)
 		file(GLOB sources CONFIGURE_DEPENDS ${glob_${layer}})
-		if(layer STREQUAL "malloc")
+		if(layer MATCHES "^(malloc|port)$")
 			list(FILTER sources EXCLUDE REGEX "/override[^/]*$")
 		endif()
 		if(NOT sources OR (layer STREQUAL "override" AND DRY_SANITIZE)) # the sanitizers replace malloc themselves

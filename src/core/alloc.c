@@ -57,7 +57,7 @@ static void *pop(struct dry_cache *cache)
 }
 
 /* Onto the alloc array; what finds no room goes to the node. The number that found some. */
-static size_t push_or_flush(struct dry_cache *cache, void *const *objects, size_t count)
+static size_t push_or_flush(struct dry_cache *cache, void **objects, size_t count)
 {
 	size_t placed;
 
@@ -109,6 +109,13 @@ static size_t distinct(struct dry_cache *cache, void **objects, size_t count, vo
 	return count;
 }
 
+/*
+ * Objects on the stack while others are: of a free, the newest and those that go (docs/design/stack.md); of a turn-over, the
+ * newest and a piece.
+ */
+#define SPILLED (DRY_PIECE / 2)
+#define NEWEST  24
+
 /* ---- allocation ---------------------------------------------------------------------- */
 
 /* A piece of the free array to the alloc array; whether the array may hold more. */
@@ -121,20 +128,20 @@ static DRY_NOINLINE bool turn_piece(struct dry_cache *cache, void **newer)
 }
 
 /* Packed caches: the objects that were freed here move to where allocations take from, the newest last. */
-static bool turn_over(struct dry_cache *cache)
+static DRY_NOINLINE bool turn_over(struct dry_cache *cache)
 {
-	void *newest[DRY_PIECE], *newer = NULL;
-	size_t count = distinct(cache, newest, pop_free_array(cache, newest, DRY_PIECE), &newer);
+	void *newest[NEWEST], *newer = NULL;
+	size_t count = distinct(cache, newest, pop_free_array(cache, newest, NEWEST), &newer);
 
 	if (count == 0)
 		return false;
-	for (bool more = count == DRY_PIECE; more;)
+	for (bool more = count == NEWEST; more;)
 		more = turn_piece(cache, &newer);
 	return push_or_flush(cache, newest, count) != 0;
 }
 
 /* The array full from the node, and one object. */
-static void *refill(struct dry_cache *cache, dry_gfp gfp)
+static DRY_NOINLINE void *refill(struct dry_cache *cache, dry_gfp gfp)
 {
 	unsigned home = dry_caches_home(cache->caches);
 	void *objects[DRY_PIECE], *object = NULL;
@@ -233,11 +240,11 @@ static bool is_live(struct dry_cache *cache, void *object)
 /* A batch out of the free array: to the alloc array where there is room, else to the node. Whether any went to the node. */
 static DRY_NOINLINE bool spill(struct dry_cache *cache, void *newer)
 {
-	void *objects[DRY_PIECE];
+	void *objects[SPILLED];
 	bool flushed = false;
 
 	for (uint32_t left = cache->batchcount; left > 0;) {
-		size_t count = pop_free_array(cache, objects, left < DRY_PIECE ? left : DRY_PIECE), placed = 0;
+		size_t count = pop_free_array(cache, objects, left < SPILLED ? left : SPILLED), placed = 0;
 		count = distinct(cache, objects, count, &newer);
 		if (count == 0)
 			break;
@@ -251,12 +258,12 @@ static DRY_NOINLINE bool spill(struct dry_cache *cache, void *newer)
 	return flushed;
 }
 
-/* The free array is full. The newest half stays (of a big one: a piece, and the oldest). */
-static void flush(struct dry_cache *cache, void *object)
+/* The free array is full. The newest half stays (of a big one: the newest few, and the oldest). */
+static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
 {
 	uint32_t half = cache->limit - cache->batchcount;
-	void *newest[DRY_PIECE], *newer = NULL;
-	size_t count = pop_free_array(cache, newest, half < DRY_PIECE ? half : DRY_PIECE - 1), kept;
+	void *newest[NEWEST], *newer = NULL;
+	size_t count = pop_free_array(cache, newest, half < NEWEST ? half : NEWEST - 1), kept;
 
 	newest[count++] = object;
 	unsigned home = dry_caches_home(cache->caches);

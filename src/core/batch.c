@@ -220,21 +220,19 @@ static void put_alien(struct dry_cache *cache, unsigned home, unsigned owner, vo
 	dry_node_put_slabs(cache, &object, 1);
 }
 
-void dry_node_flush(struct dry_cache *cache, unsigned home, void *const *objects, unsigned count)
+void dry_node_flush(struct dry_cache *cache, unsigned home, void **objects, unsigned count)
 {
-	void *own[DRY_PIECE];
-	unsigned n = 0;
+	unsigned own = 0;
 
 	if (cache->caches->nodes > 1) {
 		for (unsigned i = 0; i < count; i++) {
 			unsigned owner = dry_slab_node(cache, dry_slab_of(cache, objects[i]));
 			if (owner == home)
-				own[n++] = objects[i];
+				objects[own++] = objects[i];
 			else
 				put_alien(cache, home, owner, objects[i]);
 		}
-		objects = own;
-		count = n;
+		count = own;
 	}
 	if (count != 0 && !dry_depot_put(cache, &cache->node[home].shared, objects, count))
 		dry_node_put_slabs(cache, objects, count);

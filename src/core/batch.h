@@ -14,8 +14,8 @@ void dry_node_init(struct dry_node *node);
 /* Up to max objects for a slot of node `home`; 0: no memory anywhere. */
 unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max);
 
-/* Take at most DRY_PIECE objects back from a slot of node `home`. Reports invalid ones and drops them. */
-void dry_node_flush(struct dry_cache *cache, unsigned home, void *const *objects, unsigned count);
+/* Take objects back from a slot of node `home`; which of the array are which is lost. Reports invalid ones and drops them. */
+void dry_node_flush(struct dry_cache *cache, unsigned home, void **objects, unsigned count);
 
 /* As flush, any number, straight to the slabs. */
 void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned count);

@@ -436,11 +436,22 @@ static void *resize(struct dry_heap *heap, const struct found *place, void *obje
 	return object;
 }
 
+/* Not part of its caller, whose frame is bigger (docs/design/stack.md). */
+static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room, size_t size)
+{
+	void *copy = dry_general_alloc(heap, size, 16, false);
+
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, object, size < room ? size : room);
+	dry_general_free(heap, object);
+	return copy;
+}
+
 void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 {
 	size_t class = class_size_of(heap, object);
 	struct found place = { .room = class };
-	void *copy;
 
 	if (class == 0)
 		place = find(heap, object);
@@ -458,16 +469,11 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 		/* It always moves, so that pointers to the old place are found out. */
 		place.room = dry_annotate->size(object, place.room);
 	} else if (class == 0 && place.secondary == NULL) {
-		copy = resize(heap, &place, object, size);
-		if (copy != NULL)
-			return copy;
+		void *same = resize(heap, &place, object, size);
+		if (same != NULL)
+			return same;
 	}
-	copy = dry_general_alloc(heap, size, 16, false);
-	if (copy == NULL)
-		return NULL;
-	memcpy(copy, object, size < place.room ? size : place.room);
-	dry_general_free(heap, object);
-	return copy;
+	return move(heap, object, place.room, size);
 }
 
 /* ---- public ------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Filters on system calls (seccomp) end a process for a call that its author did not think of. Who installs one while
- * the process runs first calls prctl(), which is replaced here: from then on only what libc's own malloc calls is called.
+ * the process runs first calls prctl(), which is replaced (override.c): from then on only what libc's own malloc calls is called.
  * Whether there was one before the program began is read in /proc when it is first of interest; the calls for
  * that are those that the dynamic linker has made.
  */
@@ -12,9 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -98,18 +96,4 @@ void dry_linux_filter_comes(void)
 	dry_lock_acquire(&lock);
 	set_locked(FILTERED);
 	dry_lock_release(&lock);
-}
-
-DRY_EXPORT int prctl(int option, ...)
-{
-	unsigned long args[4];
-	va_list list;
-
-	va_start(list, option);
-	for (int i = 0; i < 4; i++)
-		args[i] = va_arg(list, unsigned long);
-	va_end(list);
-	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
-		dry_linux_filter_comes();
-	return (int)syscall(SYS_prctl, option, args[0], args[1], args[2], args[3]);
 }

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Small stacks: no call takes more than 1.5 KiB of its caller's, in slow paths, too; threads of the smallest stack that
+ * there is, with 2 KiB of frames of their own, live. The stack is painted, and looked at after each call.
+ */
+#define _GNU_SOURCE 1
+#include <limits.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "../support/check.h"
+#include "../support/random.h"
+
+#define STACK  ((size_t)256 << 10)
+#define DEPTH  ((size_t)8 << 10) /* painted before each call */
+#define MOST   1536
+#define BLOCKS 3000
+#define KNOWN_BYTES 1000
+#define PAINT  UINT64_C(0x5bd1e995a7c3f00d)
+
+static char *stack;
+static void *blocks[BLOCKS + 1]; /* the last for what allocates nothing */
+
+enum kind { MALLOC, CALLOC, MEMALIGN, REALLOC, FREE, KINDS, KNOWN };
+static const char *const names[] = { "malloc", "calloc", "memalign", "realloc", "free" };
+static size_t most[KINDS], most_size[KINDS];
+
+/* Takes as much as is known. */
+static __attribute__((noinline)) void known(void)
+{
+	char frame[KNOWN_BYTES], *lowest = frame;
+
+	OPAQUE(lowest);
+	*lowest = 1;
+	OPAQUE(lowest);
+}
+
+static void call(enum kind kind, size_t i, size_t size)
+{
+	void *block = NULL;
+
+	switch (kind) {
+	case MALLOC:
+		block = malloc(size);
+		break;
+	case CALLOC:
+		block = calloc(1, size);
+		break;
+	case MEMALIGN:
+		block = memalign((size_t)16 << size % 10, size);
+		break;
+	case REALLOC:
+		block = realloc(blocks[i], size);
+		break;
+	case FREE:
+		free(blocks[i]);
+		break;
+	default:
+		known();
+	}
+	blocks[i] = block;
+}
+
+/* Bytes below this frame that the call wrote to, its own frame and the one of call() among them. */
+static __attribute__((noinline)) size_t measure(enum kind kind, size_t i, size_t size)
+{
+	char *here = __builtin_frame_address(0);
+	volatile uint64_t *from = (volatile uint64_t *)(void *)(here - DEPTH), *end = (volatile uint64_t *)(void *)(here - 256), *at;
+
+	for (at = from; at < end; at++)
+		*at = PAINT;
+	call(kind, i, size);
+	for (at = from; at < end && *at == PAINT; at++)
+		;
+	return (size_t)(here - (char *)(uintptr_t)at);
+}
+
+static void *measured(void *arg)
+{
+	struct rng rng = { *(uint64_t *)arg };
+	size_t own = measure(KNOWN, BLOCKS, 0) - KNOWN_BYTES; /* the frames of the measuring, and a return address */
+
+	CHECK(own < 400);
+	/* the dynamic linker's own frames at the first call of each */
+	for (int kind = 0; kind < KINDS; kind++) {
+		call((enum kind)kind, 0, 1);
+		if (kind < REALLOC)
+			call(FREE, 0, 0);
+	}
+	for (size_t step = 0; step < test_scaled(30000); step++) {
+		size_t i = rng_below(&rng, BLOCKS), size = rng_size(&rng, step % 50 ? 14 : 22), used;
+		enum kind kind = (enum kind)rng_below(&rng, REALLOC);
+
+		if (blocks[i] != NULL)
+			kind = step % 4 ? FREE : REALLOC;
+		used = measure(kind, i, size) - own;
+		if (used > most[kind]) {
+			most[kind] = used;
+			most_size[kind] = size;
+		}
+		if (step % 5000 == 4999)
+			malloc_trim(0);
+	}
+	for (size_t i = 0; i < BLOCKS; i++)
+		call(FREE, i, 0);
+	return NULL;
+}
+
+static __attribute__((noinline)) void frames(struct rng *rng, char *own, size_t n)
+{
+	void *some[40];
+
+	memset(own, 1, n);
+	for (size_t i = 0; i < 40; i++)
+		CHECK(some[i] = malloc(rng_size(rng, i % 10 ? 14 : 21)));
+	for (size_t i = 0; i < 40; i++)
+		free(some[i]);
+	OPAQUE(own);
+}
+
+static void *smallest(void *arg)
+{
+	struct rng rng = { (uint64_t)(uintptr_t)arg };
+	char own[2048];
+
+	for (int round = 0; round < 20; round++)
+		frames(&rng, own, sizeof(own));
+	return NULL;
+}
+
+static void test_smallest(void)
+{
+	pthread_attr_t attr;
+
+	CHECK(!pthread_attr_init(&attr));
+	CHECK(!pthread_attr_setstacksize(&attr, (size_t)sysconf(_SC_THREAD_STACK_MIN)));
+	for (uintptr_t i = 1; i <= 16; i++) {
+		pthread_t ids[4];
+
+		for (uintptr_t k = 0; k < 4; k++)
+			CHECK(!pthread_create(&ids[k], &attr, smallest, (void *)(i * 4 + k)));
+		for (int k = 0; k < 4; k++)
+			CHECK(!pthread_join(ids[k], NULL));
+	}
+	pthread_attr_destroy(&attr);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seed = test_seed(argc, argv);
+	pthread_attr_t attr;
+	pthread_t id;
+	int good = 1;
+
+	CHECK(stack = aligned_alloc(4096, STACK));
+	CHECK(!pthread_attr_init(&attr));
+	CHECK(!pthread_attr_setstack(&attr, stack, STACK));
+	CHECK(!pthread_create(&id, &attr, measured, &seed));
+	CHECK(!pthread_join(id, NULL));
+	pthread_attr_destroy(&attr);
+	for (int kind = 0; kind < KINDS; kind++) {
+		int fine = most[kind] > 0 && most[kind] <= MOST;
+
+		fprintf(fine ? stdout : stderr, "%s: %zu bytes of stack, size %zu\n", names[kind], most[kind], most_size[kind]);
+		good &= fine;
+	}
+	test_smallest();
+	CHECK(good);
+	return 0;
+}
