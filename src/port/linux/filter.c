@@ -100,7 +100,7 @@ void dry_linux_filter_comes(void)
 	dry_lock_release(&lock);
 }
 
-DRY_EXPORT int prctl(int option, ...)
+DRY_REPLACEABLE int prctl(int option, ...)
 {
 	unsigned long args[4];
 	va_list list;
