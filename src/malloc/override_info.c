@@ -7,7 +7,6 @@
 #include <drystone/drystone.h>
 
 #include "base/compiler.h"
-#include "core/cache.h"
 #include "malloc/print.h"
 #include "port/contract.h"
 #include "port/mallinfo.h"
@@ -28,7 +27,7 @@ static int add_cache(dry_cache *cache, void *arg)
 	struct dry_cache_stats s;
 	size_t all, active;
 
-	if (cache->root != cache || dry_cache_stats(cache, &s) != 0)
+	if (dry_print_is_alias(cache) || dry_cache_stats(cache, &s) != 0)
 		return 0;
 	all = s.slabs * s.pages_per_slab * slabs->page;
 	active = s.active_objects * s.slot_size;

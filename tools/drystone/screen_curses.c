@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-#include "../screen.h"
+#include "screen.h"
 
 #include <curses.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* No terminal: ncurses was not there when the command was built. screen_open() says so, and nothing else is called. */
-#include "../screen.h"
+#include "screen.h"
 
 const char *screen_open(void)
 {
