@@ -28,11 +28,11 @@ endif()
 find_program(DRY_PYTHON python3)
 if(DRY_PYTHON)
 	file(GLOB headers CONFIGURE_DEPENDS include/drystone/*.h)
-	set(dry_man_dir ${CMAKE_BINARY_DIR}/man)
+	set(dry_man_dir ${PROJECT_BINARY_DIR}/man)
 	add_custom_command(OUTPUT ${dry_man_dir}/list
-		COMMAND ${DRY_PYTHON} ${CMAKE_SOURCE_DIR}/scripts/man-functions ${CMAKE_SOURCE_DIR}/include/drystone
-			${CMAKE_SOURCE_DIR}/man ${dry_man_dir} > ${dry_man_dir}/list
-		DEPENDS ${CMAKE_SOURCE_DIR}/scripts/man-functions ${headers} VERBATIM)
+		COMMAND ${DRY_PYTHON} ${PROJECT_SOURCE_DIR}/scripts/man-functions ${PROJECT_SOURCE_DIR}/include/drystone
+			${PROJECT_SOURCE_DIR}/man ${dry_man_dir} > ${dry_man_dir}/list
+		DEPENDS ${PROJECT_SOURCE_DIR}/scripts/man-functions ${headers} VERBATIM)
 	file(MAKE_DIRECTORY ${dry_man_dir})
 	add_custom_target(drystone_man ALL DEPENDS ${dry_man_dir}/list)
 	install(DIRECTORY ${dry_man_dir}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 FILES_MATCHING PATTERN "*.3")

@@ -13,6 +13,11 @@ static void to_stderr(void *arg, const char *text, size_t bytes)
 	dry_port_write(text, bytes);
 }
 
+bool dry_print_is_alias(dry_cache *cache)
+{
+	return cache->root != cache;
+}
+
 void dry_print_stats(void)
 {
 	struct dry_heap_stats stats;

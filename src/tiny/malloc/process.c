@@ -57,8 +57,15 @@ static void to_stderr(void *arg, const char *text, size_t bytes)
 	dry_port_write(text, bytes);
 }
 
-/* What malloc_stats() prints, see malloc/print.h. */
+/* See malloc/print.h. */
 void dry_print_stats(void);
+bool dry_print_is_alias(dry_cache *cache);
+
+bool dry_print_is_alias(dry_cache *cache)
+{
+	(void)cache;
+	return false;
+}
 
 void dry_print_stats(void)
 {
