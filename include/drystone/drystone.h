@@ -214,8 +214,8 @@ struct dry_cache_attr {
 	 */
 	size_t (*reclaim)(void *arg, size_t bytes);
 	/*
-	 * Where the slabs come from (page_source.h); copied. The cache then has a heap of its own, made and destroyed with it, under
-	 * its name; the listing and walks of `heap` do not show it. NULL: the heap's. Not for libdrystone-tiny.
+	 * Where the slabs come from (page_source.h); copied. The cache then has a heap of its own, made and destroyed with
+	 * it, under its name; the listing and walks of `heap` do not show it. NULL: the heap's. Not for libdrystone-tiny.
 	 */
 	const struct dry_page_source *source;
 	unsigned limit;            /* objects in each per-CPU array, 1 to 512; 0: by size */

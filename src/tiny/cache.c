@@ -19,7 +19,8 @@ static bool valid(const struct dry_cache_attr *attr)
 {
 	return attr->name != NULL && attr->name[0] != '\0' && attr->size - 1 < SIZE_MOST && attr->align <= ALIGN_MOST &&
 	       (attr->align & (attr->align - 1)) == 0 && attr->limit <= LIMIT_MOST &&
-	       attr->dtor == NULL && attr->reclaim == NULL && attr->source == NULL && (attr->flags & ~(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE)) == 0;
+	       attr->dtor == NULL && attr->reclaim == NULL && attr->source == NULL &&
+	       (attr->flags & ~(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE)) == 0;
 }
 
 static size_t align_of(const struct dry_cache_attr *attr)
