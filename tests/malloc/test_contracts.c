@@ -5,13 +5,13 @@
  * the default profile, with guards, and under secure:1.
  */
 #define _GNU_SOURCE 1
-#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
 #include "../support/check.h"
+#include "../support/glibc.h"
 #include "../support/random.h"
 
 static void holds(void *block, size_t size)

@@ -10,7 +10,6 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -24,6 +23,7 @@
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/glibc.h"
 
 #define STATUS 7
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

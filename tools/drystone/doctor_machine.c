@@ -104,7 +104,7 @@ static void judge_limit(pid_t pid, int resource, const char *key, const char *na
 	struct rlimit limit;
 	char text[32];
 
-	if (prlimit(pid, (__rlimit_resource_t)resource, NULL, &limit) != 0)
+	if (prlimit(pid, resource, NULL, &limit) != 0)
 		return;
 	if (limit.rlim_cur == RLIM_INFINITY)
 		doctor_say(AREA, LEVEL_OK, key, "no limit of %s", name);
