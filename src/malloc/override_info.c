@@ -20,13 +20,14 @@ DRY_REPLACEABLE struct mallinfo2 mallinfo2(void)
 {
 	struct mallinfo2 info = { 0 };
 	struct dry_heap_stats stats;
+	size_t idle, guarded;
 
 	if (dry_heap_stats(NULL, &stats) != 0)
 		return info;
-	size_t idle = dry_idle_bytes();
-	info.arena = stats.in_use + stats.dirty;
-	info.hblkhd = stats.extents;
-	info.uordblks = stats.in_use > idle ? stats.in_use - idle : 0;
+	dry_idle_and_guarded(&idle, &guarded);
+	info.arena = stats.in_use + stats.dirty + guarded;
+	info.hblkhd = stats.extents > guarded ? stats.extents - guarded : 0;
+	info.uordblks = (stats.in_use > idle ? stats.in_use - idle : 0) + guarded;
 	info.fordblks = info.arena - info.uordblks;
 	info.keepcost = stats.dirty;
 	return info;

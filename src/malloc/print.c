@@ -59,10 +59,11 @@ static int add_cache(dry_cache *cache, void *arg)
 	return 0;
 }
 
-size_t dry_idle_bytes(void)
+void dry_idle_and_guarded(size_t *idle, size_t *guarded)
 {
 	struct slabs slabs = { .page = (size_t)1 << dry_heap_arena(&dry_main_heap)->page_shift };
 
 	dry_heap_for_each_cache(NULL, add_cache, &slabs);
-	return slabs.idle;
+	*idle = slabs.idle;
+	*guarded = atomic_load_explicit(&dry_main_heap.guarded, memory_order_relaxed);
 }

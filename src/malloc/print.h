@@ -6,8 +6,11 @@
 
 /* The slab listing of the default heap and a line of totals, to standard error. */
 void dry_print_stats(void);
-/* Bytes in slabs of the default heap that no program has. */
-size_t dry_idle_bytes(void);
+/*
+ * Of the default heap, bytes in slabs that no program has, and those of guarded blocks, which dry_heap_stats() counts
+ * with the extents.
+ */
+void dry_idle_and_guarded(size_t *idle, size_t *guarded);
 
 /* The live objects of the default heap's debugged caches by call site, if there are any, to standard error. */
 void dry_print_leaks(void);

@@ -57,11 +57,11 @@ static void to_stderr(void *arg, const char *text, size_t bytes)
 	dry_port_write(text, bytes);
 }
 
-/* Its figures of what is in use have no idle bytes in them. */
-size_t dry_idle_bytes(void);
-size_t dry_idle_bytes(void)
+/* Its figures of what is in use have neither in them, see malloc/print.h. */
+void dry_idle_and_guarded(size_t *idle, size_t *guarded);
+void dry_idle_and_guarded(size_t *idle, size_t *guarded)
 {
-	return 0;
+	*idle = *guarded = 0;
 }
 
 /* What malloc_stats() prints, see malloc/print.h. */
