@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-targets check-aarch64 check-numa check-bindings check-musl demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam clean help
+.PHONY: all check check-glibc check-programs check-targets check-aarch64 check-numa check-bindings check-musl demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -47,6 +47,14 @@ experiments: ## what the documents measured, measured here; HTML report; under 1
 check-targets: ## the small-machine allocator on emulated Cortex-M3, RISC-V, big-endian machines; ends with "N passed, N failed"
 	@scripts/setup build targets
 	@scripts/check-targets
+
+check-glibc: ## glibc's own tests of malloc (fetched from Debian) in four modes; some minutes; ends with "N passed, N failed, ..."
+	@scripts/setup build check
+	@scripts/check-glibc
+
+check-programs: ## sshd, nginx, PostgreSQL, ... each used in three profiles; ends with "N passed, N failed, N skipped"
+	@scripts/setup build programs
+	@scripts/check-programs
 
 check-aarch64: ## the tests of the library on an emulated AArch64 machine; ends with "N passed, N failed"
 	@scripts/setup build aarch64

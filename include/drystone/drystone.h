@@ -147,6 +147,7 @@ struct dry_heap_stats {
 	size_t reserved;       /* address space */
 	size_t in_use;         /* pages handed out to slabs and runs */
 	size_t extents;        /* big blocks outside the arena */
+	size_t guarded;        /* of extents: blocks between pages that fault */
 	size_t dirty;          /* free pages that still hold memory */
 	size_t idle;           /* of in_use: in slabs, but of no object that is handed out; libdrystone-tiny: 0 */
 	size_t metadata;       /* pages of what the allocator itself keeps, tables of the arena aside */

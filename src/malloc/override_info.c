@@ -20,12 +20,13 @@ DRY_REPLACEABLE struct mallinfo2 mallinfo2(void)
 {
 	struct mallinfo2 info = { 0 };
 	struct dry_heap_stats stats;
+	size_t idle, guarded;
 
 	if (dry_heap_stats(NULL, &stats) != 0)
 		return info;
-	info.arena = stats.in_use + stats.dirty;
-	info.hblkhd = stats.extents;
-	info.uordblks = stats.in_use > stats.idle ? stats.in_use - stats.idle : 0;
+	info.arena = stats.in_use + stats.dirty + stats.guarded;
+	info.hblkhd = stats.extents - stats.guarded;
+	info.uordblks = (stats.in_use > stats.idle ? stats.in_use - stats.idle : 0) + stats.guarded;
 	info.fordblks = info.arena - info.uordblks;
 	info.keepcost = stats.dirty;
 	return info;

@@ -122,7 +122,8 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 	struct dry_arena *arena = dry_heap_arena(heap);
 	stats->reserved = arena->granules << DRY_GRANULE_SHIFT;
 	dry_lock_acquire(&heap->extents.lock);
-	stats->extents = heap->extents.live_bytes + atomic_load_explicit(&heap->guarded, memory_order_relaxed);
+	stats->guarded = atomic_load_explicit(&heap->guarded, memory_order_relaxed);
+	stats->extents = heap->extents.live_bytes + stats->guarded;
 	stats->dirty = heap->extents.cached_bytes;
 	dry_lock_release(&heap->extents.lock);
 	dry_lock_acquire(&arena->lock);

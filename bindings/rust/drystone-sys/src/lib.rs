@@ -41,6 +41,7 @@ pub struct dry_heap_stats {
     pub reserved: usize,
     pub in_use: usize,
     pub extents: usize,
+    pub guarded: usize,
     pub dirty: usize,
     pub idle: usize,
     pub metadata: usize,
