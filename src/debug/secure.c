@@ -9,6 +9,7 @@
 #include "core/batch.h"
 #include "core/slab.h"
 #include "debug/hooks.h"
+#include "debug/object.h"
 #include "debug/side.h"
 #include "port/guard.h"
 
@@ -99,17 +100,7 @@ static const char *find_broken(const char *from, const char *to)
 
 static const char *find_nonzero(const char *from, const char *to)
 {
-	uint64_t word;
-
-	for (; to - from >= 8; from += 8) {
-		memcpy(&word, from, sizeof(word));
-		if (word != 0)
-			break;
-	}
-	for (; from < to; from++)
-		if (*from != 0)
-			return from;
-	return NULL;
+	return (const char *)dry_other_byte((const unsigned char *)from, (size_t)(to - from), 0);
 }
 
 /* ---- reports --------------------------------------------------------------- */
@@ -197,7 +188,8 @@ void dry_secure_seed(void)
 	for (int i = 0; i < 6; i++) {
 		uint64_t none = 0;
 		if (__atomic_load_n(&key[i], __ATOMIC_RELAXED) == 0)
-			__atomic_compare_exchange_n(&key[i], &none, dry_port_random() | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+			__atomic_compare_exchange_n(&key[i], &none, dry_port_random() | 1, false, __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED);
 	}
 }
 

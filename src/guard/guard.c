@@ -7,6 +7,7 @@
 #include "base/fatal.h"
 #include "base/fmt.h"
 #include "guard/internal.h"
+#include "debug/object.h"
 #include "debug/secure.h"
 #include "port/guard.h"
 
@@ -176,12 +177,7 @@ static size_t alignment(size_t size, size_t align)
 /* [from, to) is as it was filled; NULL, or the first byte that differs. */
 static const char *find_changed(const char *from, const char *to)
 {
-	for (; to - from >= 8 && dry_load64(from) == FILL * UINT64_C(0x0101010101010101); from += 8)
-		;
-	for (; from < to; from++)
-		if (*(const unsigned char *)from != FILL)
-			return from;
-	return NULL;
+	return (const char *)dry_other_byte((const unsigned char *)from, (size_t)(to - from), FILL);
 }
 
 static void fill_sides(const struct dry_guard_block *block)

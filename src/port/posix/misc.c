@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "port/contract.h"
+#include "port/unix/resend.h"
 #include "port/stack.h"
 
 #include <stdatomic.h>
@@ -22,4 +23,10 @@ uint32_t dry_port_thread(void)
 	if (mine == 0)
 		mine = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 	return mine;
+}
+
+void dry_unix_resend(int signal, const siginfo_t *info)
+{
+	(void)info;
+	raise(signal);
 }

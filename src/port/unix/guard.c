@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "port/contract.h"
 #include "port/unix/map.h"
+#include "port/unix/resend.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -85,17 +85,6 @@ static uintptr_t counter(const ucontext_t *context)
 #endif
 }
 
-/* A signal that somebody sent, with all that is known of its sender. */
-static bool send_again(int signal, const siginfo_t *info)
-{
-#ifdef SYS_rt_tgsigqueueinfo
-	return syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signal, info) == 0;
-#else
-	(void)signal, (void)info;
-	return false;
-#endif
-}
-
 /*
  * After the report the fault takes its course: to the handler that was there before, else the instruction
  * runs again and ends the process where the fault is, for the core file to show.
@@ -114,8 +103,8 @@ static void handle(int signal, siginfo_t *info, void *context)
 		next->sa_handler(signal);
 	else {
 		sigaction(signal, next, NULL);
-		if (info->si_code <= 0 && !send_again(signal, info))
-			raise(signal);
+		if (info->si_code <= 0)
+			dry_unix_resend(signal, info);
 	}
 }
 
