@@ -54,6 +54,9 @@
 /* Internal flag, without meaning here: a general cache whose blocks check:1 knows (debug/live.h). */
 #define DRY_CACHE_CHECKED 0x2000000u
 
+/* Debugged caches that hand out at random: of how many free objects one is chosen, at the least. */
+#define DRY_CHOICE(size) ((size) <= 1024 ? 64u : 16u)
+
 enum dry_cache_state { DRY_CACHE_DEAD = 0, DRY_CACHE_LIVE = 0x11fe };
 
 /* Immutable after creation but where it says otherwise. */

@@ -170,7 +170,7 @@ static size_t preferred_bytes(const struct dry_cache *cache)
 {
 	size_t share = dry_backing_bytes(&cache->caches->backing) / 128;
 
-	/* Where only a class's first objects are watched over, a big slab would stay empty; in quarantine each pins one. */
+	/* In quarantine each object pins a slab. */
 	if (cache->flags & DRY_CACHE_SECURE)
 		return cache->size * 8 < SECURE_PREFERRED ? cache->size * 8 : SECURE_PREFERRED;
 
@@ -278,8 +278,10 @@ static void choose_limits(struct dry_cache *cache, unsigned wanted)
 		limit = 128;
 	if (cache->caches->area_size < ((size_t)64 << 10) && limit > 16)
 		limit = 16;
-	if (limit < 4 || (cache->flags & DRY_CACHE_SECURE)) /* without arrays it says how many free slabs are kept */
+	if (limit < 4)
 		limit = 4;
+	if (cache->flags & DRY_CACHE_SECURE) /* without arrays it says how many free slabs are kept */
+		limit = DRY_CHOICE(cache->size) / 2;
 	cache->limit = wanted != 0 ? wanted : (uint32_t)limit;
 	cache->batchcount = (cache->limit + 1) / 2;
 }

@@ -6,6 +6,7 @@
 #include "base/fmt.h"
 #include "core/slab.h"
 #include "debug/object.h"
+#include "debug/say.h"
 #include "debug/stacks.h"
 #include "heap/heap.h"
 
@@ -90,15 +91,9 @@ static void end(void)
 	atomic_flag_clear_explicit(&listing, memory_order_release);
 }
 
-static void to_stderr(void *arg, const char *text, size_t bytes)
-{
-	(void)arg;
-	dry_port_write(text, bytes);
-}
-
 void dry_owners_left_over(struct dry_cache *cache)
 {
-	struct listing list = { .write = to_stderr };
+	struct listing list = { .write = dry_debug_write };
 
 	if (!listed(cache))
 		return;

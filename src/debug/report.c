@@ -60,12 +60,6 @@ void dry_debug_write_stack(uint32_t stack, void (*write)(void *arg, const char *
 	}
 }
 
-static void to_stderr(void *arg, const char *text, size_t bytes)
-{
-	(void)arg;
-	dry_port_write(text, bytes);
-}
-
 static void say_deed(const char *what, const struct dry_deed *deed)
 {
 	uint32_t age = (uint32_t)dry_port_clock_ms() - deed->when;
@@ -73,7 +67,7 @@ static void say_deed(const char *what, const struct dry_deed *deed)
 	if (deed->when == 0)
 		return;
 	dry_debug_say("%s %u ms ago by thread %u", what, (int32_t)age < 0 ? 0 : age, deed->thread);
-	dry_debug_write_stack(deed->stack, to_stderr, NULL);
+	dry_debug_write_stack(deed->stack, dry_debug_write, NULL);
 }
 
 /* Sixteen bytes from `at` that are not past `end`, in hexadecimal and as characters. */

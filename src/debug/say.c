@@ -8,6 +8,8 @@
 #include "port/contract.h"
 #include "port/stack.h"
 
+#define FRAMES 16
+
 void dry_debug_say(const char *fmt, ...)
 {
 	char line[256];
@@ -27,4 +29,21 @@ void dry_debug_say_frame(uintptr_t address)
 
 	dry_port_symbol(address, text, sizeof(text));
 	dry_debug_say("  %s", text);
+}
+
+void dry_debug_say_call(enum dry_fatal_code code, const void *address)
+{
+	uintptr_t frame[FRAMES];
+	unsigned count = dry_port_stack(frame, FRAMES);
+
+	(void)code, (void)address;
+	dry_debug_say("call by thread %u", dry_port_thread());
+	for (unsigned i = 0; i < count; i++)
+		dry_debug_say_frame(frame[i]);
+}
+
+void dry_debug_write(void *arg, const char *text, size_t bytes)
+{
+	(void)arg;
+	dry_port_write(text, bytes);
 }

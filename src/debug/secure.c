@@ -8,6 +8,7 @@
 #include "base/fmt.h"
 #include "core/batch.h"
 #include "core/slab.h"
+#include "debug/object.h"
 #include "debug/side.h"
 #include "port/guard.h"
 
@@ -31,17 +32,35 @@ static void *_Atomic small_places[RING_SMALL], *_Atomic big_places[RING_BIG];
 static struct ring rings[2] = { { 0, RING_SMALL, small_places }, { 0, RING_BIG, big_places } };
 static const struct dry_arena *arena; /* of the default heap, once there are notes */
 static struct dry_side notes;
-static uint64_t secret;        /* atomic: 0 until dry_secure_seed(), then the same for good */
+/* Three for canaries, three for choices. Atomic: 0 until dry_secure_seed(), then the same for good. */
+static uint64_t key[6];
 bool dry_secure_zero = true;
 
 /* ---- canaries -------------------------------------------------------------- */
 
+static uint64_t key_at(const uint64_t *keys, int i)
+{
+	return __atomic_load_n(&keys[i], __ATOMIC_RELAXED);
+}
+
+/*
+ * A permutation by three secrets: three rounds of a multiplication and a shift of the upper half onto the lower one, which no
+ * sum or product commutes with. What it gives for some x tells nothing usable of others. keys[1] is odd.
+ */
+static inline uint64_t scramble(uint64_t x, const uint64_t *keys)
+{
+	uint64_t factor = key_at(keys, 1);
+
+	x = (x ^ key_at(keys, 0)) * factor;
+	x = ((x ^ x >> 32) + key_at(keys, 2)) * factor;
+	x = (x ^ x >> 29) * factor;
+	return x ^ x >> 32;
+}
+
 /* No byte is zero or a letter: strings that run over write those. `at` is a multiple of 8. */
 static uint64_t canary_at(uintptr_t at)
 {
-	uint64_t mixed = __atomic_load_n(&secret, __ATOMIC_RELAXED) ^ at * UINT64_C(0x9e3779b97f4a7c15);
-
-	return mixed >> 7 | UINT64_C(0x8080808080808080);
+	return scramble(at, key) | UINT64_C(0x8080808080808080);
 }
 
 static unsigned char canary_byte(uintptr_t at)
@@ -80,17 +99,7 @@ static const char *find_broken(const char *from, const char *to)
 
 static const char *find_nonzero(const char *from, const char *to)
 {
-	uint64_t word;
-
-	for (; to - from >= 8; from += 8) {
-		memcpy(&word, from, sizeof(word));
-		if (word != 0)
-			break;
-	}
-	for (; from < to; from++)
-		if (*from != 0)
-			return from;
-	return NULL;
+	return (const char *)dry_other_byte((const unsigned char *)from, (size_t)(to - from), 0);
 }
 
 /* ---- reports --------------------------------------------------------------- */
@@ -174,22 +183,21 @@ static void note_set(_Atomic uint16_t *note, unsigned state, size_t slack)
 
 void dry_secure_seed(void)
 {
-	uint64_t none = 0;
-
-	/* Objects that have canaries already must keep their secret. */
-	__atomic_compare_exchange_n(&secret, &none, dry_port_random(), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	/* Objects that have canaries already must keep their secrets. */
+	for (int i = 0; i < 6; i++) {
+		uint64_t none = 0;
+		if (__atomic_load_n(&key[i], __ATOMIC_RELAXED) == 0)
+			__atomic_compare_exchange_n(&key[i], &none, dry_port_random() | 1, false, __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED);
+	}
 }
 
 uint64_t dry_secure_random(void)
 {
 	static _Atomic uint64_t counter;
-	/* relaxed: any order will do */
-	uint64_t x = __atomic_load_n(&secret, __ATOMIC_RELAXED) +
-		     atomic_fetch_add_explicit(&counter, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
 
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
+	/* relaxed: any order will do */
+	return scramble(atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed), key + 3);
 }
 
 /* ---- what the core calls ------------------------------------------------------- */
@@ -255,13 +263,9 @@ static void let_go(void *object)
 {
 	struct dry_cache *cache = cache_of(object);
 	_Atomic uint16_t *note = note_of(object);
-	size_t slack = note_get(note) & ~STATE;
 
-	if (!verify_wiped(cache, object, slack)) {
-		memset(object, 0, cache->size - slack);
-		fill_canary((char *)object + cache->size - slack, (char *)object + cache->size);
-	}
-	note_set(note, FREE, slack);
+	/* It is looked at when it is handed out, or its slab goes. */
+	note_set(note, FREE, note_get(note) & ~STATE);
 	dry_node_put_slabs(cache, &object, 1);
 	/* release: pairs with drain(); the cache may go after this */
 	__atomic_fetch_sub(&cache->kept_objects, 1, __ATOMIC_RELEASE);

@@ -39,10 +39,10 @@ extern bool dry_secure_zero;
 /* At the end of the process: look at every live object's canaries, and at all that is in quarantine. */
 void dry_secure_check_all(void);
 
-/* Choose the process's secret, once; before the first call of what follows. */
+/* Choose the process's secrets, once; before the first call of what follows. */
 void dry_secure_seed(void);
 
-/* Bits for choices: cheap, and unknown to who does not know the process's secret. */
+/* Bits for choices: cheap, and unknown to who does not know the process's secrets; canaries tell nothing of them. */
 uint64_t dry_secure_random(void);
 
 #endif

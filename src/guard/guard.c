@@ -7,11 +7,13 @@
 #include "base/fatal.h"
 #include "base/fmt.h"
 #include "guard/internal.h"
+#include "debug/object.h"
 #include "debug/secure.h"
 #include "port/guard.h"
 
 #define GAP  15   /* pages between two blocks, while there is room */
 #define FILL 0xab /* around the object, within its pages */
+#define APART ((size_t)256 << 20) /* address space on both sides of each */
 #define REGION_MIN ((size_t)16 << 20)
 
 static size_t page_size(void)
@@ -27,9 +29,9 @@ static char *page_address(uint32_t page)
 /* ---- making ---------------------------------------------------------------- */
 
 /*
- * One reservation for tables and region. The region's first page is never given out: it is the guard after the tables.
+ * Two reservations: no index of the program's, however wrong, leads from a block to what is known of it.
  *
- *   | guard | owner[] | block[] | held[] | region ...
+ *   | gap | owner[] | block[] | held[] | gap |          | gap | region | gap |
  */
 static bool make_locked(const struct dry_guard_attr *attr, size_t size)
 {
@@ -38,16 +40,19 @@ static bool make_locked(const struct dry_guard_attr *attr, size_t size)
 	size_t owner = dry_round_up(size / page * sizeof(uint32_t), sizeof(uint64_t));
 	size_t block = (blocks + 1) * sizeof(struct dry_guard_block);
 	size_t tables = dry_round_up(owner + block + attr->held * sizeof(uint32_t), page);
-	char *start = dry_port_reserve(page + tables + size, page, false);
+	size_t gap = dry_port_address_room() == SIZE_MAX ? APART : page;
+	char *start = dry_port_reserve(tables + 2 * gap, page, false);
+	char *region = start != NULL ? dry_port_reserve(size + 2 * gap, page, false) : NULL;
 
-	if (start == NULL)
-		return false;
-	if (dry_port_commit(start + page, tables) != 0) {
-		dry_port_release(start, page + tables + size);
+	if (region == NULL || dry_port_commit(start + gap, tables) != 0) {
+		if (region != NULL)
+			dry_port_release(region, size + 2 * gap);
+		if (start != NULL)
+			dry_port_release(start, tables + 2 * gap);
 		return false;
 	}
 	dry_secure_seed();
-	start += page;
+	start += gap;
 	g->page_shift = (uint8_t)dry_log2_floor(page);
 	g->blocks_max = (uint32_t)blocks;
 	g->held_max = attr->held;
@@ -60,7 +65,7 @@ static bool make_locked(const struct dry_guard_attr *attr, size_t size)
 	g->fresh = 1;
 	g->size = size;
 	/* release: who sees the base (dry_guard_base()) finds the rest */
-	__atomic_store_n(&g->base, (uintptr_t)start + tables, __ATOMIC_RELEASE);
+	__atomic_store_n(&g->base, (uintptr_t)region + gap, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -172,12 +177,7 @@ static size_t alignment(size_t size, size_t align)
 /* [from, to) is as it was filled; NULL, or the first byte that differs. */
 static const char *find_changed(const char *from, const char *to)
 {
-	for (; to - from >= 8 && dry_load64(from) == FILL * UINT64_C(0x0101010101010101); from += 8)
-		;
-	for (; from < to; from++)
-		if (*(const unsigned char *)from != FILL)
-			return from;
-	return NULL;
+	return (const char *)dry_other_byte((const unsigned char *)from, (size_t)(to - from), FILL);
 }
 
 static void fill_sides(const struct dry_guard_block *block)

@@ -57,12 +57,7 @@ static const struct dry_guard_block *reported; /* for explain() */
 /* Between the line and the end of the process. */
 static void explain(enum dry_fatal_code code, const void *address)
 {
-	uintptr_t frame[DRY_GUARD_FRAMES];
-
-	(void)code;
-	(void)address;
-	dry_debug_say("call by thread %u", dry_port_thread());
-	say_frames(frame, dry_port_stack(frame, DRY_GUARD_FRAMES));
+	dry_debug_say_call(code, address);
 	say_owners(reported);
 }
 

@@ -8,6 +8,7 @@
 #include "debug/fail.h"
 #include "debug/secure.h"
 #include "debug/select.h"
+#include "port/contract.h"
 
 bool dry_option_check;
 bool dry_option_stats;
@@ -23,6 +24,14 @@ bool dry_option_guard;
 bool dry_option_exit_check = true;
 unsigned dry_option_guard_rate = 100000;
 unsigned dry_option_decay_ms = 500;
+
+static bool set_log(const char *from, const char *end)
+{
+	if (from == end || end - from > 255)
+		return false;
+	dry_port_log_to(from, (size_t)(end - from));
+	return true;
+}
 
 /* min and max of a switch are 0 and 1, of a text 0 and 0. */
 static const struct option {
@@ -43,6 +52,7 @@ static const struct option {
 	{ "guard", &dry_option_guard, NULL, NULL, 0, 1 },
 	{ "guard_rate", NULL, &dry_option_guard_rate, NULL, 1, 1000000000 },
 	{ "leaks", &dry_option_leaks, NULL, NULL, 0, 1 },
+	{ "log", NULL, NULL, set_log, 0, 0 },
 	{ "secure", &dry_option_secure, NULL, NULL, 0, 1 },
 	{ "stats", &dry_option_stats, NULL, NULL, 0, 1 },
 	{ "zero", &dry_secure_zero, NULL, NULL, 0, 1 },

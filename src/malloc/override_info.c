@@ -20,7 +20,6 @@ DRY_REPLACEABLE struct mallinfo2 mallinfo2(void)
 {
 	struct mallinfo2 info = { 0 };
 	struct dry_heap_stats stats;
-	size_t idle, guarded;
 
 	if (dry_heap_stats(NULL, &stats) != 0)
 		return info;

@@ -7,7 +7,7 @@
 #include "base/fmt.h"
 #include "heap/heap.h"
 #include "debug/hooks.h"
-#include "debug/select.h"
+#include "debug/say.h"
 #include "malloc/background.h"
 #include "malloc/general.h"
 #include "malloc/options.h"
@@ -49,6 +49,7 @@ void dry_process_begin(void)
 
 static DRY_CONSTRUCTOR void loaded(void)
 {
+	dry_fatal_explain = dry_debug_say_call;
 	dry_options_parse(dry_port_getenv("DRYSTONE_CONF"));
 	if (dry_option_stats || dry_option_leaks)
 		dry_port_keep_stderr();

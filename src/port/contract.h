@@ -109,7 +109,13 @@ const char *dry_port_getenv(const char *name);
 /* Keep a copy of file descriptor 2 for reports to come: programs close it before they end. */
 void dry_port_keep_stderr(void);
 
-/* Write text to file descriptor 2, or its copy; all of it if possible. */
+/*
+ * From now on text goes to the end of this file, which is opened when there is some; %p in the path is the number of the
+ * process. At most 255 characters.
+ */
+void dry_port_log_to(const char *path, size_t length);
+
+/* Write text to that file, else (or where it cannot be had) to file descriptor 2, or its copy; all of it if possible. */
 void dry_port_write(const char *text, size_t bytes);
 
 /* End the process abnormally, leaving a core where configured. Does not return. */

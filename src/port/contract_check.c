@@ -37,6 +37,7 @@ struct dry_port_calls {
 	int (*get_errno)(void);
 	const char *(*getenv)(const char *name);
 	void (*keep_stderr)(void);
+	void (*log_to)(const char *path, size_t length);
 	void (*write)(const char *text, size_t bytes);
 	void (*abort)(void);
 	void (*lock_init)(struct dry_lock *lock, enum dry_rank rank);
@@ -77,6 +78,7 @@ const struct dry_port_calls dry_port_calls = {
 	.get_errno = dry_port_get_errno,
 	.getenv = dry_port_getenv,
 	.keep_stderr = dry_port_keep_stderr,
+	.log_to = dry_port_log_to,
 	.write = dry_port_write,
 	.abort = dry_port_abort,
 	.lock_init = dry_lock_init,

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* secure_getenv */
 #endif
 #include "port/contract.h"
+#include "port/unix/resend.h"
 #include "port/linux/thread.h"
 #include "port/stack.h"
 
@@ -28,4 +29,10 @@ uint32_t dry_port_thread(void)
 	if (dry_linux_thread == 0)
 		dry_linux_thread = UINT32_MAX - atomic_fetch_add_explicit(&unknown, 1, memory_order_relaxed);
 	return dry_linux_thread;
+}
+
+void dry_unix_resend(int signal, const siginfo_t *info)
+{
+	if (syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signal, info) != 0)
+		raise(signal);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "port/contract.h"
+#include "port/unix/resend.h"
 #include "port/stack.h"
 
 #include <errno.h>
@@ -53,4 +54,10 @@ void dry_port_yield(void)
 
 	sched_yield();
 	errno = saved;
+}
+
+void dry_unix_resend(int signal, const siginfo_t *info)
+{
+	(void)info;
+	raise(signal);
 }

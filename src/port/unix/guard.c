@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "port/contract.h"
 #include "port/unix/map.h"
+#include "port/unix/resend.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -103,7 +104,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	else {
 		sigaction(signal, next, NULL);
 		if (info->si_code <= 0)
-			raise(signal);
+			dry_unix_resend(signal, info);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -98,15 +99,67 @@ void dry_port_keep_stderr(void)
 	errno = saved;
 }
 
+static char log_path[256]; /* immutable after dry_port_log_to() */
+static _Atomic int log_fd = -1;
+static _Atomic pid_t log_owner; /* whose number is in its name */
+
+void dry_port_log_to(const char *path, size_t length)
+{
+	length = length < sizeof(log_path) ? length : sizeof(log_path) - 1;
+	memcpy(log_path, path, length);
+	log_path[length] = '\0';
+}
+
+/* path with the number of the process in place of %p */
+static void expand(char *name, size_t room, const char *path, unsigned long number)
+{
+	char digits[24];
+	size_t n = 0;
+
+	while (*path != '\0' && n + sizeof(digits) < room) {
+		if (path[0] != '%' || path[1] != 'p') {
+			name[n++] = *path++;
+			continue;
+		}
+		unsigned long left = number;
+		size_t d = sizeof(digits);
+		do
+			digits[--d] = (char)('0' + left % 10);
+		while ((left /= 10) != 0);
+		memcpy(name + n, digits + d, sizeof(digits) - d);
+		n += sizeof(digits) - d;
+		path += 2;
+	}
+	name[n] = '\0';
+}
+
+/* Where text goes. Two threads that open the log at once append to the same file. */
+static int text_fd(void)
+{
+	char name[sizeof(log_path) + 64];
+	pid_t pid;
+
+	if (log_path[0] == '\0')
+		return report_fd;
+	pid = getpid();
+	if (log_fd < 0 || log_owner != pid) {
+		expand(name, sizeof(name), log_path, (unsigned long)pid);
+		log_fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		log_owner = pid;
+	}
+	return log_fd >= 0 ? log_fd : report_fd;
+}
+
 void dry_port_write(const char *text, size_t bytes)
 {
-	int saved = errno, cancel;
+	int saved = errno, cancel, fd;
 	ssize_t done;
 
 	/* free() may report, and must not become a cancellation point by it. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	fd = text_fd();
 	while (bytes > 0) {
-		done = write(report_fd, text, bytes);
+		done = write(fd, text, bytes);
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
