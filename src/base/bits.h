@@ -31,6 +31,14 @@ static inline void *dry_unpack_address(uint64_t word, const void *beside)
 	return (void *)(uintptr_t)(word >> 16 | ((uint64_t)(uintptr_t)beside & 0xffff000000000000u));
 }
 
+/* Every bit of the result depends on every bit of x; one to one (the finaliser of splitmix64, Stafford's variant 13). */
+static inline uint64_t dry_mix64(uint64_t x)
+{
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
 /* Number of set bits: in pairs, in nibbles, in bytes, then their sum. */
 static inline unsigned dry_popcount64(uint64_t x)
 {

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
 #include "core/cache.h"
@@ -156,19 +157,12 @@ static bool is_of(const struct dry_cache *cache)
 	return *want == *name;
 }
 
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
 static bool is_chosen(uint64_t number)
 {
 	if (wanted.nth == 0 && wanted.every == 0 && wanted.chance == 0)
 		return true;
 	return number == wanted.nth || (wanted.every != 0 && number % wanted.every == 0) ||
-	       (wanted.chance != 0 && mix(wanted.seed * 0x9e3779b97f4a7c15u + number) % MILLION < wanted.chance);
+	       (wanted.chance != 0 && dry_mix64(wanted.seed * 0x9e3779b97f4a7c15u + number) % MILLION < wanted.chance);
 }
 
 static void say_it(const struct dry_cache *cache, uint64_t number)

@@ -27,9 +27,9 @@ void dry_heap_balance(struct dry_heap *heap)
 	if (DRY_LIKELY(pages < BALANCE_BYTES >> arena->page_shift))
 		return;
 	pages = atomic_exchange_explicit(&arena->fresh, 0, memory_order_relaxed);
-	done = dry_extent_exchange(&heap->extents, pages << arena->page_shift, BALANCE_KEEP) >> arena->page_shift;
+	done = dry_extent_balance(&heap->extents, pages << arena->page_shift, BALANCE_KEEP) >> arena->page_shift;
 	if (done < pages)
-		dry_arena_exchange(arena, pages - done, BALANCE_KEEP >> arena->page_shift);
+		dry_arena_balance(arena, pages - done, BALANCE_KEEP >> arena->page_shift);
 }
 
 DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)

@@ -206,7 +206,8 @@ void dry_arena_fini(struct dry_arena *arena)
 	annotate(arena, false);
 	fini_lists(arena);
 	if (arena->owns_memory) {
-		release_pages(arena, arena->base, (size_t)arena->pages << arena->page_shift);
+		if (arena->pages != 0) /* else all of it was given up */
+			release_pages(arena, arena->base, (size_t)arena->pages << arena->page_shift);
 		array_fini(&arena->desc_array);
 		array_fini(&arena->map_array);
 		array_fini(&arena->chunk_array);

@@ -368,7 +368,7 @@ void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, boo
 	return result;
 }
 
-size_t dry_extent_exchange(struct dry_extents *extents, size_t bytes, size_t keep)
+size_t dry_extent_balance(struct dry_extents *extents, size_t bytes, size_t keep)
 {
 	size_t released, kept;
 

@@ -97,7 +97,7 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr);
 void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, bool may_move);
 
 /* Release the oldest of what waits for reuse, at least `bytes` if there are as many beyond `keep`. Bytes released. */
-size_t dry_extent_exchange(struct dry_extents *extents, size_t bytes, size_t keep);
+size_t dry_extent_balance(struct dry_extents *extents, size_t bytes, size_t keep);
 
 /*
  * One tick: release extents cached for `age` ticks (0: all). Bytes released; *left: bytes still

@@ -70,7 +70,7 @@ static void *take_pages(struct dry_meta *meta, size_t count, bool *dirty)
 	else if (count < UINT32_MAX)
 		run = dry_arena_alloc(arena, (uint32_t)count, 1, 0);
 	if (run != NULL) {
-		at = dry_arena_address(arena, dry_arena_index_of(arena, run));
+		at = dry_arena_start(arena, run);
 		*dirty = (run->flags & DRY_PAGE_DIRTY) != 0;
 	}
 	if (at != NULL) {
@@ -149,7 +149,7 @@ static void *take_piece(struct dry_meta *meta, unsigned class)
 	page->pieces.bits[word] &= ~(UINT64_C(1) << bit);
 	if (--page->pieces.free == 0)
 		unlink_page(meta, arena, page);
-	return (char *)dry_arena_address(arena, dry_arena_index_of(arena, page)) +
+	return (char *)dry_arena_start(arena, page) +
 	       ((size_t)(word * 64 + bit) << class_shift(meta, class));
 }
 
@@ -157,7 +157,7 @@ static void give_piece(struct dry_meta *meta, void *at)
 {
 	struct dry_arena *arena = pages_of(meta);
 	struct dry_page *page = &arena->desc[dry_arena_index(arena, at)];
-	char *start = dry_arena_address(arena, dry_arena_index_of(arena, page));
+	char *start = dry_arena_start(arena, page);
 	size_t piece = (size_t)((char *)at - start) >> class_shift(meta, page->pieces.class);
 
 	if (page->pieces.free == 0)

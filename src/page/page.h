@@ -183,7 +183,7 @@ struct dry_arena {
 	/* Written with the lock held (release, after desc is usable); read by dry_arena_run_of (acquire). */
 	_Atomic uint32_t committed; /* pages; they are the first ones; whole chunks if owns_memory */
 
-	/* Pages handed out clean since dry_arena_exchange() was last called. A hint for when to call it again. */
+	/* Pages handed out clean since dry_arena_balance() was last called. A hint for when to call it again. */
 	_Atomic size_t fresh;
 
 	/* guarded by lock */
@@ -292,7 +292,7 @@ size_t dry_arena_decay(struct dry_arena *arena, unsigned age, size_t *left);
  * Against `pages` that were taken without memory behind them: purge about as many, the biggest blocks first,
  * until `keep` pages and a quarter of what is in use are left dirty. Pages purged.
  */
-size_t dry_arena_exchange(struct dry_arena *arena, size_t pages, size_t keep);
+size_t dry_arena_balance(struct dry_arena *arena, size_t pages, size_t keep);
 
 /* Purge everything that is free at the call. Pages purged. */
 size_t dry_arena_purge_all(struct dry_arena *arena);

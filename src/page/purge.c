@@ -91,7 +91,7 @@ size_t dry_arena_decay(struct dry_arena *arena, unsigned age, size_t *left)
 	return done;
 }
 
-size_t dry_arena_exchange(struct dry_arena *arena, size_t pages, size_t keep)
+size_t dry_arena_balance(struct dry_arena *arena, size_t pages, size_t keep)
 {
 	size_t done = 0;
 

@@ -8,7 +8,7 @@
 uint64_t dry_port_random(void)
 {
 	/* A stream of its own: the scheduler draws none from its own in a replay. */
-	return dry_sim_mix(dry_sim.secret += 0x9e3779b97f4a7c15u) | 1;
+	return dry_mix64(dry_sim.secret += 0x9e3779b97f4a7c15u) | 1;
 }
 
 int dry_port_decommit(void *addr, size_t size)

@@ -9,6 +9,7 @@
 #ifndef DRY_PORT_SIM_MACHINE_H
 #define DRY_PORT_SIM_MACHINE_H
 
+#include "base/bits.h"
 #include "port/contract.h"
 #include "port/sim/point.h"
 #include "port/sim/sim.h"
@@ -75,15 +76,9 @@ extern struct dry_sim_machine dry_sim;
 #define DRY_SIM_DRIVER (DRY_SIM_ALL - 1)
 
 /* random.c is not worth a file: SplitMix64 (Steele, Lea, Flood 2014). */
-static inline uint64_t dry_sim_mix(uint64_t z)
-{
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
 static inline uint32_t dry_sim_random(uint32_t below)
 {
-	return (uint32_t)((dry_sim_mix(dry_sim.random += 0x9e3779b97f4a7c15u) >> 32) * below >> 32);
+	return (uint32_t)((dry_mix64(dry_sim.random += 0x9e3779b97f4a7c15u) >> 32) * below >> 32);
 }
 
 /* machine.c */

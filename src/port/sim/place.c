@@ -9,7 +9,7 @@ static uint32_t pick(const struct dry_sim_one *task, uint32_t below)
 {
 	uint64_t z = (uint64_t)task->id << 48 ^ (uint64_t)task->op << 24 ^ task->step;
 
-	return (uint32_t)(dry_sim_mix(z) >> 32) % below;
+	return (uint32_t)(dry_mix64(z) >> 32) % below;
 }
 
 void dry_sim_place_clear(void)
