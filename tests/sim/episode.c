@@ -121,6 +121,8 @@ static void end_world(void)
 		if (heap->attr.memory != NULL)
 			dry_port_release(heap->attr.memory, heap->attr.memory_size);
 	}
+	if (world.built != 0)
+		dry_sim_fail("leak: %zu objects constructed and never destructed", world.built);
 	if (dry_sim_reserved() != 0 || dry_sim_committed() != 0)
 		dry_sim_fail("leak: %zu bytes reserved, %zu committed at the end", dry_sim_reserved(),
 			     dry_sim_committed());

@@ -57,10 +57,21 @@ size_t ledger_each(void (*fn)(const struct world_object *object, void *arg), voi
 
 void ledger_construct(void *object, void *arg)
 {
-	(void)arg;
 	uint64_t built = BUILT;
 
 	memcpy(object, &built, sizeof(built));
+	if (arg != NULL)
+		++*(size_t *)arg;
+}
+
+void ledger_destruct(void *object, void *arg)
+{
+	uint64_t seen;
+
+	memcpy(&seen, object, sizeof(seen));
+	if (seen != BUILT)
+		dry_sim_fail("destructor: object %p is not as constructed", object);
+	--*(size_t *)arg;
 }
 
 static bool constructed(const struct world_object *object)

@@ -140,8 +140,12 @@ void world_plan_cache(struct world_cache *cache, unsigned number, unsigned heap,
 	default:
 		break;
 	}
-	if (attr->ctor != NULL && attr->size < 16)
-		attr->size = 16;
+	if (attr->ctor != NULL) {
+		attr->dtor = ledger_destruct;
+		attr->arg = &world.built;
+		if (attr->size < 16)
+			attr->size = 16;
+	}
 }
 
 void world_plan_print(const struct world_plan *plan, char *text, size_t size)

@@ -72,6 +72,7 @@ struct world {
 	struct world_cache cache[WORLD_CACHES];
 	struct world_object held[DRY_SIM_TASKS][WORLD_HELD];
 	struct world_object box[WORLD_BOXES]; /* on its way from task to task */
+	size_t built; /* objects constructed and not yet destructed */
 	unsigned phase;
 };
 extern struct world world;
@@ -100,6 +101,8 @@ void ledger_verify(const struct world_object *object);
 size_t ledger_each(void (*fn)(const struct world_object *object, void *arg), void *arg);
 /* The constructor of all caches that have one, and what it promises. */
 void ledger_construct(void *object, void *arg);
+/* Its destructor. Both count in *arg, if there is one. */
+void ledger_destruct(void *object, void *arg);
 
 /* grace.c */
 void grace_clear(void);
