@@ -5,6 +5,7 @@
 #include "port/contract.h"
 
 #define STEP  ((size_t)16 << 20) /* bytes of the arena: entries for them are taken into use at once */
+#define CLOSED ((size_t)1)
 #define LEAST ((size_t)64 << 20)
 
 bool dry_side_init(struct dry_side *side, const struct dry_arena *arena, size_t width)
@@ -26,19 +27,29 @@ bool dry_side_init(struct dry_side *side, const struct dry_arena *arena, size_t 
 	return true;
 }
 
+/* covered is at least as much. */
+static void raise_to(struct dry_side *side, size_t bytes)
+{
+	size_t seen = dry_side_covered(side);
+
+	while (seen < bytes && !atomic_compare_exchange_weak_explicit(&side->covered, &seen, bytes, memory_order_relaxed,
+								      memory_order_relaxed))
+		;
+}
+
 bool dry_side_extend(struct dry_side *side, size_t offset)
 {
-	size_t now = dry_side_covered(side), next = dry_round_down(offset, STEP) + STEP;
+	size_t now = atomic_load_explicit(&side->grown, memory_order_relaxed), next = dry_round_down(offset, STEP) + STEP;
 
-	while (offset >= now && !atomic_load_explicit(&side->closed, memory_order_relaxed)) {
-		if (offset >= side->reach ||
-		    dry_port_commit(side->at + now / 16 * side->width, (next - now) / 16 * side->width) != 0) {
-			atomic_store_explicit(&side->closed, true, memory_order_relaxed);
-			return false;
-		}
-		if (atomic_compare_exchange_strong_explicit(&side->covered, &now, next, memory_order_relaxed,
-							    memory_order_relaxed))
-			return true;
+	while (offset >= now && (now & CLOSED) == 0) {
+		size_t to = next;
+		if (next > side->reach ||
+		    dry_port_commit(side->at + now / 16 * side->width, (next - now) / 16 * side->width) != 0)
+			to = now | CLOSED;
+		/* Who loses looks again: the winner may have got what this one was refused. */
+		if (atomic_compare_exchange_strong_explicit(&side->grown, &now, to, memory_order_relaxed, memory_order_relaxed))
+			now = to;
 	}
-	return offset < now;
+	raise_to(side, now & ~CLOSED);
+	return offset < (now & ~CLOSED);
 }

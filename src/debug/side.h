@@ -18,7 +18,7 @@ struct dry_side {
 	char *at;               /* NULL: there is no table */
 	size_t reach;           /* bytes of the arena that entries are reserved for */
 	size_t width;           /* bytes of an entry */
-	_Atomic bool closed;    /* never more */
+	_Atomic size_t grown;   /* the same as covered, ahead of it for a moment; | 1: never more */
 };
 
 /* For as much of the arena as there is address space for. false: for less than is any use. */

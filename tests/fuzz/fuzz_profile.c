@@ -86,7 +86,10 @@ static void settings(void)
 	append(how & 8 ? ",leaks:1" : "");
 	append(how & 16 ? ",stats:1" : "");
 	append((how & 0x60) == 0x60 ? ",exit_check:0" : "");
-	append_number(",guard_rate:", 1 + input_8(&input));
+	unsigned rate = input_8(&input);
+
+	append_number(",guard_rate:", 1 + rate);
+	append(rate % 4 == 1 ? ",check:1" : "");
 	if ((how & 0x60) == 0x20) {
 		unsigned letters = input_8(&input);
 

@@ -456,5 +456,7 @@ void malloc_stream(struct input input)
 		blocks[i].at = NULL;
 	}
 	EXPECT(dry_heap_check(NULL) == 0);
+	if (faults.reports != 0)
+		fprintf(stderr, "fuzz: said %s", faults.line);
 	EXPECT(faults.reports == 0);
 }
