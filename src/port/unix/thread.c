@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Threads, time and text, for the linux and the posix port. Keeps errno. */
+/* Threads and text, for the linux and the posix port. Keeps errno. */
 #include "port/contract.h"
 
 #include <errno.h>
@@ -8,21 +8,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define HELPER_STACK     ((size_t)64 << 10)
 #define HELPER_STACK_MAX ((size_t)1 << 20)
-
-uint64_t dry_port_clock_ms(void)
-{
-	struct timespec now = { 0, 0 };
-	int saved = errno;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	errno = saved;
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static void *helper(void *arg)
 {
