@@ -67,8 +67,8 @@ static void call(enum kind kind, size_t i, size_t size)
 static __attribute__((noinline)) size_t measure(enum kind kind, size_t i, size_t size)
 {
 	char *here = __builtin_frame_address(0);
-	volatile uint64_t *from = (volatile uint64_t *)(void *)(here - DEPTH), *at;
-	volatile uint64_t *end = (volatile uint64_t *)(void *)(here - 256);
+	volatile uint64_t *from = (volatile uint64_t *)(void *)(here - DEPTH);
+	volatile uint64_t *end = (volatile uint64_t *)(void *)(here - 256), *at;
 
 	for (at = from; at < end; at++)
 		*at = PAINT;

@@ -18,7 +18,11 @@ extern void _IO_list_lock(void) DRY_WEAK;
 extern void _IO_list_unlock(void) DRY_WEAK;
 
 static void (*on_prepare)(void), (*on_parent)(void), (*on_child)(bool prepared);
-static _Thread_local bool prepared; /* the calling thread forks, and holds every lock */
+/*
+ * Forks of the calling thread that are under way, a bit each, the latest the lowest: whether it took the locks. A signal handler
+ * that interrupts one may fork.
+ */
+static _Thread_local uint32_t forks;
 
 bool dry_unix_alone(void)
 {
@@ -31,8 +35,10 @@ bool dry_unix_alone(void)
  */
 static void prepare(void)
 {
-	prepared = !dry_unix_alone() && dry_locks_held == 0;
-	if (!prepared)
+	bool takes = !dry_unix_alone() && dry_locks_held == 0;
+
+	forks = forks << 1 | takes;
+	if (!takes)
 		return;
 	/* fork() takes it after us. Who holds it may wait for a stream, whose user may wait for memory. */
 	if (_IO_list_lock != NULL)
@@ -40,9 +46,18 @@ static void prepare(void)
 	on_prepare();
 }
 
+/* Of the fork that ends here. */
+static bool pop(void)
+{
+	bool took = forks & 1;
+
+	forks >>= 1;
+	return took;
+}
+
 static void parent(void)
 {
-	if (!prepared)
+	if (!pop())
 		return;
 	on_parent();
 	if (_IO_list_unlock != NULL)
@@ -52,7 +67,7 @@ static void parent(void)
 /* libc has made the lock of the list new. */
 static void child(void)
 {
-	on_child(prepared);
+	on_child(pop());
 }
 
 void dry_port_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(bool prepared))
