@@ -355,7 +355,7 @@ static void op_ask(void)
 	default:
 		for (unsigned i = 0; i < BLOCKS; i++)
 			used += blocks[i].at ? blocks[i].size : 0;
-		given = mallinfo2().uordblks;
+		given = mallinfo2().uordblks + mallinfo2().hblkhd;
 		EXPECT(given >= used);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* but programs call it */

@@ -93,6 +93,9 @@ static void expect(void (*report)(void), const char *expected)
 	close(ends[0]);
 	close(saved);
 	got[n > 0 ? n : 0] = '\0';
+	char *end = strchr(got, '\n'); /* below the line stands who called */
+	if (end != NULL)
+		end[1] = '\0';
 	if (strcmp(got, expected) != 0)
 		fprintf(stderr, "got:      %sexpected: %s", got, expected);
 	CHECK(strcmp(got, expected) == 0);

@@ -43,12 +43,12 @@ static DRY_SLOW void *malloc_miss(size_t size)
 		cache = atomic_load_explicit(&HEAP->general[dry_class_of(slot + HEAP->caches.hooks->tail)], memory_order_acquire);
 	dry_background_poke();
 	if (DRY_LIKELY(cache != NULL)) {
-		if (dry_general_ask_secondary(HEAP, slot, ALIGN, &object))
+		if (dry_general_ask_secondary(HEAP, size, ALIGN, &object))
 			return object;
 		return dry_general_alloc_slow(cache, slot);
 	}
 	dry_process_begin();
-	object = heap != NULL ? dry_general_alloc(heap, slot, ALIGN, false) : NULL;
+	object = heap != NULL ? dry_general_alloc(heap, size, ALIGN, false) : NULL;
 	if (object == NULL)
 		errno = ENOMEM;
 	return object;
@@ -160,7 +160,7 @@ static inline void *front_aligned(size_t align, size_t size)
 {
 	struct dry_heap *heap = dry_heap_get(NULL);
 
-	return heap != NULL ? dry_general_alloc(heap, size | (size == 0), align < ALIGN ? ALIGN : align, false) : NULL;
+	return heap != NULL ? dry_general_alloc(heap, size, align < ALIGN ? ALIGN : align, false) : NULL;
 }
 
 static inline void *front_realloc(void *object, size_t size)
