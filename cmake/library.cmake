@@ -21,10 +21,11 @@ function(dry_products static shared file output)
 		# the malloc family.
 		set(whole ${CMAKE_CURRENT_BINARY_DIR}/${static}.o)
 		# Its code gets a section of its own, so that stacks can leave out the library's frames (port/unix/stack.c).
+		# A program that it is linked into may define the malloc family.
 		add_custom_command(OUTPUT ${whole} COMMAND ${CMAKE_C_COMPILER} -nostdlib -r -o ${whole} "${ARGN}"
 			COMMAND ${CMAKE_OBJCOPY} --rename-section .text=dry_text --rename-section .text.unlikely=dry_text
-			--localize-hidden ${whole}
-			DEPENDS "${ARGN}" COMMAND_EXPAND_LISTS VERBATIM)
+			--localize-hidden --wildcard --weaken-symbols=${PROJECT_SOURCE_DIR}/cmake/weak.txt ${whole}
+			DEPENDS "${ARGN}" ${PROJECT_SOURCE_DIR}/cmake/weak.txt COMMAND_EXPAND_LISTS VERBATIM)
 		set_source_files_properties(${whole} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 		add_library(${static} STATIC ${whole})
 		add_library(${shared} SHARED ${ARGN})
@@ -91,6 +92,10 @@ function(drystone_add)
 			target_compile_options(dry_${layer}${s} PRIVATE $<$<COMPILE_LANGUAGE:C>:-ffreestanding>)
 		else()
 			target_compile_options(dry_${layer}${s} PRIVATE $<$<COMPILE_LANGUAGE:C>:${dry_no_builtin_malloc}>)
+		endif()
+		if(layer STREQUAL "override") # Valgrind looks for leaks only behind a malloc that is not weak; our operators
+			# are weak always: then a call of one by another is not bound here, and a program may replace one alone
+			target_compile_definitions(dry_${layer}${s} PRIVATE DRY_REPLACEABLE=DRY_EXPORT)
 		endif()
 		set(objects_${layer} $<TARGET_OBJECTS:dry_${layer}${s}>)
 		if(NOT layer STREQUAL "override")

@@ -34,7 +34,9 @@
 #define DRY_ALIAS(name) __attribute__((alias(name), visibility("default")))
 #define DRY_WEAK        __attribute__((weak))
 /* Exported; a program that this is linked into may define its own. */
+#ifndef DRY_REPLACEABLE
 #define DRY_REPLACEABLE __attribute__((weak, visibility("default")))
+#endif
 
 #define DRY_CONTAINER(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 

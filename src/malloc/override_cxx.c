@@ -56,8 +56,8 @@ DRY_FAST void *allocate(size_t size, size_t align)
  * A program may replace any of these. Those that it leaves alone then go the standard's way: new[] by new; delete by the
  * same without array, size or tag. Whether it did is told by the address, which each library or program has once.
  */
-#define OPERATOR(type, c_name, symbol, params)                  \
-	DRY_REPLACEABLE type c_name params __asm__(symbol);     \
+#define OPERATOR(type, c_name, symbol, params)          \
+	DRY_EXPORT DRY_WEAK type c_name params __asm__(symbol); \
 	type c_name params
 
 OPERATOR(void *, new_object, "_Znwm", (size_t size))
