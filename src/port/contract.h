@@ -80,7 +80,7 @@ void dry_port_sleep_ms(unsigned ms);
  * has filters on them. Once true, it stays so.
  */
 bool dry_port_restricted(void);
-/* The process ends: no call is made from now on that was not made before. */
+/* The process ends: what it has not asked for by now is not worth a call that may end it too soon. */
 void dry_port_ending(void);
 
 /* Start a detached helper thread with all signals blocked and a small stack. 0 or -errno. */

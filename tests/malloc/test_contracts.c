@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What programs take for granted because glibc does it: every block is aligned to 16 bytes, malloc(0) has room
- * (unless it is guarded: its first byte is beyond its end), mallinfo2() counts what is in use, also after threads have come and gone, and what cannot be had is refused at once. In
- * the default profile, with guards, and under secure:1.
+ * What programs take for granted because glibc does it: every block is aligned to 16 bytes, malloc(0) has room (unless
+ * it is guarded: its first byte is beyond its end), mallinfo2() counts what is in use, also after threads have come and
+ * gone, and what cannot be had is refused at once. In the default profile, with guards, and under secure:1.
  */
 #define _GNU_SOURCE 1
 #include <pthread.h>

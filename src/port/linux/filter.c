@@ -91,6 +91,14 @@ void dry_linux_filter_forked(void)
 	dry_lock_init(&lock, DRY_RANK_PORT);
 }
 
+void dry_linux_filter_unsure(void)
+{
+	dry_lock_acquire(&lock);
+	if (get() == UNKNOWN)
+		set_locked(FILTERED);
+	dry_lock_release(&lock);
+}
+
 void dry_linux_filter_comes(void)
 {
 	dry_lock_acquire(&lock);

@@ -12,6 +12,9 @@ void dry_linux_free_end(void);
 /* As when a filter comes; waits for the end of what was begun. */
 void dry_linux_filter_comes(void);
 
+/* It is no longer worth a look whether there is one: where that is not known, there is. */
+void dry_linux_filter_unsure(void);
+
 /* In the child of a fork, which has the filters of its parent. */
 void dry_linux_filter_forked(void);
 

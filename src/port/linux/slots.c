@@ -132,7 +132,7 @@ bool dry_port_slot_fence(void)
 void dry_port_ending(void)
 {
 	if (!registered)
-		dry_linux_filter_comes();
+		dry_linux_filter_unsure();
 }
 
 void dry_port_forked(void)
