@@ -232,7 +232,7 @@ static void hurt_pages(unsigned how, unsigned by)
 		if (arena()->retired == 0) { /* a chunk that is not; a given arena has none */
 			index = free_block(by, arena()->max_order);
 			chunk = index != DRY_PAGE_NIL ? index >> arena()->max_order : 0;
-			if (arena()->owns_memory)
+			if (arena()->owns_memory && index != DRY_PAGE_NIL)
 				SET(*dry_chunk(arena(), chunk), *dry_chunk(arena(), chunk) | DRY_CHUNK_RETIRED);
 			break;
 		}
@@ -441,7 +441,8 @@ void op_damage(void)
 		hurt_slab(cache, how, by);
 		break;
 	case 5:
-		hurt_node(cache, how, by);
+		if (cache)
+			hurt_node(cache, how, by);
 		break;
 	default:
 		hurt_array(cache, how, by);

@@ -15,7 +15,11 @@
 
 #define STACK  ((size_t)256 << 10)
 #define DEPTH  ((size_t)8 << 10) /* painted before each call */
+#ifdef DRY_DEBUG
+#define MOST   2048
+#else
 #define MOST   1536
+#endif
 #define BLOCKS 3000
 #define KNOWN_BYTES 1000
 #define PAINT  UINT64_C(0x5bd1e995a7c3f00d)
