@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "heap/heap.h"
 #include "input.h"
+#include "port/unix/lock_count.h"
 
 struct faults faults;
 
@@ -99,7 +100,8 @@ void faults_place(void)
 	uint64_t fail = faults.fail;
 	int error = errno;
 
-	if (!is_caller || !meanwhile.fn || meanwhile.runs || !dry_heap_is_quiet(meanwhile.heap) || meanwhile.skip-- != 0)
+	/* A thread needs memory: not where a lock is held. */
+	if (!is_caller || !meanwhile.fn || meanwhile.runs || dry_locks_held != 0 || !dry_heap_is_quiet(meanwhile.heap) || meanwhile.skip-- != 0)
 		return;
 	meanwhile.runs = true;
 	meanwhile.cpu = sched_getcpu();
