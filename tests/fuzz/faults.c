@@ -101,7 +101,9 @@ void faults_place(void)
 	int error = errno;
 
 	/* A thread needs memory: not where a lock is held. */
-	if (!is_caller || !meanwhile.fn || meanwhile.runs || dry_locks_held != 0 || !dry_heap_is_quiet(meanwhile.heap) || meanwhile.skip-- != 0)
+	if (!is_caller || !meanwhile.fn || meanwhile.runs || dry_locks_held != 0)
+		return;
+	if (!dry_heap_is_quiet(meanwhile.heap) || meanwhile.skip-- != 0)
 		return;
 	meanwhile.runs = true;
 	meanwhile.cpu = sched_getcpu();
