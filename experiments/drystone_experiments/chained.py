@@ -4,7 +4,7 @@ from . import plot, published, timing, worker
 from .result import Claim, Plot, Result, Table, verdict_of
 
 VARIANTS = {"published": "published types", "chain": "chain", "default": "drystone's default"}
-CRITICAL = ["dry_slab_take", "dry_slab_put"]  # what runs under the node's lock for each object
+CRITICAL = ["dry_slab_take", "put_locked*"]  # what runs under the node's lock for each object
 MARKS = ["chained_refill", "chained_flush", "chained_end"]
 
 

@@ -10,6 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The q with q * odd = 1 in a word; odd is. By Newton: 3 bits are right at first, each step doubles them. */
+static inline size_t dry_inverse(size_t odd)
+{
+	size_t q = odd;
+
+	for (unsigned bits = 3; bits < sizeof(q) * 8; bits *= 2)
+		q *= 2 - odd * q;
+	return q;
+}
+
+/* by < bits of a word. */
+static inline size_t dry_rotate_right(size_t x, unsigned by)
+{
+	return x >> by | x << (-by & (sizeof(x) * 8 - 1));
+}
+
 /* Index of the lowest set bit; x != 0. */
 static inline unsigned dry_ctz32(uint32_t x)
 {

@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 
 #include "base/fatal.h"
+#include "base/repeat.h"
 #include "core/batch.h"
 #include "core/reap.h"
 #include "core/slab.h"
@@ -77,7 +78,6 @@ static size_t pop_free_array(struct dry_cache *cache, void **objects, size_t max
 	return dry_percpu_pop_batch(DRY_SLOTS(cache->caches), cache->free_place, objects, max);
 }
 
-/* Of neighbours that are the same one stays, none of those that are as `newer`. */
 static DRY_SLOW size_t drop_repeated(struct dry_cache *cache, void **objects, size_t count, const void *newer)
 {
 	size_t kept = 0;
@@ -97,15 +97,12 @@ static DRY_SLOW size_t drop_repeated(struct dry_cache *cache, void **objects, si
  */
 static size_t distinct(struct dry_cache *cache, void **objects, size_t count, void **newer)
 {
+	if (count == 0)
+		return 0;
 	void *above = *newer;
-	size_t i = count;
-
-	for (; i > 1 && DRY_LIKELY(objects[i - 1] != above) && DRY_LIKELY(objects[i - 2] != objects[i - 1]); i -= 2)
-		above = objects[i - 2];
-	if (DRY_UNLIKELY(i > 1 || (i == 1 && objects[0] == above)))
-		count = drop_repeated(cache, objects, count, *newer);
-	if (count != 0)
-		*newer = objects[0];
+	*newer = objects[0];
+	if (DRY_UNLIKELY(dry_may_repeat(objects, count) || objects[count - 1] == above))
+		return drop_repeated(cache, objects, count, above);
 	return count;
 }
 
@@ -140,14 +137,20 @@ static DRY_NOINLINE bool turn_over(struct dry_cache *cache)
 	return push_or_flush(cache, newest, count) != 0;
 }
 
-/* The array full from the node, and one object. */
+/*
+ * The array full from the node, and one object. After the first piece no slab is made for less than all of its objects: a
+ * rest would have to be attached, and fetched again by the next refill.
+ */
 static DRY_NOINLINE void *refill(struct dry_cache *cache, dry_gfp gfp)
 {
 	unsigned home = dry_caches_home(cache->caches);
 	void *objects[DRY_PIECE], *object = NULL;
 
 	for (uint32_t left = cache->limit; left > 0;) {
-		unsigned want = left < DRY_PIECE ? left : DRY_PIECE, count = dry_node_refill(cache, home, gfp, objects, want);
+		unsigned want = left < DRY_PIECE ? left : DRY_PIECE;
+		if (object != NULL && left < cache->num && !dry_node_has_free(cache, home))
+			break;
+		unsigned count = dry_node_refill(cache, home, gfp, objects, want);
 		bool last = count < want;
 		if (count == 0)
 			break;

@@ -72,27 +72,26 @@ static uint8_t list_of(const struct dry_cache *cache, const struct dry_slab *sla
 {
 	if (slab->active == cache->num)
 		return cache->debug ? DRY_LIST_FULL : DRY_LIST_NONE;
-	if (slab->active == 0)
-		return DRY_LIST_FREE;
-	/* active * DRY_PARTIAL_LISTS / num, without the division */
-	uint32_t scaled = (uint32_t)slab->active * DRY_PARTIAL_LISTS, list = 0;
-	for (uint32_t bound = cache->num; scaled >= bound; bound += cache->num)
-		list++;
-	return (uint8_t)list;
+	return slab->active == 0 ? DRY_LIST_FREE : (uint8_t)(slab->active * cache->fill_scale >> 16);
+}
+
+static DRY_NOINLINE void move_locked(struct dry_cache *cache, struct dry_node *node, struct dry_slab *slab, uint8_t list)
+{
+	const struct dry_backing *backing = &cache->caches->backing;
+
+	if (slab->list != DRY_LIST_NONE)
+		list_remove_locked(backing, node, slab);
+	if (list != DRY_LIST_NONE)
+		list_add_locked(backing, node, slab, list);
 }
 
 /* Put the slab where its fill belongs. */
 static void relist_locked(struct dry_cache *cache, struct dry_node *node, struct dry_slab *slab)
 {
-	const struct dry_backing *backing = &cache->caches->backing;
 	uint8_t list = list_of(cache, slab);
 
-	if (list == slab->list)
-		return;
-	if (slab->list != DRY_LIST_NONE)
-		list_remove_locked(backing, node, slab);
-	if (list != DRY_LIST_NONE)
-		list_add_locked(backing, node, slab, list);
+	if (DRY_UNLIKELY(list != slab->list))
+		move_locked(cache, node, slab, list);
 }
 
 static void unreserve(struct dry_node *node, size_t count)
@@ -137,42 +136,47 @@ static void free_chain(struct dry_cache *cache, dry_slab_ref chain)
 /* DRY_CACHE_CHECKS: the equations of a slab that was worked on. */
 static void check_slab_locked(const struct dry_cache *cache, const struct dry_slab *slab)
 {
-	const char *wrong = cache->flags & DRY_CACHE_CHECKS ? dry_slab_check(cache, slab) : NULL;
-
-	if (DRY_UNLIKELY(wrong != NULL))
+	if (DRY_LIKELY(!(cache->flags & DRY_CACHE_CHECKS)))
+		return;
+	const char *wrong = dry_slab_check(cache, slab);
+	if (wrong != NULL)
 		dry_backing_corrupt(DRY_FATAL_INTERNAL, dry_slab_objects(cache, slab), cache->name, wrong);
+}
+
+/* Put objects back that lead the array and are of this node; their number. */
+static DRY_NOINLINE unsigned put_locked(struct dry_cache *cache, struct dry_node *node, void *const *objects, unsigned count)
+{
+	size_t free = 0;
+	unsigned i = 0;
+
+	do {
+		struct dry_slab *slab = dry_slab_of(cache, objects[i]);
+		if (&cache->node[dry_slab_node(cache, slab)] != node)
+			break;
+		unsigned before = slab->active, run = dry_slab_put_bits(cache, slab, objects + i, count - i);
+		i += DRY_LIKELY(run != 0) ? run : dry_slab_put(cache, slab, objects + i, count - i);
+		if (DRY_LIKELY(slab->active != before)) {
+			check_slab_locked(cache, slab);
+			free += before - slab->active;
+			relist_locked(cache, node, slab);
+		}
+	} while (i < count);
+	add_locked(&node->free_objects, free);
+	return i;
 }
 
 void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned count)
 {
 	dry_slab_ref chain = DRY_SLAB_NIL;
-	struct dry_node *node = NULL;
 	size_t freed = 0;
 
-	for (unsigned i = 0, run; i < count; i += run) {
-		struct dry_slab *slab = dry_slab_of(cache, objects[i]);
-		struct dry_node *owner = &cache->node[dry_slab_node(cache, slab)];
-		if (owner != node) {
-			if (node != NULL) {
-				chain = trim_locked(cache, node, node->free_limit, chain, &freed);
-				dry_lock_release(&node->lock);
-			}
-			node = owner;
-			node_acquire(node);
-		}
-		for (run = 1; i + run < count && dry_slab_of(cache, objects[i + run]) == slab;)
-			run++;
-		unsigned put = dry_slab_put(cache, slab, objects + i, run);
-		if (DRY_LIKELY(put != 0)) {
-			check_slab_locked(cache, slab);
-			add_locked(&node->free_objects, put);
-			relist_locked(cache, node, slab);
-		}
+	for (unsigned i = 0; i < count;) {
+		struct dry_node *node = &cache->node[dry_slab_node(cache, dry_slab_of(cache, objects[i]))];
+		node_acquire(node);
+		i += put_locked(cache, node, objects + i, count - i);
+		chain = trim_locked(cache, node, node->free_limit, chain, &freed);
+		dry_lock_release(&node->lock);
 	}
-	if (node == NULL)
-		return;
-	chain = trim_locked(cache, node, node->free_limit, chain, &freed);
-	dry_lock_release(&node->lock);
 	free_chain(cache, chain);
 }
 
@@ -388,6 +392,13 @@ unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, vo
 	for (unsigned n = 0; count == 0 && n < cache->caches->nodes; n++)
 		count = take_from_lists(cache, &cache->node[n], objects, max);
 	return count;
+}
+
+bool dry_node_has_free(const struct dry_cache *cache, unsigned home)
+{
+	/* relaxed: a hint */
+	return get(&cache->node[home].free_objects) != 0 ||
+	       atomic_load_explicit(&cache->node[home].shared.avail, memory_order_relaxed) != 0;
 }
 
 /* ---- housekeeping ------------------------------------------------------------------------ */

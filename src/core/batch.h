@@ -14,6 +14,9 @@ void dry_node_init(struct dry_node *node);
 /* Up to max objects for a slot of node `home`; 0: no memory anywhere. */
 unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max);
 
+/* A hint: whether a refill there needs no new slab. */
+bool dry_node_has_free(const struct dry_cache *cache, unsigned home);
+
 /* Take objects back from a slot of node `home`; which of the array are which is lost. Reports invalid ones and drops them. */
 void dry_node_flush(struct dry_cache *cache, unsigned home, void **objects, unsigned count);
 

@@ -77,7 +77,9 @@ struct dry_cache {
 	uint8_t index_width;        /* index types: bytes of an index, 1 or 2 */
 	uint32_t num;               /* objects of a slab */
 	size_t size;                /* from one object to the next */
-	uint64_t reciprocal;        /* ceil(2^44 / size): index = offset * reciprocal >> 44 */
+	size_t inverse;             /* of the odd part of size; see dry_slab_index() */
+	uint32_t fill_scale;        /* index of a partial list = active * fill_scale >> 16 */
+	uint8_t shift;              /* size = odd part << shift */
 	const struct dry_debug_ops *debug; /* NULL: not debugged */
 	void (*ctor)(void *object, void *arg);
 

@@ -44,6 +44,10 @@ static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects,
 		uint64_t bits = slab->bits[word];
 		if (bits == 0)
 			continue;
+		if (bits == UINT64_MAX && count >= 64) { /* as of a fresh slab */
+			for (char *object = base; bits != 0; bits <<= 1, object += size)
+				objects[--count] = object;
+		}
 		for (; bits != 0 && count > 0; bits &= bits - 1)
 			objects[--count] = base + dry_ctz64(bits) * size;
 		dry_bitmap_set(slab, word, bits);

@@ -14,6 +14,7 @@
 
 #include <drystone/experiment.h>
 
+#include "base/bits.h"
 #include "core/freelist.h"
 
 #define LEAD_MAX 512u
@@ -286,19 +287,6 @@ static void choose_limits(struct dry_cache *cache, unsigned wanted)
 	cache->batchcount = (cache->limit + 1) / 2;
 }
 
-/* ceil(2^44 / size), digit by digit: not every machine divides 64 bits. */
-static uint64_t reciprocal_of(size_t size)
-{
-	uint64_t quotient = 0, rest = 1;
-
-	for (unsigned digit = 0; digit < 44; digit++) {
-		bool fits = rest * 2 >= size;
-		rest = fits ? rest * 2 - size : rest * 2;
-		quotient = quotient * 2 + fits;
-	}
-	return quotient + (rest != 0);
-}
-
 size_t dry_cache_align(const struct dry_cache_attr *attr)
 {
 	/* What needs 16 has a size that is a multiple of it; more would be waste. */
@@ -325,9 +313,11 @@ bool dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr
 	cache->debug = choose != NULL ? choose(cache, false) : NULL;
 	if (cache->debug != NULL && cache->debug->layout != NULL)
 		cache->debug->layout(cache);
-	cache->reciprocal = reciprocal_of(cache->size);
+	cache->shift = (uint8_t)dry_ctz64(cache->size);
+	cache->inverse = dry_inverse(cache->size >> cache->shift);
 	if (!choose_type(cache))
 		return false;
+	cache->fill_scale = (DRY_PARTIAL_LISTS << 16) / cache->num;
 	choose_limits(cache, attr->limit);
 	if (cache->debug == NULL && choose != NULL)
 		cache->debug = choose(cache, true);

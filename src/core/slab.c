@@ -126,41 +126,26 @@ static bool accepts(struct dry_cache *cache, const struct dry_slab *slab, const 
 	return false;
 }
 
-/* The usual type, apart: a bit for each object. */
-static unsigned put_bits(struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)
+static void put_one(struct dry_cache *cache, struct dry_slab *slab, void *object)
 {
-	unsigned put = 0;
+	uint32_t index = dry_slab_index(cache, slab, object);
 
-	for (unsigned i = 0; i < count; i++) {
-		uint32_t index = dry_slab_index(cache, slab, objects[i]);
-		if (DRY_LIKELY(index != UINT32_MAX) && DRY_LIKELY(dry_bitmap_put(slab, index)))
-			put++;
-		else
-			report(cache, objects[i], index);
-	}
-	slab->active = (uint16_t)(slab->active - put);
-	return put;
+	if (index != UINT32_MAX && slab->active != 0 && dry_freelist_of(cache)->put(cache, slab, object, index))
+		slab->active--;
+	else
+		report(cache, object, index);
 }
 
 unsigned dry_slab_put(struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)
 {
-	const struct dry_freelist *freelist = dry_freelist_of(cache);
-	unsigned put = 0;
+	bool right = accepts(cache, slab, objects[0]);
+	unsigned i = 0;
 
-	if (!accepts(cache, slab, objects[0]))
-		return 0;
-	if (DRY_LIKELY(freelist == &dry_freelist_bitmap))
-		return put_bits(cache, slab, objects, count);
-	for (unsigned i = 0; i < count; i++) {
-		uint32_t index = dry_slab_index(cache, slab, objects[i]);
-		if (index != UINT32_MAX && slab->active != 0 && freelist->put(cache, slab, objects[i], index)) {
-			slab->active--;
-			put++;
-		} else {
-			report(cache, objects[i], index);
-		}
-	}
-	return put;
+	do {
+		if (right)
+			put_one(cache, slab, objects[i]);
+	} while (++i < count && dry_slab_of(cache, objects[i]) == slab);
+	return i;
 }
 
 bool dry_slab_is_free(const struct dry_cache *cache, const struct dry_slab *slab, unsigned index)

@@ -10,6 +10,7 @@
 #define DRY_CORE_SLAB_H
 
 #include "core/cache.h"
+#include "core/freelist.h"
 
 /* A new slab, all objects constructed and free, on no list; NULL: no memory. Takes no lock. */
 struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gfp, uint32_t colour);
@@ -24,8 +25,8 @@ void dry_slab_free(struct dry_cache *cache, struct dry_slab *slab);
 unsigned dry_slab_take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max);
 
 /*
- * Put objects back, all of this slab. Reports those that are no objects in use, and drops them. The number of those put.
- * A slab that is gone is recognised.
+ * Put objects back: the first one, which lies in this slab, and those after it that do. Their number. Reports those that are
+ * no objects in use, and drops them. A slab that is gone is recognised.
  */
 unsigned dry_slab_put(struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count);
 
@@ -55,19 +56,52 @@ static inline char *dry_slab_object(const struct dry_cache *cache, const struct 
 	return dry_slab_objects(cache, slab) + (size_t)index * cache->size;
 }
 
+/*
+ * Which object starts at an offset from the first one; not less than num: none. offset = index * odd << shift is multiplied
+ * by the inverse of the odd part, and rotated. Both are one to one on words, so what comes out below num came from a
+ * multiple of size (Granlund and Montgomery 1994, section 9).
+ */
+static inline size_t dry_offset_index(size_t offset, size_t inverse, unsigned shift)
+{
+	return dry_rotate_right(offset * inverse, shift);
+}
+
 /* Index of the object that starts at ptr; UINT32_MAX if none does. */
 static inline uint32_t dry_slab_index(const struct dry_cache *cache, const struct dry_slab *slab, const void *ptr)
 {
-	uint64_t offset = (uint64_t)((uintptr_t)ptr - (uintptr_t)dry_slab_objects(cache, slab));
-	uint64_t index = offset * cache->reciprocal >> 44;
+	size_t offset = (uintptr_t)ptr - (uintptr_t)dry_slab_objects(cache, slab);
+	size_t index = dry_offset_index(offset, cache->inverse, cache->shift);
 
-	return index < cache->num && index * cache->size == offset ? (uint32_t)index : UINT32_MAX;
+	return index < cache->num ? (uint32_t)index : UINT32_MAX;
 }
 
 /* The slab of an object of this cache, by the natural alignment of slabs. */
 static inline struct dry_slab *dry_slab_of(const struct dry_cache *cache, const void *ptr)
 {
 	return dry_backing_slab_of(&cache->caches->backing, ptr, cache->order);
+}
+
+/*
+ * As dry_slab_put(), of the usual type, as far as there is nothing to report: the number, 0 as well where the type is another.
+ * Apart and inline, because a batch of frees is this loop.
+ */
+static inline unsigned dry_slab_put_bits(const struct dry_cache *cache, struct dry_slab *slab, void *const *objects,
+					 unsigned count)
+{
+	const uintptr_t first = (uintptr_t)dry_slab_objects(cache, slab);
+	const size_t inverse = cache->inverse, num = cache->num;
+	const unsigned shift = cache->shift;
+	unsigned i;
+
+	if (DRY_UNLIKELY(cache->mgmt != DRY_MGMT_BITMAP || slab->cache != cache || !dry_backing_is_slab(slab)))
+		return 0;
+	for (i = 0; i < count; i++) {
+		size_t index = dry_offset_index((uintptr_t)objects[i] - first, inverse, shift);
+		if (index >= num || DRY_UNLIKELY(!dry_bitmap_put(slab, (uint32_t)index)))
+			break;
+	}
+	slab->active = (uint16_t)(slab->active - i);
+	return i;
 }
 
 /* Its node, one of the cache's. */

@@ -16,14 +16,10 @@ equal(counted(first), counted(second), "counts of two runs")
 SLAB = {64: 64, 128: 32, 256: 16, 512: 8, 1024: 4, 2048: 2, 4096: 1}  # objects, with OBJFREELIST
 for size, objects in SLAB.items():
     before, after = (pick(first["rows"], size=size, variant=v, threads=1)[0] for v in ("before", "after"))
-    # 2,000 objects. Attached first: two rounds a slab, or one for each 24 objects, the most that a piece of a batch has on
-    # the stack (core/batch.h). Filled first: none, for an array holds more than a slab;
-    # but one for a slab of which a piece of a batch does not take all (open: docs/design/open.md).
+    # 2,000 objects. Attached first: two rounds a slab. Filled first: none, for an array holds more than a slab.
     slabs = -(-2000 // objects)
-    rounds = before["alloc_node_locks"] * 2
-    check(2 * slabs <= rounds <= max(2 * slabs, -(-2000 // 24)), "%d bytes, attached first: %r rounds" % (size, rounds))
-    rounds = after["alloc_node_locks"] * 2
-    check(rounds <= (slabs if objects > 24 else 0), "%d bytes, filled first: %r rounds" % (size, rounds))
+    equal(before["alloc_node_locks"] * 2, 2 * slabs, "%d bytes, attached first" % size)
+    equal(after["alloc_node_locks"], 0, "%d bytes, filled first" % size)
     check(after["free_node_locks"] > 0, "%d bytes: frees took no lock" % size)
 
 # The simulated machine: the same in each run, and waits that grow with CPUs.
