@@ -106,35 +106,24 @@ static size_t distinct(struct dry_cache *cache, void **objects, size_t count, vo
 	return count;
 }
 
-/*
- * Objects on the stack while others are: of a free, the newest and those that go (docs/design/stack.md); of a turn-over, the
- * newest and a piece.
- */
-#define SPILLED (DRY_PIECE / 2)
-#define NEWEST  24
+/* Of a free that finds no room: the newest objects, which stay, and those that go; together not more than a piece on the stack. */
+#define NEWEST  8
+#define SPILLED 48
 
 /* ---- allocation ---------------------------------------------------------------------- */
 
-/* A piece of the free array to the alloc array; whether the array may hold more. */
-static DRY_NOINLINE bool turn_piece(struct dry_cache *cache, void **newer)
-{
-	void *objects[DRY_PIECE];
-	size_t count = distinct(cache, objects, pop_free_array(cache, objects, DRY_PIECE), newer);
-
-	return push_or_flush(cache, objects, count) == DRY_PIECE;
-}
-
-/* Packed caches: the objects that were freed here move to where allocations take from, the newest last. */
+/* Packed caches: the objects that were freed here move to where allocations take from, in pieces. Whether any did. */
 static DRY_NOINLINE bool turn_over(struct dry_cache *cache)
 {
-	void *newest[NEWEST], *newer = NULL;
-	size_t count = distinct(cache, newest, pop_free_array(cache, newest, NEWEST), &newer);
+	void *objects[DRY_PIECE], *newer = NULL;
+	size_t moved = 0, count;
 
-	if (count == 0)
-		return false;
-	for (bool more = count == NEWEST; more;)
-		more = turn_piece(cache, &newer);
-	return push_or_flush(cache, newest, count) != 0;
+	do {
+		count = pop_free_array(cache, objects, DRY_PIECE);
+		count = distinct(cache, objects, count, &newer);
+		moved += push_or_flush(cache, objects, count);
+	} while (count == DRY_PIECE);
+	return moved != 0;
 }
 
 /*
@@ -240,28 +229,32 @@ static bool is_live(struct dry_cache *cache, void *object)
 	return true;
 }
 
-/* A batch out of the free array: to the alloc array where there is room, else to the node. Whether any went to the node. */
+/*
+ * A batch out of the free array, or nearly one: to the alloc array where there is room, else to the node. Whether any went
+ * to the node.
+ */
 static DRY_NOINLINE bool spill(struct dry_cache *cache, void *newer)
 {
 	void *objects[SPILLED];
+	uint32_t left = cache->batchcount;
 	bool flushed = false;
 
-	for (uint32_t left = cache->batchcount; left > 0;) {
+	do {
 		size_t count = pop_free_array(cache, objects, left < SPILLED ? left : SPILLED), placed = 0;
-		count = distinct(cache, objects, count, &newer);
 		if (count == 0)
 			break;
+		left -= (uint32_t)count;
+		count = distinct(cache, objects, count, &newer);
 		if (cache->packed)
 			placed = push_or_flush(cache, objects, count);
-		else
+		else if (count != 0)
 			dry_node_flush(cache, dry_caches_home(cache->caches), objects, (unsigned)count);
 		flushed |= placed < count;
-		left -= (uint32_t)count;
-	}
+	} while (left >= SPILLED / 2);
 	return flushed;
 }
 
-/* The free array is full. The newest half stays (of a big one: the newest few, and the oldest). */
+/* The free array is full. The newest few stay, and the oldest. */
 static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
 {
 	uint32_t half = cache->limit - cache->batchcount;
