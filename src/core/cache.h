@@ -124,6 +124,7 @@ struct dry_caches {
 	struct dry_lock reap_lock; /* one reap, drain or destroy at a time */
 	struct dry_cache *first, **end; /* guarded by lock, as all below */
 	size_t count;                /* of roots */
+	uint32_t slots_open;         /* one more than the highest slot that has an area */
 	unsigned walks;              /* of the list of caches, under way */
 	_Atomic bool reclaiming;     /* callbacks are being asked for memory */
 	struct dry_cache *forgotten; /* destroyed while there was a walk: kept until the last one ends; by `alias` */

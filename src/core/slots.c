@@ -27,7 +27,7 @@ static void array_init(struct dry_caches *caches, uint32_t slot, uint32_t place,
 /* In the areas that there are. */
 static void init_all(struct dry_caches *caches, uint32_t place, struct dry_array as)
 {
-	for (uint32_t slot = 0; slot < caches->slot_count; slot++)
+	for (uint32_t slot = 0; slot < caches->slots_open; slot++)
 		if (caches->areas[slot] != dry_stopped_area)
 			array_init(caches, slot, place, &as);
 }
@@ -64,6 +64,11 @@ uint32_t dry_slot_place_locked(struct dry_cache *cache, bool packed)
 	uint32_t need = units_of(cache->limit), total = (uint32_t)(caches->area_size / DRY_AREA_UNIT), run = 0;
 
 	for (uint32_t unit = 1; unit < total; unit++) {
+		if (unit % 64 == 0 && caches->area_map[unit / 64] == UINT64_MAX) {
+			unit += 63;
+			run = 0;
+			continue;
+		}
 		run = unit_used(caches, unit) ? 0 : run + 1;
 		if (run < need)
 			continue;
@@ -100,6 +105,8 @@ static void open_slot_locked(struct dry_caches *caches, uint32_t slot)
 		*dry_area_array(area, cache->alloc_place) = fresh(cache, cache->packed);
 	}
 	caches->areas[slot] = area;
+	if (slot >= caches->slots_open)
+		caches->slots_open = slot + 1;
 	/* release: pairs with the sequences' dependent loads through slots[slot] */
 	if (!caches->stopped)
 		__atomic_store_n(&caches->slots[slot], area, __ATOMIC_RELEASE);

@@ -23,11 +23,7 @@ struct dry_hit_limits dry_hits;
 size_t dry_checked_limit;
 uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
 
-/*
- * The way back, for the default heap: the size of a class by the place of the array that its frees push, which is what
- * the page map holds. 0: not the place of a class. Written once per class, before its first page.
- */
-static uint16_t size_at[DRY_AREA_MAX / DRY_AREA_UNIT];
+uint16_t dry_class_size_at[DRY_AREA_MAX / DRY_AREA_UNIT];
 _Static_assert(DRY_CLASS_MAX <= UINT16_MAX, "the size of a class fits");
 
 /* The size of a block in a page of a class, without a look at the page. 0: it may be anything else. */
@@ -38,7 +34,7 @@ static size_t class_size_of(const struct dry_heap *heap, const void *object)
 
 	if (!heap->is_default || granule >= arena->granules || (dry_live_is_on() && !dry_live_has(object)))
 		return 0;
-	return size_at[arena->map[granule] / (DRY_AREA_UNIT / 8)];
+	return dry_class_size_at[arena->map[granule] / (DRY_AREA_UNIT / 8)];
 }
 
 static void publish(unsigned class, const struct dry_cache *cache)
@@ -46,7 +42,8 @@ static void publish(unsigned class, const struct dry_cache *cache)
 	size_t from = class == 0 ? 0 : dry_class_size(class - 1) / 16 + 1, to = dry_class_size(class) / 16;
 
 	if (cache->free_place != 0)
-		__atomic_store_n(&size_at[cache->free_place / (DRY_AREA_UNIT / 8)], (uint16_t)cache->size, __ATOMIC_RELAXED);
+		__atomic_store_n(&dry_class_size_at[cache->free_place / (DRY_AREA_UNIT / 8)], (uint16_t)cache->size,
+				 __ATOMIC_RELAXED);
 	for (size_t i = from; i <= to; i++)
 		__atomic_store_n(&dry_class_at[i], (uint16_t)cache->alloc_place, __ATOMIC_RELEASE);
 	/* release: who sees the limit sees the port ready */
@@ -411,16 +408,10 @@ static void *resize_big(struct dry_heap *heap, const struct found *place, void *
 	return object;
 }
 
-/* Not worth a copy: it fits, and at most half would be wasted. */
-static bool fits(size_t size, size_t room)
-{
-	return size <= room && (size >= room / 2 || room <= 64);
-}
-
 /* In a block of a class; check:1 knows a block's size by its class. */
 static bool stays(size_t size, size_t class)
 {
-	return DRY_UNLIKELY(dry_live_is_on()) ? size <= class && dry_class_size(dry_class_of(size)) == class : fits(size, class);
+	return DRY_UNLIKELY(dry_live_is_on()) ? size <= class && dry_class_size(dry_class_of(size)) == class : dry_general_fits(size, class);
 }
 
 /* Without a copy; NULL: it takes one. */
@@ -429,7 +420,7 @@ static void *resize(struct dry_heap *heap, const struct found *place, void *obje
 	size_t tail = heap->caches.hooks->tail;
 
 	/* Not by half and half again: a secure object's note has room for a slack of half its slot. */
-	if (!fits(size, place->room) || (place->slab != NULL && !fits(size - 1, place->slab->cache->object_size + tail)))
+	if (!dry_general_fits(size, place->room) || (place->slab != NULL && !dry_general_fits(size - 1, place->slab->cache->object_size + tail)))
 		return resize_big(heap, place, object, size);
 	if (place->slab != NULL && place->slab->cache->debug != NULL && !debug_size(place->slab->cache, object, size))
 		return NULL;

@@ -54,6 +54,12 @@ bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size, si
 /* 0 for NULL, and after a report for what is not ours. */
 size_t dry_general_usable(struct dry_heap *heap, const void *object);
 
+/* Whether a block that changes its size stays: it has room, and at most half would be wasted. */
+static inline bool dry_general_fits(size_t size, size_t room)
+{
+	return size <= room && (size >= room / 2 || room <= 64);
+}
+
 /* NULL: no memory, object untouched. object != NULL. */
 void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size);
 
@@ -68,5 +74,11 @@ extern DRY_HIDDEN struct dry_hit_limits {
 } dry_hits;
 extern DRY_HIDDEN size_t dry_checked_limit; /* as dry_hits.size less 1, under check:1 */
 extern DRY_HIDDEN uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
+
+/*
+ * The way back: the size of a class by the place of the array that its frees push, which is what the page map holds, in
+ * units of DRY_AREA_UNIT. 0: not the place of a class. Written once per class, before its first page.
+ */
+extern DRY_HIDDEN uint16_t dry_class_size_at[DRY_AREA_MAX / DRY_AREA_UNIT];
 
 #endif

@@ -33,18 +33,13 @@ DRY_REPLACEABLE void *calloc(size_t count, size_t size)
 
 DRY_REPLACEABLE void *realloc(void *object, size_t size)
 {
-	void *moved;
-
 	if (object == NULL)
 		return fast_malloc(size);
 	if (size == 0) { /* as glibc: realloc(p, 0) frees */
 		fast_free(object);
 		return NULL;
 	}
-	int saved = errno;
-	moved = front_realloc(object, size);
-	errno = moved != NULL ? saved : ENOMEM;
-	return moved;
+	return front_realloc(object, size);
 }
 
 DRY_REPLACEABLE void *reallocarray(void *object, size_t count, size_t size)

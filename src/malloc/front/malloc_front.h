@@ -5,7 +5,8 @@
  *
  *	fast_malloc, fast_free, fast_free_sized   keep and set errno as malloc() and free()
  *	front_zalloc                              sets errno
- *	front_aligned, front_realloc, front_usable   errno is the caller's
+ *	front_realloc                             sets errno, or keeps it where there is memory
+ *	front_aligned, front_usable               errno is the caller's
  */
 #ifndef DRY_MALLOC_FRONT_H
 #define DRY_MALLOC_FRONT_H
@@ -163,12 +164,41 @@ static inline void *front_aligned(size_t align, size_t size)
 	return heap != NULL ? dry_general_alloc(heap, size, align < ALIGN ? ALIGN : align, false) : NULL;
 }
 
-static inline void *front_realloc(void *object, size_t size)
+/* A block of a class: it stays, or is copied between two hits. NULL: not the fast case. */
+DRY_FAST void *fast_realloc(void *object, size_t size)
 {
+	size_t granule = granule_of(object);
+
+	if (DRY_UNLIKELY(granule >= dry_hits.granules || size >= dry_hits.size))
+		return NULL;
+	uint32_t place = ARENA->map[granule];
+	size_t room = dry_class_size_at[place / (DRY_AREA_UNIT / 8)];
+	if (room == 0 || dry_general_fits(size, room))
+		return room != 0 ? object : NULL;
+	void *copy = dry_percpu_pop_packed(SLOTS, dry_class_at[(size + 15) / 16]);
+	if (DRY_UNLIKELY(copy == NULL))
+		return NULL;
+	memcpy(copy, object, size < room ? size : room);
+	if (DRY_UNLIKELY(!dry_percpu_push(SLOTS, place, object)))
+		free_slow(object);
+	return copy;
+}
+
+static DRY_NOINLINE void *realloc_slow(void *object, size_t size)
+{
+	int saved = errno;
 	void *moved = dry_general_realloc(HEAP, object, size);
 
 	dry_background_poke();
+	errno = moved != NULL ? saved : ENOMEM;
 	return moved;
+}
+
+DRY_FAST void *front_realloc(void *object, size_t size)
+{
+	void *moved = fast_realloc(object, size);
+
+	return DRY_LIKELY(moved != NULL) ? moved : realloc_slow(object, size);
 }
 
 static inline size_t front_usable(const void *object)

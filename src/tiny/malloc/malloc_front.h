@@ -3,6 +3,7 @@
 #ifndef DRY_MALLOC_FRONT_H
 #define DRY_MALLOC_FRONT_H
 
+#include "base/error.h"
 #include "port/contract.h"
 #include "tiny/tiny.h"
 
@@ -37,7 +38,11 @@ static inline void *front_aligned(size_t align, size_t size)
 
 static inline void *front_realloc(void *object, size_t size)
 {
-	return dry_realloc(NULL, object, size);
+	int saved = dry_port_get_errno();
+	void *moved = dry_realloc(NULL, object, size);
+
+	dry_port_set_errno(moved != NULL ? saved : DRY_ENOMEM);
+	return moved;
 }
 
 static inline size_t front_usable(const void *object)
