@@ -371,8 +371,8 @@ static size_t usable(struct dry_cache *cache, const void *object)
 		return DRY_REPORTED;
 	}
 	note = note_of(object);
-	if (note == NULL) /* it is plain: no canaries, and its place is its size */
-		return cache->object_size;
+	if (note == NULL) /* it is plain: no canaries, and what was asked for is not known */
+		return cache->size;
 	seen = note_get(note);
 	if ((seen & STATE) == LIVE)
 		return cache->size - (seen & ~STATE);

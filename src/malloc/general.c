@@ -353,9 +353,10 @@ size_t dry_general_usable(struct dry_heap *heap, const void *object)
 	return DRY_UNLIKELY(dry_annotate != NULL) ? dry_annotate->size(object, place.room) : place.room;
 }
 
-static bool knows_sizes(const struct dry_cache *cache)
+/* Whether the room of an object is what was asked for; not where it is all of its slot. */
+static bool knows_sizes(const struct dry_cache *cache, size_t room)
 {
-	return cache->debug != NULL && cache->debug->usable != NULL &&
+	return cache->debug != NULL && cache->debug->usable != NULL && room != cache->size &&
 	       (cache->flags & (DRY_CACHE_RED_ZONE | DRY_CACHE_SECURE)) != 0;
 }
 
@@ -378,7 +379,7 @@ bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size, si
 	/* Who watches over a block knows its size. */
 	if (place.room == DRY_REPORTED)
 		return false;
-	if (place.secondary == NULL && !checked && (place.slab == NULL || !knows_sizes(place.slab->cache)))
+	if (place.secondary == NULL && !checked && (place.slab == NULL || !knows_sizes(place.slab->cache, place.room)))
 		return true;
 	if (checked && place.secondary == NULL && is_alike(heap, &place, size, align))
 		return true;
