@@ -63,36 +63,51 @@ static uint64_t canary_at(uintptr_t at)
 	return scramble(at, key) | UINT64_C(0x8080808080808080);
 }
 
+/* The last eight bytes have a zero in their midst: a string without an end that is read ends there, in no neighbour. */
+static uint64_t tail_at(uintptr_t at)
+{
+	return canary_at(at) & ~(UINT64_C(0xff) << 32);
+}
+
 static unsigned char canary_byte(uintptr_t at)
 {
 	return (unsigned char)(canary_at(at & ~(uintptr_t)7) >> at % 8 * 8);
 }
 
-/* [from, to), to a multiple of 8 */
-static void fill_canary(char *from, char *to)
+static void put_word(char *at, uint64_t word)
+{
+	memcpy(at, &word, sizeof(word));
+}
+
+static void fill_tail(char *end)
+{
+	put_word(end - DRY_SECURE_TAIL, tail_at((uintptr_t)end - DRY_SECURE_TAIL));
+}
+
+/* [from, to) before a tail; `to` is a multiple of 8 */
+static void fill_slack(char *from, char *to)
 {
 	for (; (uintptr_t)from % 8 != 0 && from < to; from++)
 		*from = (char)canary_byte((uintptr_t)from);
-	for (; from < to; from += 8) {
-		uint64_t word = canary_at((uintptr_t)from);
-		memcpy(from, &word, sizeof(word));
-	}
+	for (; from < to; from += 8)
+		put_word(from, canary_at((uintptr_t)from));
 }
 
-/* The first byte in [from, to) that differs; NULL: none. */
-static const char *find_broken(const char *from, const char *to)
+/* The first byte in [from, end) that differs; NULL: none. The last eight are a tail. */
+static const char *find_broken(const char *from, const char *end)
 {
-	for (; (uintptr_t)from % 8 != 0 && from < to; from++)
+	const char *tail = end - DRY_SECURE_TAIL;
+	uint64_t word, right;
+
+	for (; (uintptr_t)from % 8 != 0; from++)
 		if (*(const unsigned char *)from != canary_byte((uintptr_t)from))
 			return from;
-	for (; from < to; from += 8) {
-		uint64_t word;
+	for (; from < end; from += 8) {
 		memcpy(&word, from, sizeof(word));
-		if (word == canary_at((uintptr_t)from))
-			continue;
-		while (*(const unsigned char *)from == canary_byte((uintptr_t)from))
-			from++;
-		return from;
+		right = from == tail ? tail_at((uintptr_t)from) : canary_at((uintptr_t)from);
+		for (unsigned i = 0; word != right && i < 8; i++)
+			if ((word ^ right) >> i * 8 & 0xff)
+				return from + i;
 	}
 	return NULL;
 }
@@ -214,9 +229,9 @@ static void slab_made(struct dry_cache *cache, void *object)
 		return;
 	if (cache->ctor == NULL)
 		memset(object, 0, cache->size - DRY_SECURE_TAIL);
-	fill_canary(end - DRY_SECURE_TAIL, end);
+	fill_tail(end);
 	if (cache->lead != 0 && object == dry_slab_objects(cache, dry_slab_of(cache, object)))
-		fill_canary((char *)object - DRY_SECURE_TAIL, object);
+		fill_tail(object);
 	note_set(note, FREE, DRY_SECURE_TAIL);
 }
 
@@ -225,7 +240,7 @@ static void set_size(struct dry_cache *cache, _Atomic uint16_t *note, void *obje
 {
 	char *start = object;
 
-	fill_canary(start + size, start + cache->size - DRY_SECURE_TAIL);
+	fill_slack(start + size, start + cache->size - DRY_SECURE_TAIL);
 	note_set(note, LIVE, cache->size - size);
 }
 
@@ -306,8 +321,11 @@ static bool taken_back(struct dry_cache *cache, void *object)
 		return false;
 	}
 	slab = dry_slab_of(cache, object);
-	if (!verify_canaries(cache, object, slack, dry_slab_index(cache, slab, object)))
-		fill_canary((char *)object + cache->size - slack, (char *)object + cache->size);
+	if (!verify_canaries(cache, object, slack, dry_slab_index(cache, slab, object))) {
+		char *end = (char *)object + cache->size;
+		fill_slack(end - slack, end - DRY_SECURE_TAIL);
+		fill_tail(end);
+	}
 	if (is_wiped(cache))
 		memset(object, 0, cache->size - slack);
 	keep(cache, object);

@@ -42,6 +42,7 @@ static int init_backing(struct dry_backing *backing, const struct dry_arena_attr
 	int rc = dry_arena_init(&backing->arena, attr);
 
 	backing->nodes = attr->nodes;
+	backing->pages = NULL;
 	if (rc != 0)
 		return rc;
 	rc = dry_meta_init(&backing->meta, &backing->arena);

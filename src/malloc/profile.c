@@ -8,6 +8,7 @@
 #include "base/fatal.h"
 #include "core/reap.h"
 #include "debug/fail.h"
+#include "debug/fence.h"
 #include "debug/hooks.h"
 #include "debug/live.h"
 #include "debug/secure.h"
@@ -20,6 +21,7 @@
 
 #define FIRST      256u /* allocations of a process that are guarded under secure:1 */
 #define FIRST_SIZE 32u  /* and of each size */
+#define APART      (16u << 10) /* bytes; bigger ones all are: no canary finds a write that jumps from one into the next */
 #define MIB        ((size_t)1 << 20)
 
 static bool secure, empties; /* written at start; secure:1; blocks of no bytes cannot be accessed */
@@ -69,7 +71,8 @@ static size_t since_last(const struct dry_heap *heap, unsigned class)
 /* Under secure:1: what no secure object can be, and what a program does only a few times; there its errors hide. */
 static bool is_chosen(size_t size, unsigned class)
 {
-	return class == DRY_CLASS_COUNT || size == 0 || count_to(&first, FIRST) || count_to(&first_of[class], FIRST_SIZE);
+	return class == DRY_CLASS_COUNT || size > APART || size == 0 ||
+	       count_to(&first, FIRST) || count_to(&first_of[class], FIRST_SIZE);
 }
 
 static bool allocate(struct dry_heap *heap, size_t size, size_t align, void **block)
@@ -132,6 +135,9 @@ bool dry_profile_start(struct dry_heap *heap)
 		dry_warn("check:1: no address space for it");
 	if (secure) {
 		heap->caches.hooks = dry_hooks_secure();
+		/* Where address space is short, every page is for blocks. */
+		if (dry_port_address_room() == SIZE_MAX)
+			heap->caches.backing.pages = &dry_fences;
 		bool notes = dry_secure_init(dry_heap_arena(heap));
 		if (!make_guards() || !notes)
 			dry_warn("secure:1: no address space for all of it");

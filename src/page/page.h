@@ -69,9 +69,11 @@ enum dry_page_kind {
 	DRY_PAGE_FREE,     /* first of a free block */
 	DRY_PAGE_RUN,      /* first of a run with no slab in it */
 	DRY_PAGE_SLAB,     /* first of a slab */
+	DRY_PAGE_KEPT,     /* first of a run that nobody has, and that is not free yet */
 };
 
-#define DRY_PAGE_DIRTY 0x01 /* FREE: memory behind it since last purge; RUN: content undefined */
+#define DRY_PAGE_DIRTY  0x01 /* FREE: memory behind it since last purge; RUN: content undefined */
+#define DRY_PAGE_FENCED 0x02 /* SLAB: its last page faults (struct dry_slab_pages) */
 
 /*
  * 64 bytes. For a FREE block or a RUN: order, flags, age, count, next/prev. Who has a run may write to `owner`.
@@ -80,7 +82,7 @@ struct dry_page {
 	uint8_t kind;   /* enum dry_page_kind; by dry_page_set_kind(), because dry_arena_run_of() looks without a lock */
 	uint8_t order;  /* log2 pages of the block */
 	uint8_t node;   /* memory node that it lies on; over memory of a user, that it was asked for */
-	uint8_t flags;  /* DRY_PAGE_DIRTY */
+	uint8_t flags;  /* DRY_PAGE_DIRTY, DRY_PAGE_FENCED */
 	uint32_t count; /* pages in the run or block; likewise */
 	union {
 		struct {
@@ -265,6 +267,15 @@ bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages);
 
 /* Give a run back (first descriptor, any kind but FREE/NONE). Clears its map entries. */
 void dry_arena_free(struct dry_arena *arena, struct dry_page *page);
+
+/* It is nobody's from now on, as after a free, until who calls this frees it. Its memory may be touched no more. */
+void dry_arena_keep(struct dry_arena *arena, struct dry_page *page);
+
+/* How pages of slabs are had where they shall not simply lie side by side: 2^order aligned to their size, perhaps more. */
+struct dry_slab_pages {
+	struct dry_page *(*alloc)(struct dry_arena *arena, unsigned order, unsigned node);
+	void (*free)(struct dry_arena *arena, struct dry_page *run);
+};
 
 /* Give the pages from `count` on back; the run keeps its first `count` (>= 1). */
 void dry_arena_trim_run(struct dry_arena *arena, struct dry_page *page, uint32_t count);

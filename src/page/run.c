@@ -135,6 +135,12 @@ static void annotate_free(const struct dry_arena *arena, uint32_t index, uint32_
 		dry_annotate->closed(dry_arena_address(arena, index), (size_t)count << arena->page_shift);
 }
 
+void dry_arena_keep(struct dry_arena *arena, struct dry_page *page)
+{
+	clear_map(arena, dry_arena_index_of(arena, page), page->count);
+	dry_page_set_kind(page, DRY_PAGE_KEPT);
+}
+
 void dry_arena_free(struct dry_arena *arena, struct dry_page *page)
 {
 	uint32_t index = dry_arena_index_of(arena, page), count = page->count;
@@ -192,7 +198,7 @@ struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr
 		unsigned kind = dry_page_kind(page);
 		if (kind == DRY_PAGE_NONE)
 			continue;
-		if (kind == DRY_PAGE_FREE || index - start >= dry_page_count(page))
+		if (kind == DRY_PAGE_FREE || kind == DRY_PAGE_KEPT || index - start >= dry_page_count(page))
 			break;
 		return page;
 	}

@@ -37,4 +37,7 @@ void two_owners_other_between(void);
 void two_owners_threads(void);
 void two_owners_overlap(void);
 
+void read_next_page(void);
+void read_given_back(void);
+
 #endif

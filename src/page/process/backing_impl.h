@@ -27,6 +27,7 @@ struct dry_cache;
 struct dry_backing {
 	struct dry_arena arena; /* first: a hit reads its first fields */
 	struct dry_meta meta;
+	const struct dry_slab_pages *pages; /* written before the first slab. NULL: slabs lie side by side */
 	unsigned nodes; /* 1 to 8 */
 };
 
@@ -66,9 +67,11 @@ static inline struct dry_slab *dry_slab_in(struct dry_page *run)
 
 static inline struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp)
 {
-	struct dry_page *run = dry_arena_alloc(&backing->arena, UINT32_C(1) << order, UINT32_C(1) << order, node);
+	struct dry_page *run;
 
 	(void)gfp;
+	run = backing->pages != NULL ? backing->pages->alloc(&backing->arena, order, node) :
+				       dry_arena_alloc(&backing->arena, UINT32_C(1) << order, UINT32_C(1) << order, node);
 	return run != NULL ? dry_slab_of_page(run) : NULL;
 }
 
@@ -80,7 +83,10 @@ static inline void dry_backing_publish(struct dry_backing *backing, struct dry_s
 
 static inline void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab)
 {
-	dry_arena_free(&backing->arena, dry_page_of_slab(slab));
+	if (backing->pages != NULL)
+		backing->pages->free(&backing->arena, dry_page_of_slab(slab));
+	else
+		dry_arena_free(&backing->arena, dry_page_of_slab(slab));
 }
 
 static inline void *dry_backing_address(const struct dry_backing *backing, const struct dry_slab *slab)

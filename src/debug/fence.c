@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "debug/fence.h"
+
+#include <stdatomic.h>
+
+#include "port/guard.h"
+
+#define DENSE  4096u
+#define MOST   10000u
+#define SPARSE 8u
+#define KEPT   1024u
+
+static _Atomic uint32_t fences, slabs, turn; /* counts; relaxed: one more or less does not matter */
+static struct dry_page *_Atomic kept[KEPT];
+
+static bool wants_fence(void)
+{
+	uint32_t now = atomic_load_explicit(&fences, memory_order_relaxed);
+
+	return now < DENSE || (now < MOST && atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed) % SPARSE == 0);
+}
+
+static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned node)
+{
+	uint32_t pages = UINT32_C(1) << order;
+	bool fence = order < arena->max_order && wants_fence();
+	struct dry_page *run = dry_arena_alloc(arena, pages + fence, pages, node);
+
+	if (run == NULL || !fence)
+		return run;
+	run->flags |= DRY_PAGE_FENCED;
+	/* Where it is refused the page is there, and not used. */
+	dry_port_decommit((char *)dry_arena_start(arena, run) + ((size_t)pages << arena->page_shift),
+			  (size_t)1 << arena->page_shift);
+	atomic_fetch_add_explicit(&fences, 1, memory_order_relaxed);
+	return run;
+}
+
+/* Its turn has come. Where the system refuses the memory it is nobody's for good. */
+static void let_go(struct dry_arena *arena, struct dry_page *run)
+{
+	if (dry_port_commit(dry_arena_start(arena, run), (size_t)run->count << arena->page_shift) == 0)
+		dry_arena_free(arena, run);
+}
+
+static void free_pages(struct dry_arena *arena, struct dry_page *run)
+{
+	struct dry_page *oldest;
+
+	if (run->flags & DRY_PAGE_FENCED)
+		atomic_fetch_sub_explicit(&fences, 1, memory_order_relaxed);
+	run->flags &= (uint8_t)~DRY_PAGE_FENCED;
+	dry_arena_keep(arena, run);
+	dry_port_decommit(dry_arena_start(arena, run), (size_t)run->count << arena->page_shift);
+	/* acq_rel: who takes a run out sees it as who put it in left it */
+	oldest = atomic_exchange_explicit(&kept[atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) % KEPT], run,
+					  memory_order_acq_rel);
+	if (oldest != NULL)
+		let_go(arena, oldest);
+}
+
+const struct dry_slab_pages dry_fences = { alloc, free_pages };
