@@ -131,6 +131,7 @@ struct dry_caches {
 	uint64_t area_map[DRY_AREA_MAX / DRY_AREA_UNIT / 64]; /* 1: unit in use */
 	const struct dry_grace *grace;       /* NULL: no typesafe caches */
 	const struct dry_debug_hooks *hooks; /* never NULL */
+	void *notes;                         /* what they know of objects; NULL: nothing. Immutable after start */
 	/* [slot_count], read by the sequences: areas[], or dry_stopped_area throughout while stopped */
 	char *slots[];
 };

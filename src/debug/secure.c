@@ -168,20 +168,35 @@ static bool verify_canaries(const struct dry_cache *cache, const char *object, s
 
 /* ---- notes ------------------------------------------------------------------ */
 
-bool dry_secure_init(const struct dry_arena *of)
+bool dry_secure_init(struct dry_caches *caches)
 {
-	if (!dry_side_init(&notes, of, sizeof(uint16_t)))
+	if (!dry_side_init(&notes, &caches->backing.arena, sizeof(uint16_t)))
 		return false;
 	dry_secure_seed();
-	arena = of;
+	arena = &caches->backing.arena;
+	caches->notes = &notes;
 	return true;
 }
 
-static _Atomic uint16_t *note_of(const void *object)
+void dry_secure_heap(struct dry_caches *caches, bool begins)
 {
-	uintptr_t offset = (uintptr_t)object - notes.base;
+	struct dry_side *side = begins ? dry_backing_meta_alloc(&caches->backing, sizeof(*side)) : caches->notes;
 
-	return offset < dry_side_covered(&notes) ? (_Atomic uint16_t *)(void *)notes.at + offset / 16 : NULL;
+	if (side == NULL)
+		return;
+	if (!begins)
+		dry_side_fini(side);
+	else if (dry_side_init(side, &caches->backing.arena, sizeof(uint16_t)))
+		caches->notes = side;
+}
+
+static _Atomic uint16_t *note_of(const struct dry_cache *cache, const void *object)
+{
+	const struct dry_side *side = cache->caches->notes;
+
+	if (side == NULL || (uintptr_t)object - side->base >= dry_side_covered(side))
+		return NULL;
+	return (_Atomic uint16_t *)(void *)side->at + ((uintptr_t)object - side->base) / 16;
 }
 
 /* relaxed unless said otherwise: who holds an object got it from who wrote its note */
@@ -219,12 +234,13 @@ uint64_t dry_secure_random(void)
 
 static void slab_made(struct dry_cache *cache, void *object)
 {
+	struct dry_side *side = cache->caches->notes;
 	char *end = (char *)object + cache->size;
 	_Atomic uint16_t *note;
 
-	if (arena != NULL)
-		dry_side_extend(&notes, (uintptr_t)object - notes.base);
-	note = note_of(object);
+	if (side != NULL)
+		dry_side_extend(side, (uintptr_t)object - side->base);
+	note = note_of(cache, object);
 	if (note == NULL)
 		return;
 	if (cache->ctor == NULL)
@@ -246,7 +262,7 @@ static void set_size(struct dry_cache *cache, _Atomic uint16_t *note, void *obje
 
 static void handed_out(struct dry_cache *cache, void *object)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 	char *start = object, *end = start + cache->size - DRY_SECURE_TAIL;
 	size_t slack;
 
@@ -262,7 +278,7 @@ static void handed_out(struct dry_cache *cache, void *object)
 /* A free object whose slab is about to go. */
 static void last_look(struct dry_cache *cache, void *object)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 
 	if (note != NULL)
 		verify_wiped(cache, object, note_get(note) & ~STATE);
@@ -277,7 +293,7 @@ static struct dry_cache *cache_of(const void *object)
 static void let_go(void *object)
 {
 	struct dry_cache *cache = cache_of(object);
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 
 	/* It is looked at when it is handed out, or its slab goes. */
 	note_set(note, FREE, note_get(note) & ~STATE);
@@ -301,7 +317,7 @@ static void keep(struct dry_cache *cache, void *object)
 
 static bool taken_back(struct dry_cache *cache, void *object)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 	struct dry_slab *slab;
 	uint16_t seen;
 	size_t slack;
@@ -328,6 +344,10 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	}
 	if (is_wiped(cache))
 		memset(object, 0, cache->size - slack);
+	if (cache->caches->notes != &notes) { /* the ring has none of heaps that may go */
+		note_set(note, FREE, slack);
+		return true;
+	}
 	keep(cache, object);
 	return false;
 }
@@ -388,7 +408,7 @@ static size_t usable(struct dry_cache *cache, const void *object)
 		dry_fatal(DRY_FATAL_INTERIOR, object, cache->name, NULL);
 		return DRY_REPORTED;
 	}
-	note = note_of(object);
+	note = note_of(cache, object);
 	if (note == NULL) /* it is plain: no canaries, and what was asked for is not known */
 		return cache->size;
 	seen = note_get(note);
@@ -400,7 +420,7 @@ static size_t usable(struct dry_cache *cache, const void *object)
 
 static bool sized(struct dry_cache *cache, void *object, size_t size)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 	size_t slack = note != NULL ? note_get(note) & ~STATE : 0;
 
 	if (note == NULL)
@@ -433,7 +453,7 @@ const struct dry_debug_ops dry_debug_secure = {
  */
 static bool check_free(const struct dry_cache *cache, const char *object)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 	uint16_t seen = note != NULL ? atomic_load_explicit(note, memory_order_acquire) : 0;
 	const char *end = object + cache->size - (seen & ~STATE), *bad = object;
 
@@ -452,7 +472,7 @@ static bool check_free(const struct dry_cache *cache, const char *object)
  */
 static void check_object(const struct dry_cache *cache, const char *object)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 	const char *bad = NULL;
 	uint16_t seen = 0;
 
@@ -470,7 +490,7 @@ static void check_object(const struct dry_cache *cache, const char *object)
 
 static void check_kept(const struct dry_cache *cache, const char *object)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 	uint16_t seen = note != NULL ? atomic_load_explicit(note, memory_order_acquire) : 0;
 
 	/* An object in the quarantine changes state only when it leaves. */

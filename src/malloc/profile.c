@@ -134,11 +134,11 @@ bool dry_profile_start(struct dry_heap *heap)
 	if (dry_option_check && !secure && !dry_side_init(&dry_live, dry_heap_arena(heap), 1))
 		dry_warn("check:1: no address space for it");
 	if (secure) {
-		heap->caches.hooks = dry_hooks_secure();
+		dry_heaps_debug(dry_hooks_secure());
 		/* Where address space is short, every page is for blocks. */
 		if (dry_port_address_room() == SIZE_MAX)
 			heap->caches.backing.pages = &dry_fences;
-		bool notes = dry_secure_init(dry_heap_arena(heap));
+		bool notes = dry_secure_init(&heap->caches);
 		if (!make_guards() || !notes)
 			dry_warn("secure:1: no address space for all of it");
 	}
