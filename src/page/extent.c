@@ -152,6 +152,43 @@ static void *map_extent(const struct dry_extents *extents, size_t size, size_t a
 	return addr;
 }
 
+/* ---- memory in bigger pieces than pages: fewer faults, but only where the program fills its blocks ---- */
+
+#define DENSE_LEAST   ((size_t)4 << 20) /* smaller extents are not worth it */
+#define DENSE_PERCENT 98
+#define PROBES        8 /* every so many mapped extents one is left without the hint, and looked at */
+
+static bool is_filled(uintptr_t addr, size_t size)
+{
+	return dry_port_density((void *)addr, size) >= DENSE_PERCENT;
+}
+
+/* Without the lock: a new extent that is the caller's. Two that were mapped before it were filled: so will be this. */
+static void hint_new(struct dry_extents *extents, void *addr, size_t size)
+{
+	uintptr_t before;
+	size_t before_size;
+	bool filled, hint;
+
+	if (size < DENSE_LEAST || extents->source.reserve != NULL)
+		return;
+	dry_lock_acquire(&extents->lock);
+	before = extents->probe.addr;
+	before_size = extents->probe.size;
+	dry_lock_release(&extents->lock);
+	/* It may have been freed, even unmapped meanwhile: then that is no sign. */
+	filled = before != 0 && is_filled(before, before_size);
+	dry_lock_acquire(&extents->lock);
+	if (before != 0)
+		extents->probe.filled = filled ? extents->probe.filled + 1 : 0;
+	hint = extents->probe.filled >= 2 && ++extents->probe.mapped % PROBES != 0;
+	extents->probe.addr = hint ? 0 : (uintptr_t)addr;
+	extents->probe.size = size;
+	dry_lock_release(&extents->lock);
+	if (hint)
+		dry_port_dense(addr, size);
+}
+
 /* Without the lock. When the port has no memory, the spare extents are given up for it. */
 static void *map_extent_hard(struct dry_extents *extents, size_t size, size_t align, unsigned node)
 {
@@ -183,8 +220,11 @@ static void *make_locked(struct dry_extents *extents, size_t size, size_t align,
 		dry_spare_put_locked(extents, spare);
 		dry_lock_release(&extents->lock);
 	}
-	if (addr == NULL)
+	if (addr == NULL) {
 		addr = map_extent_hard(extents, size, align, node);
+		if (addr != NULL)
+			hint_new(extents, addr, size);
+	}
 	if (addr != NULL) /* relaxed: a hint */
 		atomic_fetch_add_explicit(&extents->fresh, size - *dirty, memory_order_relaxed);
 	dry_lock_acquire(&extents->lock);
@@ -269,8 +309,8 @@ static void keep_locked(struct dry_extents *extents, uintptr_t addr, size_t size
 	size_t cap = extents->cap;
 
 	dry_spare_put_locked(extents, (struct dry_extent_spare){ addr, size, extents->tick, node });
-	if (cap < extents->live_bytes / 4)
-		cap = extents->live_bytes / 4;
+	if (cap < extents->live_bytes / 3)
+		cap = extents->live_bytes / 3;
 	if (extents->cached_bytes > cap) /* a large step, so that the next free has room */
 		dry_spare_release_locked(extents, cap - cap / 4, 0);
 }
@@ -328,6 +368,10 @@ static void *grow_locked(struct dry_extents *extents, struct dry_extent was, siz
 		size += more;
 	else if (extents->source.reserve == NULL)
 		result = dry_port_resize(ptr, was.size, size, may_move);
+	/* An eighth was perhaps not asked for. */
+	if (result != NULL && size >= DENSE_LEAST && is_filled(
+			(uintptr_t)result, was.size - dry_round_up(was.size / 8, dry_source_unit(&extents->source))))
+		dry_port_dense(result, size);
 	if (result != NULL) /* relaxed: a hint */
 		atomic_fetch_add_explicit(&extents->fresh, size - was.size, memory_order_relaxed);
 	dry_lock_acquire(&extents->lock);
@@ -357,7 +401,7 @@ size_t dry_extent_balance(struct dry_extents *extents, size_t bytes, size_t keep
 
 	dry_lock_acquire(&extents->lock);
 	kept = extents->cached_bytes > bytes ? extents->cached_bytes - bytes : 0;
-	keep += extents->live_bytes / 8;
+	keep += extents->live_bytes / 6;
 	if (kept < keep)
 		kept = keep;
 	if (extents->cached_bytes > kept)
