@@ -345,8 +345,14 @@ static bool resize_here_locked(struct dry_extents *extents, struct dry_extent *e
 	}
 	entry->size = size;
 	extents->live_bytes += size - old;
-	if (size < old) /* the entry is not ours from here on */
+	/* the entry is not ours from here on */
+	if (size < old && extents->source.reserve == NULL) {
 		keep_locked(extents, addr + size, old - size, node);
+	} else if (size < old) { /* a source may keep whole ranges only, of which the end can go */
+		dry_lock_release(&extents->lock);
+		dry_source_release(&extents->source, (void *)(addr + size), old - size);
+		dry_lock_acquire(&extents->lock);
+	}
 	return true;
 }
 

@@ -80,8 +80,8 @@ struct dry_extents {
 };
 
 /*
- * cap: most bytes that wait for reuse, while less than four times as much is live (else a quarter of that). nodes: memory nodes that extents are placed on; 1: where they are touched first.
- * source: NULL: the port.
+ * cap: most bytes that wait for reuse; where more than three times as much is live, a third of that. nodes: memory nodes that
+ * extents are placed on; 1: where they are touched first. source: NULL: the port.
  */
 void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes, const struct dry_page_source *source);
 /* Release every extent and the registry. */
@@ -112,7 +112,7 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr);
 void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, bool may_move);
 
 /*
- * Release the oldest of what waits for reuse, at least `bytes` if there are as many beyond `keep` and an eighth of what is
+ * Release the oldest of what waits for reuse, at least `bytes` if there are as many beyond `keep` and a sixth of what is
  * live. Bytes released.
  */
 size_t dry_extent_balance(struct dry_extents *extents, size_t bytes, size_t keep);
