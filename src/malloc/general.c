@@ -125,18 +125,15 @@ static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool
 {
 	struct dry_arena *arena = dry_heap_arena(heap);
 	unsigned node = dry_caches_home(&heap->caches);
-	bool zeroed = false;
-	void *object = dry_extent_alloc(&heap->extents, size, align, node, &zeroed);
+	size_t dirty = 0;
+	void *object = dry_extent_alloc(&heap->extents, size, align, node, &dirty);
 
 	/* The arena may sit on the address space that is missing, where that is limited. */
 	if (object == NULL && align <= DRY_CHUNK_SIZE && size < PTRDIFF_MAX - DRY_CHUNK_SIZE && !dry_port_restricted() &&
 	    dry_port_address_room() != SIZE_MAX && dry_arena_give_up(arena, size + align))
-		object = dry_extent_alloc(&heap->extents, size, align, node, &zeroed);
-	if (object != NULL && zeroed) {
-		atomic_fetch_add_explicit(&arena->fresh, size >> arena->page_shift, memory_order_relaxed);
-		dry_heap_balance(heap);
-	}
-	return object != NULL && zero && !zeroed ? memset(object, 0, size) : object;
+		object = dry_extent_alloc(&heap->extents, size, align, node, &dirty);
+	dry_heap_balance(heap);
+	return object != NULL && zero ? memset(object, 0, dirty < size ? dirty : size) : object;
 }
 
 /* A heap over given memory, or with a limit, has nothing but its arena. */
@@ -390,6 +387,14 @@ bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size, si
 	return false;
 }
 
+static void *resize_extent(struct dry_heap *heap, void *object, size_t size)
+{
+	void *same = dry_extent_resize(&heap->extents, object, size, true);
+
+	dry_heap_balance(heap);
+	return same;
+}
+
 /* Change the size where it stands, or by moving pages; NULL: has to be copied. */
 static void *resize_big(struct dry_heap *heap, const struct found *place, void *object, size_t size)
 {
@@ -399,7 +404,7 @@ static void *resize_big(struct dry_heap *heap, const struct found *place, void *
 	if (size <= DRY_CLASS_MAX)
 		return NULL;
 	if (place->run == NULL)
-		return size > RUN_MAX ? dry_extent_resize(&heap->extents, object, size, true) : NULL;
+		return size > RUN_MAX ? resize_extent(heap, object, size) : NULL;
 	if (place->slab != NULL || (size > RUN_MAX && !arena_only(heap)) || size > arena->granules << DRY_GRANULE_SHIFT)
 		return NULL;
 	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);

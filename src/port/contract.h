@@ -46,14 +46,20 @@ void dry_port_place(void *addr, size_t size, unsigned node);
 /* Give the memory behind a committed range back; it stays committed and reads as zero. */
 void dry_port_purge(void *addr, size_t size);
 
-/* Give a range of a reservation back for good, committed or not. */
+/* Give a range of a reservation back for good, or one that covers parts of several; committed or not. */
 void dry_port_release(void *addr, size_t size);
 
 /*
- * Change the size of a whole committed reservation. may_move: the content may
- * move to a new address. NULL if it cannot be done; then nothing changed.
+ * Change the size of a committed range. may_move: the content may move to a new address. NULL if it cannot
+ * be done, for example because it covers parts of several reservations; then nothing changed.
  */
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
+
+/* Of a hundred pages of a range, so many have memory, about. -1: not known, or it is no committed range any more. */
+int dry_port_density(const void *addr, size_t size);
+
+/* A hint: who uses this committed range will fill it, so that its memory may come in bigger pieces than pages. */
+void dry_port_dense(void *addr, size_t size);
 
 /* ---- CPUs, nodes; slots: port/slots.h ---- */
 

@@ -19,6 +19,8 @@ struct dry_port_calls {
 	void (*purge)(void *addr, size_t size);
 	void (*release)(void *addr, size_t size);
 	void *(*resize)(void *addr, size_t old_size, size_t new_size, bool may_move);
+	int (*density)(const void *addr, size_t size);
+	void (*dense)(void *addr, size_t size);
 	void (*init)(void);
 	unsigned (*slots)(void);
 	bool (*slot_attach)(void);
@@ -60,6 +62,8 @@ const struct dry_port_calls dry_port_calls = {
 	.purge = dry_port_purge,
 	.release = dry_port_release,
 	.resize = dry_port_resize,
+	.density = dry_port_density,
+	.dense = dry_port_dense,
 	.init = dry_port_init,
 	.slots = dry_port_slots,
 	.slot_attach = dry_port_slot_attach,

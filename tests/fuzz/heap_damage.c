@@ -277,11 +277,10 @@ static void hurt_extents(unsigned how, unsigned by)
 	case 3:
 		SET(extents->promised, extents->slots + 1 + by);
 		break;
-	case 4: /* older than the one before it */
+	case 4: /* before the one that comes before it */
 		if (extents->cached < 2)
 			break;
-		SET(extents->spare[0].age, 1 + by);
-		SET(extents->spare[1].age, by);
+		SET(extents->spare[1].addr, extents->spare[0].addr - 4096 * by);
 		break;
 	default: /* where it is not looked for */
 		if (!entry)

@@ -192,7 +192,7 @@ static void guards(void)
 {
 	size_t page = dry_port_page_size(), size = DRY_META_BIG + page, left;
 	struct dry_extents extents;
-	bool zeroed;
+	size_t dirty;
 
 	CHECK(begin(0, NULL, 0));
 	char *big = dry_meta_alloc(&meta, size);
@@ -211,7 +211,7 @@ static void guards(void)
 	guarded(arena.map_array.start, arena.map_array.reserved);
 	guarded(arena.chunk_array.start, arena.chunk_array.reserved);
 	dry_extents_init(&extents, 0, 1, NULL);
-	CHECK(dry_extent_alloc(&extents, 1, 1, 0, &zeroed) != NULL && !faults(extents.table));
+	CHECK(dry_extent_alloc(&extents, 1, 1, 0, &dirty) != NULL && !faults(extents.table));
 	guarded((char *)extents.table, extents.slots * sizeof(struct dry_extent));
 	dry_extent_decay(&extents, 0, &left);
 	dry_extents_fini(&extents);

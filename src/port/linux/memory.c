@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Memory of the Linux port, where it differs from plain POSIX. Keeps errno. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* mremap */
+#define _GNU_SOURCE /* mremap, mincore */
 #endif
 #include "port/contract.h"
 #include "port/unix/map.h"
@@ -12,6 +12,9 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define SAMPLE  128 /* pages looked at in one place */
+#define SAMPLES 4   /* places */
 
 /* Address space in use, in pages: the first number in statm. 0: unknown. No allocation, no stdio. */
 static size_t pages_in_use(void)
@@ -66,6 +69,34 @@ void dry_port_purge(void *addr, size_t size)
 void dry_port_release(void *addr, size_t size)
 {
 	dry_unix_release(addr, size, dry_port_purge);
+}
+
+int dry_port_density(const void *addr, size_t size)
+{
+	unsigned char there[SAMPLE];
+	size_t page = dry_port_page_size(), pages = size / page, step = pages / SAMPLES, seen = 0, found = 0;
+	int saved = errno;
+
+	if (dry_port_restricted() || step < SAMPLE)
+		return -1;
+	for (size_t at = 0; at + SAMPLE <= pages; at += step) {
+		if (mincore((char *)addr + at * page, SAMPLE * page, there) != 0)
+			break; /* unmapped meanwhile */
+		for (size_t i = 0; i < SAMPLE; i++)
+			found += there[i] & 1;
+		seen += SAMPLE;
+	}
+	errno = saved;
+	return seen >= SAMPLES * SAMPLE ? (int)(found * 100 / seen) : -1;
+}
+
+void dry_port_dense(void *addr, size_t size)
+{
+	int saved = errno;
+
+	if (!dry_port_restricted())
+		madvise(addr, size, MADV_HUGEPAGE);
+	errno = saved;
 }
 
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)

@@ -53,3 +53,17 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_mov
 		dry_port_release((char *)addr + new_size, old_size - new_size);
 	return addr;
 }
+
+/* POSIX has no such question. */
+int dry_port_density(const void *addr, size_t size)
+{
+	(void)addr;
+	(void)size;
+	return -1;
+}
+
+void dry_port_dense(void *addr, size_t size)
+{
+	(void)addr;
+	(void)size;
+}

@@ -147,8 +147,12 @@ static void *reserve(size_t size, size_t align, bool readable)
 	at = gap(count, align / PAGE, &before);
 	if (at == PAGES)
 		return NULL;
-	memmove(&range[before + 1], &range[before], (ranges++ - before) * sizeof(range[0]));
-	range[before] = (struct range){ (uint32_t)at, (uint32_t)count };
+	if (before > 0 && (size_t)range[before - 1].first + range[before - 1].count == at) {
+		range[before - 1].count += (uint32_t)count; /* ranges may cover several reservations */
+	} else {
+		memmove(&range[before + 1], &range[before], (ranges++ - before) * sizeof(range[0]));
+		range[before] = (struct range){ (uint32_t)at, (uint32_t)count };
+	}
 	memset(state + at, RESERVED, count);
 	memset(placed + at, 0, count);
 	reserved += size;
@@ -186,15 +190,21 @@ int dry_port_commit(void *addr, size_t size)
 	return 0;
 }
 
+/* Pages that must all be committed. */
+static void committed_range(const void *addr, size_t size, size_t *first, const char *call)
+{
+	reservation(addr, size, first, call);
+	for (size_t i = *first; i < *first + size / PAGE; i++)
+		if (state[i] != COMMITTED)
+			dry_sim_fail("%s: %p, %zu bytes: not committed", call, addr, size);
+}
+
 void dry_port_place(void *addr, size_t size, unsigned node)
 {
 	size_t first;
 
 	DRY_SIM_POINT("place");
-	reservation(addr, size, &first, "place");
-	for (size_t i = first; i < first + size / PAGE; i++)
-		if (state[i] != COMMITTED)
-			dry_sim_fail("place: %p, %zu bytes: not committed", addr, size);
+	committed_range(addr, size, &first, "place");
 	memset(placed + first, node < dry_sim.setup.nodes ? (int)node + 1 : 0, size / PAGE);
 }
 
@@ -213,10 +223,7 @@ void dry_port_purge(void *addr, size_t size)
 	size_t first;
 
 	DRY_SIM_POINT("purge");
-	reservation(addr, size, &first, "purge");
-	for (size_t i = first; i < first + size / PAGE; i++)
-		if (state[i] != COMMITTED)
-			dry_sim_fail("purge: %p, %zu bytes: not committed", addr, size);
+	committed_range(addr, size, &first, "purge");
 	clear(first, size / PAGE);
 }
 
@@ -262,9 +269,10 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_mov
 	void *to;
 
 	DRY_SIM_POINT("resize");
+	committed_range(addr, old_size, &first, "resize");
 	which = reservation(addr, old_size, &first, "resize");
-	if (range[which].first != first || range[which].count != old_size / PAGE || new_size % PAGE != 0 || count == 0)
-		dry_sim_fail("resize: %p, %zu to %zu bytes: not a whole reservation", addr, old_size, new_size);
+	if (new_size % PAGE != 0 || count == 0)
+		dry_sim_fail("resize: %p, %zu to %zu bytes: not pages", addr, old_size, new_size);
 	if (new_size <= old_size) {
 		if (new_size < old_size)
 			release(which, first + count, old_size / PAGE - count);
@@ -281,4 +289,19 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_mov
 	which = reservation(addr, old_size, &first, "resize");
 	release(which, first, old_size / PAGE);
 	return to;
+}
+
+/* As far as a range has pages, all of them have memory. */
+int dry_port_density(const void *addr, size_t size)
+{
+	DRY_SIM_POINT("density");
+	return state[((uintptr_t)addr - BASE) / PAGE] == COMMITTED && size != 0 ? 100 : -1;
+}
+
+void dry_port_dense(void *addr, size_t size)
+{
+	size_t first;
+
+	DRY_SIM_POINT("dense");
+	committed_range(addr, size, &first, "dense");
 }
