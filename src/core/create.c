@@ -258,7 +258,7 @@ static int destroy_root(struct dry_cache *cache)
 		return -DRY_EBUSY;
 	}
 	if (atomic_load_explicit(&cache->deferred, memory_order_acquire) != 0)
-		caches->grace->barrier(caches->grace->arg);
+		(*caches->grace->barrier)(caches->grace->arg); /* a kernel has a macro of that name */
 	dry_lock_acquire(&caches->lock);
 	list_remove_locked(caches, cache);
 	unplace_locked(cache);
