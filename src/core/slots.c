@@ -11,7 +11,7 @@
 #include "core/slots.h"
 
 /* All zero for ever: avail 0, limit 0 wherever one looks. */
-char dry_stopped_area[DRY_AREA_MAX + sizeof(struct dry_array)] DRY_ALIGNED(64);
+char dry_stopped_area[DRY_STOPPED_BYTES] DRY_ALIGNED(64);
 
 static void array_init(struct dry_caches *caches, uint32_t slot, uint32_t place, const struct dry_array *as)
 {
@@ -88,8 +88,7 @@ void dry_slot_unplace_locked(struct dry_cache *cache, uint32_t place)
 	mark_units(cache->caches, place / (DRY_AREA_UNIT / 8), units_of(cache->limit), false);
 }
 
-/* Give the slot an area with the arrays of all caches. */
-static void open_slot_locked(struct dry_caches *caches, uint32_t slot)
+void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
 {
 	char *area;
 
@@ -124,7 +123,7 @@ bool dry_slot_prepare(struct dry_caches *caches)
 		/* Only tried: who waits here could have had an object from the node. */
 		if (!dry_lock_try(&caches->lock))
 			return false;
-		open_slot_locked(caches, slot);
+		dry_slot_open_locked(caches, slot);
 		dry_lock_release(&caches->lock);
 	}
 	return __atomic_load_n(&caches->slots[slot], __ATOMIC_RELAXED) != dry_stopped_area;
