@@ -93,6 +93,7 @@ static void place_locked(struct dry_cache *cache)
 {
 	if (cache->debug != NULL || (cache->flags & DRY_CACHE_NO_ARRAYS) || cache->caches->hooks->no_arrays)
 		return;
+	cache->room = cache->limit;
 	cache->alloc_place = dry_slot_place_locked(cache, cache->packed);
 	cache->free_place = cache->alloc_place;
 	if (cache->packed && cache->alloc_place != 0) {
