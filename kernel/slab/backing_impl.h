@@ -21,8 +21,8 @@ typedef u32 dry_slab_ref;
 typedef gfp_t dry_gfp;
 #define DRY_GFP_DEFAULT GFP_KERNEL
 
-/* Of a page where objects are small, else of eight objects, up to eight pages. */
-#define DRY_SLAB_PREFERRED(size) ((size) <= 512 ? PAGE_SIZE : min_t(size_t, roundup_pow_of_two(size) * 8, PAGE_SIZE * 8))
+/* Of a page where objects are small, else of four objects, up to four pages: more are hard to get once memory is in pieces. */
+#define DRY_SLAB_PREFERRED(size) ((size) <= 1024 ? PAGE_SIZE : min_t(size_t, roundup_pow_of_two(size) * 4, PAGE_SIZE * 4))
 
 /* Without state: there is one world of pages. */
 struct dry_backing {

@@ -201,10 +201,11 @@ static bool all_free(const struct page *page, unsigned long count)
 	return true;
 }
 
-/* Page 0 is nobody's. */
-struct page *alloc_pages(gfp_t gfp, unsigned int order)
+/* Each node has a share of the pages, and looks for some there first. Page 0 is nobody's. */
+struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 {
-	unsigned long count = 1ul << order, pfn = count;
+	unsigned long count = 1ul << order, from = node > 0 ? PAGES / nr_node_ids * (unsigned long)node : count;
+	unsigned long pfn = ALIGN(from, count);
 
 	if (gfp & GFP_KERNEL)
 		may_sleep();
@@ -214,6 +215,8 @@ struct page *alloc_pages(gfp_t gfp, unsigned int order)
 		return NULL;
 	for (; pfn + count <= PAGES && !all_free(mock_pages + pfn, count); pfn += count)
 		;
+	if (pfn + count > PAGES && node > 0)
+		return alloc_pages_node(NUMA_NO_NODE, gfp, order);
 	if (order >= MAX_ORDER || pfn + count > PAGES)
 		return NULL;
 	struct page *head = mock_pages + pfn;

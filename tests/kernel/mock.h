@@ -215,8 +215,8 @@ extern unsigned long max_low_pfn, max_pfn, min_low_pfn;
 extern long mock_pages_out, mock_slab_bytes;
 extern gfp_t gfp_allowed_mask;
 extern bool mock_no_pages;                 /* those that may not wait get none */
-struct page *alloc_pages(gfp_t gfp, unsigned int order);
-#define alloc_pages_node(node, gfp, order) ((void)(node), alloc_pages(gfp, order))
+struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order);
+#define alloc_pages(gfp, order) alloc_pages_node(NUMA_NO_NODE, gfp, order)
 void __free_pages(struct page *page, unsigned int order);
 #define __free_page(page) __free_pages(page, 0)
 void split_page(struct page *page, unsigned int order);
@@ -242,7 +242,7 @@ int folio_order(struct folio *folio);
 #define folio_size(folio)  (PAGE_SIZE << folio_order(folio))
 #define folio_pgdat(folio) 0
 #define page_pgdat(page)   0
-#define numa_mem_id()      0
+#define numa_mem_id()      ((int)(raw_smp_processor_id() % nr_node_ids)) /* a processor a node */
 enum { NR_SLAB_UNRECLAIMABLE_B };
 #define mod_node_page_state(node, item, by) (mock_slab_bytes += (long)(by))
 

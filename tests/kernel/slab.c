@@ -190,6 +190,24 @@ static void test_no_memory(void)
 	check_accounts();
 }
 
+/* Objects that are asked for on a node lie there, wherever the caller runs, and go back to it. */
+static void test_nodes(void)
+{
+	static void *at[300];
+	struct kmem_cache *s = kmem_cache_create("nodes", 200, 0, 0, NULL);
+
+	for (unsigned int node = 0; node < nr_node_ids; node++) {
+		for (int i = 0; i < 300; i++) {
+			at[i] = kmem_cache_alloc_node(s, GFP_KERNEL, (int)node);
+			CHECK(at[i] != NULL);
+			CHECK_EQ(slab_nid(virt_to_slab(at[i])), (int)node);
+		}
+		kmem_cache_free_bulk(s, 300, at);
+		CHECK_EQ(kmem_cache_shrink(s), 0);
+	}
+	kmem_cache_destroy(s);
+}
+
 /* What is freed twice is told by the slab, at the latest when arrays and depots are emptied; what is kept is right. */
 static void test_double_free(void)
 {
@@ -207,8 +225,10 @@ static void test_double_free(void)
 	kmem_cache_destroy(s);
 }
 
-int main(void)
+/* The nodes' number is the argument. */
+int main(int argc, char **argv)
 {
+	nr_node_ids = argc > 1 ? (unsigned int)atoi(argv[1]) : 1;
 	mock_boot();
 	CHECK_EQ(slab_state, FULL);
 	slab_prepare_cpu(1);
@@ -220,6 +240,7 @@ int main(void)
 	test_reap();
 	test_tunables();
 	test_no_memory();
+	test_nodes();
 	test_double_free();
 	for (int round = 0; round < 4; round++)
 		mock_work(NULL);
