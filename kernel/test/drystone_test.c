@@ -228,6 +228,47 @@ static void bulk(void)
 	kfree_bulk(MANY, at); /* of many caches, and of none */
 }
 
+/* One by one and in bulk, in and out; the places of a bulk lie in an object of the cache, as maple trees have it. */
+static void mixed(void)
+{
+	struct kmem_cache *cache = kmem_cache_create("drystone-test-mixed", 256, 256, 0, NULL);
+	static void *at[MANY];
+	struct rnd_state rnd;
+	u32 live = 0, n;
+
+	CHECK(cache != NULL);
+	prandom_seed_state(&rnd, 1);
+	for (int step = 0; step < STEPS / 4; step++) {
+		n = prandom_u32_state(&rnd) % 30 + 1;
+		if (prandom_u32_state(&rnd) % 2 != 0 && live + n + 1 <= MANY) {
+			void **places = kmem_cache_alloc(cache, GFP_KERNEL);
+
+			CHECK(places != NULL && kmem_cache_alloc_bulk(cache, GFP_NOWAIT, n, places) == (int)n);
+			memcpy(at + live, places, n * sizeof(void *));
+			at[live + n] = places;
+			for (u32 i = live; i <= live + n; i++)
+				fill(at[i], 256);
+			live += n + 1;
+		} else if (live != 0) {
+			n = min(n, live);
+			for (u32 i = live - n; i < live; i++) {
+				u32 from = prandom_u32_state(&rnd) % (i + 1);
+
+				swap(at[i], at[from]);
+				CHECK(filled(at[i], 256));
+			}
+			live -= n;
+			if (n % 2 != 0)
+				kmem_cache_free_bulk(cache, n, at + live);
+			for (u32 i = live; n % 2 == 0 && i < live + n; i++)
+				kmem_cache_free(cache, at[i]);
+		}
+	}
+	kmem_cache_free_bulk(cache, live, at);
+	CHECK(kmem_cache_shrink(cache) == 0);
+	kmem_cache_destroy(cache);
+}
+
 static void made_and_destroyed(void)
 {
 	for (int round = 0; round < 60; round++) {
@@ -257,7 +298,8 @@ static const struct {
 } tests[] = {
 	{ "sizes", sizes },	      { "reallocation", reallocation },	    { "interrupts off", interrupts_off },
 	{ "replacement", replacement }, { "constructed", constructed },     { "typesafe", typesafe },
-	{ "bulk", bulk },	      { "made and destroyed", made_and_destroyed },
+	{ "bulk", bulk },	      { "mixed", mixed },
+	 { "made and destroyed", made_and_destroyed },
 };
 
 static int __init drystone_test(void)
