@@ -6,6 +6,8 @@
 #include <linux/limits.h>
 #include <linux/types.h>
 
+typedef long intptr_t;
+
 #define UINT8_MAX   U8_MAX
 #define UINT16_MAX  U16_MAX
 #define UINT32_MAX  U32_MAX

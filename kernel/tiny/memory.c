@@ -3,8 +3,8 @@
 
 #include <linux/memblock.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
 #include <linux/spinlock.h>
+#include <linux/swap.h>
 #include <linux/vmstat.h>
 
 struct dry_heap *dry_kernel_heap;
