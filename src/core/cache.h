@@ -70,7 +70,8 @@ struct dry_cache {
 
 	/* read by refill and flush */
 	uint32_t alloc_place;
-	uint32_t limit, batchcount; /* of its arrays */
+	uint32_t limit, batchcount; /* of its arrays; changed by dry_cache_tune(), while they are stopped */
+	uint32_t room;              /* entries of its arrays, as placed: limit <= room */
 	bool packed;                /* two arrays, the alloc array packed */
 	uint8_t order;              /* log2 pages of a slab */
 	uint8_t mgmt;               /* enum dry_mgmt */

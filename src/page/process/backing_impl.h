@@ -118,6 +118,16 @@ static inline struct dry_slab *dry_backing_slab_of(const struct dry_backing *bac
 	return dry_slab_of_page(&arena->desc[dry_arena_block_start(arena, dry_arena_index(arena, object), order)]);
 }
 
+static inline struct dry_cache *dry_backing_cache_of(const struct dry_slab *slab)
+{
+	return slab->cache;
+}
+
+static inline void dry_backing_set_cache(struct dry_slab *slab, struct dry_cache *cache)
+{
+	slab->cache = cache;
+}
+
 static inline bool dry_backing_is_slab(const struct dry_slab *slab)
 {
 	return dry_page_kind(dry_page_of_slab(slab)) == DRY_PAGE_SLAB;
@@ -165,6 +175,12 @@ static inline unsigned dry_backing_max_order(const struct dry_backing *backing)
 static inline size_t dry_backing_bytes(const struct dry_backing *backing)
 {
 	return backing->arena.granules << DRY_GRANULE_SHIFT;
+}
+
+static inline bool dry_backing_may_wait(dry_gfp gfp)
+{
+	(void)gfp;
+	return true;
 }
 
 static inline unsigned dry_backing_node(const struct dry_backing *backing)
