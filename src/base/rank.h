@@ -16,6 +16,7 @@ enum dry_rank {
 	DRY_RANK_SHARED,    /* one shared array */
 	DRY_RANK_NODE,      /* slab lists of one cache on one node */
 	DRY_RANK_GUARD,     /* guarded blocks */
+	DRY_RANK_SITES,     /* sampled blocks */
 	DRY_RANK_EXTENT,    /* the registry of extents */
 	DRY_RANK_META,      /* memory for metadata */
 	DRY_RANK_PAGE,      /* the arena */

@@ -24,12 +24,24 @@ bool dry_option_guard;
 bool dry_option_exit_check = true;
 unsigned dry_option_guard_rate = 100000;
 unsigned dry_option_decay_ms = 500;
+unsigned dry_option_profile;
+unsigned dry_option_profile_signal;
+char dry_option_profile_file[256];
 
 static bool set_log(const char *from, const char *end)
 {
 	if (from == end || end - from > 255)
 		return false;
 	dry_port_log_to(from, (size_t)(end - from));
+	return true;
+}
+
+static bool set_profile_file(const char *from, const char *end)
+{
+	if (from == end || end - from > 255)
+		return false;
+	memcpy(dry_option_profile_file, from, (size_t)(end - from));
+	dry_option_profile_file[end - from] = '\0';
 	return true;
 }
 
@@ -53,6 +65,9 @@ static const struct option {
 	{ "guard_rate", NULL, &dry_option_guard_rate, NULL, 1, 1000000000 },
 	{ "leaks", &dry_option_leaks, NULL, NULL, 0, 1 },
 	{ "log", NULL, NULL, set_log, 0, 0 },
+	{ "profile", NULL, &dry_option_profile, NULL, 1, 1000000000 },
+	{ "profile_file", NULL, NULL, set_profile_file, 0, 0 },
+	{ "profile_signal", NULL, &dry_option_profile_signal, NULL, 1, 64 },
 	{ "secure", &dry_option_secure, NULL, NULL, 0, 1 },
 	{ "stats", &dry_option_stats, NULL, NULL, 0, 1 },
 	{ "zero", &dry_secure_zero, NULL, NULL, 0, 1 },

@@ -20,6 +20,9 @@ extern bool dry_option_background;    /* return memory from a helper thread */
 extern bool dry_option_exit_check;   /* look for damage when the process ends */
 extern bool dry_option_guard;        /* guard a sample of allocations */
 extern unsigned dry_option_guard_rate; /* every how many allocations, on average; 1 to 10^9 */
+extern unsigned dry_option_profile;   /* bytes between two samples of a heap profile, on average; 0: none */
+extern unsigned dry_option_profile_signal; /* it writes the profile; 0: none does */
+extern char dry_option_profile_file[256];  /* where to; "": nowhere */
 extern bool dry_option_secure;       /* the hardening profile */
 extern unsigned dry_option_decay_ms;  /* how long free memory is kept, 10 to 3600000 */
 

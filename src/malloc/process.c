@@ -62,6 +62,7 @@ static DRY_CONSTRUCTOR void loaded(void)
 	/* Others may have allocated before this ran; from now on it is from debugged caches. */
 	if (dry_profile_start(&dry_main_heap))
 		dry_general_forget(&dry_main_heap);
+	dry_profile_begin(&dry_main_heap);
 }
 
 static DRY_DESTRUCTOR void unloaded(void)

@@ -3,6 +3,7 @@
 #include <drystone/inspect.h>
 
 #include "heap/heap.h"
+#include "stats/sites.h"
 
 #define FIELD(type, member) DRY_INSPECT_FIELD(struct type, member)
 
@@ -92,4 +93,5 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.stopped_area = dry_stopped_area,
 	.heaps = &dry_heaps,
 	.default_heap = &dry_main_heap,
+	.profile = &dry_profile,
 };
