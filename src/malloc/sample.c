@@ -110,8 +110,9 @@ static struct dry_array *alloc_array(const struct dry_cache *cache)
 	uint32_t slot = dry_percpu_slot();
 
 	/* acquire: pairs with the making of the area */
-	return dry_area_array(slot < caches->slot_count ? __atomic_load_n(&caches->slots[slot], __ATOMIC_ACQUIRE) : dry_stopped_area,
-			      cache->alloc_place);
+	char *area = slot < caches->slot_count ? __atomic_load_n(&caches->slots[slot], __ATOMIC_ACQUIRE) : dry_stopped_area;
+
+	return dry_area_array(area, cache->alloc_place);
 }
 
 /* The array has more than may come before the sample: the rest is freed again, and was never allocated. */
@@ -159,7 +160,10 @@ static int64_t owed(const struct dry_cache *cache, unsigned class)
 	return now - before;
 }
 
-/* How many are due where `rest` <= 0 may come before the next one; draws what is left then. More than one where arrays filled up. */
+/*
+ * How many are due where `rest` <= 0 may come before the next one; draws what is left then. More than one where frees filled the
+ * array up.
+ */
 static uint32_t due(count *left, int64_t rest, size_t mean, size_t unit)
 {
 	int64_t more = draw(mean, unit);

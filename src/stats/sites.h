@@ -20,7 +20,7 @@
 #include "base/compiler.h"
 #include "port/save.h"
 
-#define DRY_SITE_FRAMES 64
+#define DRY_SITE_FRAMES 128
 
 /* What readers see. mean and request are the sampler's, all else guarded by the lock. */
 extern struct dry_inspect_profile dry_profile DRY_HIDDEN;

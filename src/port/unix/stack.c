@@ -241,12 +241,13 @@ void dry_port_unwinder(void)
 	atomic_store_explicit(&unwinds, true, memory_order_relaxed);
 }
 
+#define MOST       128
 #define OWN_FRAMES 8 /* most frames of ours above the program's */
 
 unsigned dry_port_whole_stack(uintptr_t *frames, unsigned max)
 {
-	void *found[64 + OWN_FRAMES];
-	unsigned room = max < 64 ? max + OWN_FRAMES : 64 + OWN_FRAMES, first = 0, count;
+	void *found[MOST + OWN_FRAMES];
+	unsigned room = (max < MOST ? max : MOST) + OWN_FRAMES, first = 0, count;
 	int saved = errno;
 
 	if (!atomic_load_explicit(&unwinds, memory_order_relaxed))
