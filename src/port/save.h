@@ -17,6 +17,17 @@ bool dry_port_save(const char *path, void (*fill)(dry_port_writer *write, void *
 /* What is mapped where, as the lines of /proc/self/maps; nothing where that is not to be had. */
 void dry_port_mapped(dry_port_writer *write, void *arg);
 
+/* Bytes of the process that are resident; 0: not to be had. */
+size_t dry_port_resident(void);
+
+/*
+ * Whoever connects to the socket at `path` (%p as above) gets what fill(write, arg) writes, after an HTTP header if it asks by
+ * HTTP. listen: false: the socket cannot be made. serve, for a thread of its own: does not return. unlisten: its name goes.
+ */
+bool dry_port_listen(const char *path);
+void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg));
+void dry_port_unlisten(void);
+
 /* Call fn(), which may do no more than a handler may, whenever the process gets the signal. false: it cannot be had. */
 bool dry_port_on_signal(int signal, void (*fn)(void));
 

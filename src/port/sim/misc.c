@@ -210,6 +210,11 @@ void dry_port_mapped(dry_port_writer *write, void *arg)
 	(void)arg;
 }
 
+size_t dry_port_resident(void)
+{
+	return 0;
+}
+
 bool dry_port_on_signal(int signal, void (*fn)(void))
 {
 	(void)signal;

@@ -13,7 +13,7 @@
 #include "port/contract.h"
 #include "port/unix/path.h"
 
-#define ROOM (DRY_UNIX_PATH + 8)
+#define ROOM (DRY_UNIX_PATH + 64)
 
 struct file {
 	int fd;
@@ -51,8 +51,9 @@ static bool save(const char *path, void (*fill)(dry_port_writer *write, void *ar
 	struct file file = { .fd = -1 };
 
 	dry_unix_path(name, DRY_UNIX_PATH, path, (unsigned long)getpid());
-	dry_unix_path(fresh, DRY_UNIX_PATH, path, (unsigned long)getpid());
-	memcpy(fresh + strlen(fresh), ".new", sizeof(".new"));
+	/* Others may write the same file. */
+	memcpy(fresh, name, strlen(name));
+	dry_unix_path(fresh + strlen(name), sizeof(fresh) - DRY_UNIX_PATH, ".new-%p", (unsigned long)getpid());
 	file.fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (file.fd < 0)
 		return false;
@@ -89,6 +90,21 @@ void dry_port_mapped(dry_port_writer *writer, void *arg)
 	if (fd >= 0)
 		close(fd);
 	errno = saved;
+}
+
+size_t dry_port_resident(void)
+{
+	int saved = errno, fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	char text[64] = "";
+	size_t pages = 0;
+
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+		for (const char *at = strchr(text, ' '); at != NULL && at[1] >= '0' && at[1] <= '9'; at++)
+			pages = pages * 10 + (size_t)(at[1] - '0');
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+	return pages * dry_port_page_size();
 }
 
 static void (*wanted)(void); /* immutable once a handler is there */
