@@ -143,6 +143,9 @@ struct dry_inspect {
 	struct dry_inspect_field arena_map, arena_map_bytes, arena_chunks, arena_chunks_bytes;
 
 	struct dry_inspect_field page_kind, page_count, page_cache, page_node; /* in a descriptor */
+	struct dry_inspect_field page_first; /* of a slab: bytes to its first object */
+	struct dry_inspect_field page_bits;  /* of a slab of a cache with mgmt_bitmap: bits of its objects, 1: free */
+	struct dry_inspect_field cache_mgmt; /* how it knows its free objects */
 
 	/* in a heap */
 	struct dry_inspect_field extents_table, extents_slots;  /* of live ones, in no order; address 0: slot unused */
@@ -153,7 +156,8 @@ struct dry_inspect {
 	uint32_t arena_size, page_size, extent_size, kept_size; /* distances between two of each */
 	uint8_t page_free, page_run, page_slab;                 /* values of page_kind */
 	uint8_t extent_bits;                                    /* low bits of extent_bytes that are the size */
-	uint8_t reserved[4];                                    /* 0 */
+	uint8_t mgmt_bitmap;                                    /* a value of cache_mgmt */
+	uint8_t reserved[3];                                    /* 0 */
 	uint32_t shared_factor;                                 /* batches that a shared array holds */
 	uint32_t reserved_2;                                    /* 0 */
 	const void *stopped_area;   /* entry of a slot table that stands for "no area" */
