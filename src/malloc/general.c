@@ -13,6 +13,7 @@
 #include "core/slab.h"
 #include "core/walk.h"
 #include "debug/live.h"
+#include "port/probe.h"
 
 _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
 
@@ -94,6 +95,7 @@ static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned cla
 		dry_cache_unmake(cache);
 		return expected;
 	}
+	DRY_PROBE_3(drystone, cache_made, (uintptr_t)cache, (uintptr_t)cache->name, cache->object_size);
 	if (heap->is_default)
 		publish(class, cache);
 	return cache;
@@ -263,6 +265,8 @@ static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool ze
 		dry_heap_trim(heap);
 		object = alloc_big(heap, size, align, zero);
 	}
+	if (DRY_UNLIKELY(object == NULL))
+		DRY_PROBE_1(drystone, failure, size);
 	if (DRY_UNLIKELY(dry_annotate != NULL) && object != NULL) {
 		dry_annotate->given(&heap->caches, object, size, zero);
 		dry_annotate->closed((char *)object + size, find(heap, object).room - size);
