@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Probes for tracers (USDT): a nop, and a note in the file that says where it is, what it is called and where its arguments are.
- * The format of the note is that of SystemTap's sys/sdt.h, version 3: https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation
+ * The format of the note is that of SystemTap's sys/sdt.h, version 3:
+ * https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation
  *
- * A tracer that attaches adds one to the probe's semaphore; while that is 0 a probe costs a load and a branch, and its arguments are
- * not computed. Probes are on slow paths only. Other processors than those below have none.
+ * A tracer that attaches adds one to the probe's semaphore; while that is 0 a probe costs a load and a branch, and its arguments
+ * are not computed. Probes are on slow paths only. Other processors than those below have none.
  */
 #ifndef DRY_PORT_PROBE_H
 #define DRY_PORT_PROBE_H
