@@ -144,6 +144,8 @@ static void *fill(struct dry_cache *cache, unsigned class, size_t size, count *l
 	void *object = dry_general_alloc_slow(cache, size);
 	unsigned avail = dry_array_avail(alloc_array(cache), true);
 
+	if (rest < 0) /* another thread took from the count meanwhile */
+		rest = 0;
 	if ((int64_t)avail > rest) {
 		trim(cache, avail - (unsigned)rest);
 		avail = (unsigned)rest;
