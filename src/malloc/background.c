@@ -3,6 +3,9 @@
 
 #include "heap/heap.h"
 #include "malloc/options.h"
+#include "malloc/profile.h"
+#include "malloc/sample.h"
+#include "stats/sites.h"
 
 #define START_BYTES ((size_t)16 << 20)
 #define IDLE_TICKS  12 /* rounds of a small heap before the thread ends */
@@ -25,6 +28,13 @@ static size_t held_bytes(const struct dry_heap *heap)
 	return idle_bytes(heap) + (arena->used << arena->page_shift) + heap->extents.live_bytes;
 }
 
+/* relaxed: what is asked for is done here or at the next call */
+static void obey(void)
+{
+	if (DRY_UNLIKELY(__atomic_load_n(&dry_profile.request, __ATOMIC_RELAXED) != 0))
+		dry_profile_obey();
+}
+
 static void run(void)
 {
 	struct dry_heap *heap = &dry_main_heap;
@@ -34,6 +44,8 @@ static void run(void)
 		unsigned sleep = dry_option_decay_ms / 2;
 		dry_port_sleep_ms(idle > 4 && sleep < LONG_SLEEP ? LONG_SLEEP : sleep);
 		dry_heap_reap(heap);
+		dry_sample_reap();
+		obey();
 		idle = idle_bytes(heap) == 0 ? idle + 1 : 0;
 		small = held_bytes(heap) < START_BYTES && idle != 0 ? small + 1 : 0;
 	}
@@ -58,6 +70,7 @@ static DRY_SLOW void start(void)
 
 void dry_background_poke(void)
 {
+	obey();
 	/* relaxed and unlocked: a hint */
 	int now = atomic_load_explicit(&running, memory_order_relaxed);
 

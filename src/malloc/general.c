@@ -13,6 +13,7 @@
 #include "core/slab.h"
 #include "core/walk.h"
 #include "debug/live.h"
+#include "port/probe.h"
 
 _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
 
@@ -91,6 +92,7 @@ static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned cla
 		dry_cache_unmake(cache);
 		return expected;
 	}
+	DRY_PROBE_3(drystone, cache_made, (uintptr_t)cache, (uintptr_t)cache->name, cache->object_size);
 	if (heap->is_default)
 		publish(class, cache);
 	return cache;
@@ -229,14 +231,11 @@ void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
 	return object;
 }
 
-void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
+/* From nobody else. */
+static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	void *object;
 
-	if (size > SIZE_LIMIT || align > SIZE_LIMIT / 2 + 1)
-		return NULL;
-	if (dry_general_ask_secondary(heap, size, align, &object))
-		return object != NULL && zero ? memset(object, 0, size) : object;
 	if (size == 0)
 		size = 1;
 	unsigned class = dry_general_class(heap, size, align);
@@ -260,11 +259,22 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 		dry_heap_trim(heap);
 		object = alloc_big(heap, size, align, zero);
 	}
+	if (DRY_UNLIKELY(object == NULL))
+		DRY_PROBE_1(drystone, failure, size);
 	if (DRY_UNLIKELY(dry_annotate != NULL) && object != NULL) {
 		dry_annotate->given(&heap->caches, object, size, zero);
 		dry_annotate->closed((char *)object + size, find(heap, object).room - size);
 	}
 	return object;
+}
+
+void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
+{
+	void *object;
+
+	if (size > SIZE_LIMIT || align > SIZE_LIMIT / 2 + 1)
+		return NULL;
+	return dry_general_ask_secondary(heap, size, align, zero, &object) ? object : alloc_own(heap, size, align, zero);
 }
 
 static DRY_SLOW void report_foreign(struct dry_heap *heap, void *object)
@@ -433,11 +443,9 @@ static void *resize(struct dry_heap *heap, const struct found *place, void *obje
 	return object;
 }
 
-/* Not part of its caller, whose frame is bigger (docs/design/stack.md). */
-static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room, size_t size)
+/* The content to another block; NULL: there is none. Not part of its caller, whose frame is bigger (docs/design/stack.md). */
+static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room, void *copy, size_t size)
 {
-	void *copy = dry_general_alloc(heap, size, 16, false);
-
 	if (copy == NULL)
 		return NULL;
 	memcpy(copy, object, size < room ? size : room);
@@ -449,6 +457,7 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 {
 	size_t class = class_size_of(heap, object);
 	struct found place = { .room = class };
+	void *copy;
 
 	if (class == 0)
 		place = find(heap, object);
@@ -466,11 +475,16 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 		/* It always moves, so that pointers to the old place are found out. */
 		place.room = dry_annotate->size(object, place.room);
 	} else if (class == 0 && place.secondary == NULL) {
-		void *same = resize(heap, &place, object, size);
-		if (same != NULL)
-			return same;
+		/* A big block that would stay is as good as a new one for who takes samples. */
+		if (place.slab == NULL && dry_general_ask_secondary(heap, size, 16, false, &copy))
+			return move(heap, object, place.room, copy, size);
+		copy = resize(heap, &place, object, size);
+		if (copy != NULL)
+			return copy;
+		if (place.slab == NULL)
+			return move(heap, object, place.room, alloc_own(heap, size, 16, false), size);
 	}
-	return move(heap, object, place.room, size);
+	return move(heap, object, place.room, dry_general_alloc(heap, size, 16, false), size);
 }
 
 /* ---- public ------------------------------------------------------------------------ */

@@ -24,6 +24,11 @@ bool dry_option_guard;
 bool dry_option_exit_check = true;
 unsigned dry_option_guard_rate = 100000;
 unsigned dry_option_decay_ms = 500;
+unsigned dry_option_profile;
+unsigned dry_option_profile_signal;
+char dry_option_profile_file[DRY_OPTION_PATH];
+char dry_option_metrics[DRY_OPTION_PATH];
+unsigned dry_option_metrics_ms = 10000;
 
 static bool set_log(const char *from, const char *end)
 {
@@ -31,6 +36,25 @@ static bool set_log(const char *from, const char *end)
 		return false;
 	dry_port_log_to(from, (size_t)(end - from));
 	return true;
+}
+
+static bool set_path(char *path, const char *from, const char *end)
+{
+	if (from == end || end - from >= DRY_OPTION_PATH)
+		return false;
+	memcpy(path, from, (size_t)(end - from));
+	path[end - from] = '\0';
+	return true;
+}
+
+static bool set_profile_file(const char *from, const char *end)
+{
+	return set_path(dry_option_profile_file, from, end);
+}
+
+static bool set_metrics(const char *from, const char *end)
+{
+	return set_path(dry_option_metrics, from, end);
 }
 
 /* min and max of a switch are 0 and 1, of a text 0 and 0. */
@@ -53,6 +77,11 @@ static const struct option {
 	{ "guard_rate", NULL, &dry_option_guard_rate, NULL, 1, 1000000000 },
 	{ "leaks", &dry_option_leaks, NULL, NULL, 0, 1 },
 	{ "log", NULL, NULL, set_log, 0, 0 },
+	{ "metrics", NULL, NULL, set_metrics, 0, 0 },
+	{ "metrics_ms", NULL, &dry_option_metrics_ms, NULL, 10, 3600000 },
+	{ "profile", NULL, &dry_option_profile, NULL, 1, 1000000000 },
+	{ "profile_file", NULL, NULL, set_profile_file, 0, 0 },
+	{ "profile_signal", NULL, &dry_option_profile_signal, NULL, 1, 64 },
 	{ "secure", &dry_option_secure, NULL, NULL, 0, 1 },
 	{ "stats", &dry_option_stats, NULL, NULL, 0, 1 },
 	{ "zero", &dry_secure_zero, NULL, NULL, 0, 1 },

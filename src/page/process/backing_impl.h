@@ -14,6 +14,7 @@
 #include "base/fatal.h"
 #include "page/meta.h"
 #include "page/page.h"
+#include "port/probe.h"
 
 #define DRY_SLAB_WORDS 4
 #define DRY_SLAB_NIL   DRY_PAGE_NIL
@@ -79,10 +80,14 @@ static inline void dry_backing_publish(struct dry_backing *backing, struct dry_s
 {
 	dry_page_set_kind(dry_page_of_slab(slab), DRY_PAGE_SLAB);
 	dry_arena_set_map(&backing->arena, dry_page_of_slab(slab), (uint16_t)place);
+	DRY_PROBE_3(drystone, slab_made, (uintptr_t)dry_arena_start(&backing->arena, dry_page_of_slab(slab)),
+		    (uint64_t)dry_page_count(dry_page_of_slab(slab)) << backing->arena.page_shift, (uintptr_t)slab->cache);
 }
 
 static inline void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab)
 {
+	DRY_PROBE_3(drystone, slab_returned, (uintptr_t)dry_arena_start(&backing->arena, dry_page_of_slab(slab)),
+		    (uint64_t)dry_page_count(dry_page_of_slab(slab)) << backing->arena.page_shift, (uintptr_t)slab->cache);
 	if (backing->pages != NULL)
 		backing->pages->free(&backing->arena, dry_page_of_slab(slab));
 	else
