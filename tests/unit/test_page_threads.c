@@ -159,8 +159,9 @@ static volatile size_t fork_number;
 static void tell(int signal)
 {
 	char text[256];
-	int length = snprintf(text, sizeof(text), "no end: %s, fork %zu, wanted %d, in purge %d, lock %u, limbo %u, used %zu, dirty %zu\n",
-			      phase, fork_number, atomic_load(&fork_wanted), atomic_load(&in_purge),
+	int length = snprintf(text, sizeof(text),
+			      "no end: %s, fork %zu, wanted %d, in purge %d, lock %u, limbo %u, used %zu, dirty %zu\n", phase,
+			      fork_number, atomic_load(&fork_wanted), atomic_load(&in_purge),
 			      (unsigned)*(volatile uint32_t *)(void *)&arena.lock, arena.limbo_count, arena.used, arena.free_dirty);
 
 	(void)signal;

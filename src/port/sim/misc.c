@@ -111,6 +111,11 @@ void dry_port_ending(void)
 {
 }
 
+bool dry_port_alone(void)
+{
+	return false;
+}
+
 void dry_port_yield(void)
 {
 	DRY_SIM_POINT("yield");
