@@ -10,7 +10,7 @@
 
 bool dry_side_init(struct dry_side *side, const struct dry_arena *arena, size_t width)
 {
-	size_t page = dry_port_page_size(), reach = dry_round_up(arena->granules << DRY_GRANULE_SHIFT, STEP);
+	size_t page = dry_port_page_size(), reach = dry_round_up((size_t)arena->pages << arena->page_shift, STEP);
 	size_t least = reach < LEAST ? reach : LEAST;
 	char *table = NULL;
 

@@ -33,7 +33,7 @@ static size_t class_size_of(const struct dry_heap *heap, const void *object)
 	const struct dry_arena *arena = &heap->caches.backing.arena;
 	size_t granule = ((uintptr_t)object - arena->base) >> DRY_GRANULE_SHIFT;
 
-	if (!heap->is_default || granule >= arena->granules || (dry_live_is_on() && !dry_live_has(object)))
+	if (!heap->is_default || granule >= dry_arena_granules(arena) || (dry_live_is_on() && !dry_live_has(object)))
 		return 0;
 	return dry_class_size_at[arena->map[granule] / (DRY_AREA_UNIT / 8)];
 }
@@ -52,7 +52,7 @@ static void publish(unsigned class, const struct dry_cache *cache)
 		__atomic_store_n(&dry_checked_limit, DRY_CLASS_MAX, __ATOMIC_RELEASE);
 		return;
 	}
-	__atomic_store_n(&dry_hits.granules, dry_backing_bytes(&cache->caches->backing) >> DRY_GRANULE_SHIFT, __ATOMIC_RELAXED);
+	__atomic_store_n(&dry_hits.granules, dry_arena_granules(&cache->caches->backing.arena), __ATOMIC_RELAXED);
 	__atomic_store_n(&dry_hits.size, DRY_CLASS_MAX + 1, __ATOMIC_RELEASE);
 }
 
@@ -149,7 +149,7 @@ static bool arena_only(const struct dry_heap *heap)
 /* Whether the arena could have it. */
 static bool fits_arena(const struct dry_heap *heap, size_t size, size_t align)
 {
-	size_t room = heap->caches.backing.arena.granules << DRY_GRANULE_SHIFT;
+	size_t room = dry_backing_bytes(&heap->caches.backing);
 
 	return size <= room && align <= room && (arena_only(heap) || (size <= DRY_CHUNK_SIZE && align <= DRY_CHUNK_SIZE));
 }
@@ -296,12 +296,23 @@ static DRY_SLOW void report_not_live(const struct dry_slab *slab, const void *ob
 	dry_fatal(interior ? DRY_FATAL_INTERIOR : DRY_FATAL_DOUBLE_FREE, object, slab->cache->name, NULL);
 }
 
+/* The arena has grown since the limit was published: frees of what is beyond come here until it is raised. */
+static void raise_limit(const struct dry_heap *heap)
+{
+	size_t seen = __atomic_load_n(&dry_hits.granules, __ATOMIC_RELAXED), now = dry_arena_granules(&heap->caches.backing.arena);
+
+	/* 0: no free is to be a hit. Who comes too late has lost nothing. */
+	if (heap->is_default && seen != 0 && seen < now)
+		__atomic_compare_exchange_n(&dry_hits.granules, &seen, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 static void free_in_arena(struct dry_heap *heap, void *object)
 {
 	struct dry_arena *arena = dry_heap_arena(heap);
 	struct dry_page *run = dry_arena_run_of(arena, object);
 	struct dry_slab *slab = dry_slab_in(run);
 
+	raise_limit(heap);
 	if (slab != NULL && is_checked(slab->cache, object) && !dry_live_release(object))
 		report_not_live(slab, object);
 	else if (slab != NULL)
@@ -415,7 +426,7 @@ static void *resize_big(struct dry_heap *heap, const struct found *place, void *
 		return NULL;
 	if (place->run == NULL)
 		return size > RUN_MAX ? resize_extent(heap, object, size) : NULL;
-	if (place->slab != NULL || (size > RUN_MAX && !arena_only(heap)) || size > arena->granules << DRY_GRANULE_SHIFT)
+	if (place->slab != NULL || (size > RUN_MAX && !arena_only(heap)) || size > dry_backing_bytes(&heap->caches.backing))
 		return NULL;
 	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
 	if (size > place->room)

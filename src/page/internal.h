@@ -86,8 +86,9 @@ static inline void dry_source_release(const struct dry_page_source *source, void
 }
 
 #define DRY_CHUNK_RETIRED 0x80u
+#define DRY_CHUNK_LOST    0x40u
 
-/* A byte per chunk of an arena that owns its memory: its node, and whether it is retired. */
+/* A byte per chunk of an arena that owns its memory: its node, and whether it is retired; or that it is lost. */
 static inline uint8_t *dry_chunk(const struct dry_arena *arena, uint32_t chunk)
 {
 	return (uint8_t *)arena->chunk_array.start + chunk;
@@ -95,6 +96,10 @@ static inline uint8_t *dry_chunk(const struct dry_arena *arena, uint32_t chunk)
 static inline bool dry_chunk_is_retired(const struct dry_arena *arena, uint32_t chunk)
 {
 	return (*dry_chunk(arena, chunk) & DRY_CHUNK_RETIRED) != 0;
+}
+static inline bool dry_chunk_is_lost(const struct dry_arena *arena, uint32_t chunk)
+{
+	return *dry_chunk(arena, chunk) == DRY_CHUNK_LOST;
 }
 /* The node of a page in a chunk that is not retired. */
 static inline uint8_t dry_node_of(const struct dry_arena *arena, uint32_t index)
@@ -123,6 +128,22 @@ void dry_buddy_take_locked(struct dry_arena *arena, uint32_t index, uint32_t cou
 
 /* Free blocks side by side from the start of a chunk on that hold `count` pages, in all: the first page, or DRY_PAGE_NIL. */
 uint32_t dry_wide_find_locked(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
+
+/* reserve.c */
+
+/* For an arena of `want` bytes, else less. false: there is no room. */
+bool dry_reserve_begin(struct dry_arena *arena, size_t want);
+/*
+ * In a window, with the lock held; from and end count bytes from the base, in chunks. The arrays for all up to the end; only
+ * then the pages. 0, -EBUSY: others have memory there, -ENOMEM. Two calls, because malloc's deepest go through them
+ * (docs/design/stack.md).
+ */
+bool dry_reserve_arrays_locked(struct dry_arena *arena, size_t end);
+int dry_reserve_pages_locked(struct dry_arena *arena, size_t from, size_t end);
+/* Takes back all from page `from` on; there were `before`. */
+void dry_reserve_undo_locked(struct dry_arena *arena, uint32_t before, uint32_t from);
+/* All of it. */
+void dry_reserve_end(struct dry_arena *arena);
 
 /* grow.c; the lock is held */
 

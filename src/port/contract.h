@@ -37,6 +37,18 @@ size_t dry_port_address_room(void);
  */
 void *dry_port_reserve(size_t size, size_t align, bool readable);
 
+/*
+ * Where address space is reserved bit by bit: a place, aligned to `align`, from which on `size` bytes are likely to be free and to
+ * stay so, away from where others map memory; of each call another. NULL: the port knows of none.
+ */
+void *dry_port_window(size_t size, size_t align);
+
+/*
+ * As dry_port_reserve(), just there; what borders on another reservation is one with it. 0, -EBUSY: something is there,
+ * -ENOMEM.
+ */
+int dry_port_reserve_at(void *addr, size_t size, bool readable);
+
 /* Make [addr, addr+size) of a reservation readable and writable. First contents are zero. 0 or -ENOMEM. */
 int dry_port_commit(void *addr, size_t size);
 
@@ -91,6 +103,9 @@ void dry_port_ending(void);
 
 /* Start a detached helper thread with all signals blocked and a small stack. 0 or -errno. */
 int dry_port_thread_start(void (*fn)(void));
+
+/* The process is known to have one thread. */
+bool dry_port_alone(void);
 
 /* Let another thread run. */
 void dry_port_yield(void);

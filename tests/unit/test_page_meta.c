@@ -205,7 +205,7 @@ static void guards(void)
 	CHECK(faults(big));
 	char *small = dry_meta_alloc(&meta, 64);
 	CHECK(small != NULL && !faults(small));
-	guarded((char *)meta.own.base, (size_t)meta.own.pages << meta.own.page_shift);
+	guarded((char *)meta.own.base, (size_t)meta.own.reserved << meta.own.page_shift);
 	CHECK(dry_arena_alloc(&arena, 1, 1, 0) != NULL);
 	guarded(arena.desc_array.start, arena.desc_array.reserved);
 	guarded(arena.map_array.start, arena.map_array.reserved);

@@ -78,6 +78,7 @@ static DRY_SLOW void free_miss(void *object)
 	if (object == NULL)
 		return;
 	dry_general_free(HEAP, object);
+	dry_background_freed();
 	errno = saved;
 }
 
@@ -87,6 +88,7 @@ static DRY_SLOW void free_released(void *object)
 	int saved = errno;
 
 	dry_free_slow(dry_backing_find(&HEAP->caches.backing, object)->cache, object);
+	dry_background_freed();
 	errno = saved;
 }
 

@@ -152,7 +152,7 @@ static inline bool dry_backing_is_of(const struct dry_backing *backing, const vo
 {
 	size_t granule = ((uintptr_t)ptr - backing->arena.base) >> DRY_GRANULE_SHIFT;
 
-	return DRY_LIKELY(granule < backing->arena.granules) && DRY_LIKELY(backing->arena.map[granule] == place);
+	return DRY_LIKELY(granule < dry_arena_granules(&backing->arena)) && DRY_LIKELY(backing->arena.map[granule] == place);
 }
 
 /* ---- the rest ---- */
@@ -179,7 +179,7 @@ static inline unsigned dry_backing_max_order(const struct dry_backing *backing)
 
 static inline size_t dry_backing_bytes(const struct dry_backing *backing)
 {
-	return backing->arena.granules << DRY_GRANULE_SHIFT;
+	return (size_t)backing->arena.pages << backing->arena.page_shift;
 }
 
 static inline bool dry_backing_may_wait(dry_gfp gfp)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Memory of the POSIX port: mmap and mprotect, nothing else. Keeps errno. */
+#include "base/error.h"
 #include "port/contract.h"
 #include "port/unix/map.h"
 
@@ -23,6 +24,22 @@ size_t dry_port_address_room(void)
 void *dry_port_reserve(size_t size, size_t align, bool readable)
 {
 	return dry_unix_map(size, align, readable ? PROT_READ : PROT_NONE, 0);
+}
+
+/* POSIX cannot say that something is to be mapped there or not at all. */
+void *dry_port_window(size_t size, size_t align)
+{
+	(void)size;
+	(void)align;
+	return NULL;
+}
+
+int dry_port_reserve_at(void *addr, size_t size, bool readable)
+{
+	(void)addr;
+	(void)size;
+	(void)readable;
+	return -DRY_ENOMEM;
 }
 
 void dry_port_place(void *addr, size_t size, unsigned node)

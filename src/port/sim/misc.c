@@ -112,6 +112,11 @@ void dry_port_ending(void)
 {
 }
 
+bool dry_port_alone(void)
+{
+	return false;
+}
+
 void dry_port_yield(void)
 {
 	DRY_SIM_POINT("yield");
