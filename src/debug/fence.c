@@ -10,7 +10,7 @@
 #define SPARSE 8u
 #define KEPT   1024u
 
-static _Atomic uint32_t fences, slabs, turn; /* counts; relaxed: one more or less does not matter */
+static _Atomic uint32_t fences, slabs, kept_at; /* counts; relaxed: one more or less does not matter */
 static struct dry_page *_Atomic kept[KEPT];
 
 static bool wants_fence(void)
@@ -53,7 +53,7 @@ static void free_pages(struct dry_arena *arena, struct dry_page *run)
 	dry_arena_keep(arena, run);
 	dry_port_decommit(dry_arena_start(arena, run), (size_t)run->count << arena->page_shift);
 	/* acq_rel: who takes a run out sees it as who put it in left it */
-	oldest = atomic_exchange_explicit(&kept[atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) % KEPT], run,
+	oldest = atomic_exchange_explicit(&kept[atomic_fetch_add_explicit(&kept_at, 1, memory_order_relaxed) % KEPT], run,
 					  memory_order_acq_rel);
 	if (oldest != NULL)
 		let_go(arena, oldest);

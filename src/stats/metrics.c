@@ -48,20 +48,20 @@ static struct collected {
 	size_t count;
 	size_t page;
 	struct row row[MOST + 1];
-} all; /* too big for a helper's stack */
+} gathered; /* too big for a helper's stack */
 
 /* ---- collected ------------------------------------------------------------------------------ */
 
 /* Of this heap and name; those beyond the bound share the last one. */
 static struct row *row_of(const char *heap, const char *name)
 {
-	for (size_t i = 0; i < all.count; i++)
-		if (i == MOST || (strcmp(all.row[i].heap, heap) == 0 && strcmp(all.row[i].name, name) == 0))
-			return &all.row[i];
-	struct row *row = &all.row[all.count++];
+	for (size_t i = 0; i < gathered.count; i++)
+		if (i == MOST || (strcmp(gathered.row[i].heap, heap) == 0 && strcmp(gathered.row[i].name, name) == 0))
+			return &gathered.row[i];
+	struct row *row = &gathered.row[gathered.count++];
 	memset(row, 0, sizeof(*row));
-	dry_format(row->heap, sizeof(row->heap), "%s", all.count <= MOST ? heap : OTHERS);
-	dry_format(row->name, sizeof(row->name), "%s", all.count <= MOST ? name : OTHERS);
+	dry_format(row->heap, sizeof(row->heap), "%s", gathered.count <= MOST ? heap : OTHERS);
+	dry_format(row->name, sizeof(row->name), "%s", gathered.count <= MOST ? name : OTHERS);
 	return row;
 }
 
@@ -73,7 +73,7 @@ static int add_cache(dry_cache *cache, void *arg)
 	if (cache->root != cache || dry_cache_stats(cache, &s) != 0)
 		return 0;
 	struct row *row = row_of(heap->name, s.name);
-	row->value[BYTES] += s.slabs * s.pages_per_slab * all.page;
+	row->value[BYTES] += s.slabs * s.pages_per_slab * gathered.page;
 	row->value[LIVE] += s.active_objects * s.slot_size;
 	row->value[OBJECTS] += s.active_objects;
 	row->value[SLABS] += s.slabs;
@@ -87,29 +87,29 @@ static void add_heap(struct dry_heap *heap)
 
 	if (dry_heap_stats(heap, &s) != 0)
 		return;
-	all.page = (size_t)1 << dry_heap_arena(heap)->page_shift;
-	all.sum[ACTIVE] += s.in_use + s.extents;
-	all.sum[WASTE] += s.idle;
-	all.sum[RETAINED] += s.dirty;
-	all.sum[METADATA] += s.metadata;
-	all.sum[RESERVED] += s.reserved;
-	all.sum[CACHES] += s.caches;
-	all.sum[ALLOCS] += s.allocs;
-	all.sum[SLOW_ALLOCS] += s.slow_allocs;
-	all.sum[SLOW_FREES] += s.slow_frees;
+	gathered.page = (size_t)1 << dry_heap_arena(heap)->page_shift;
+	gathered.sum[ACTIVE] += s.in_use + s.extents;
+	gathered.sum[WASTE] += s.idle;
+	gathered.sum[RETAINED] += s.dirty;
+	gathered.sum[METADATA] += s.metadata;
+	gathered.sum[RESERVED] += s.reserved;
+	gathered.sum[CACHES] += s.caches;
+	gathered.sum[ALLOCS] += s.allocs;
+	gathered.sum[SLOW_ALLOCS] += s.slow_allocs;
+	gathered.sum[SLOW_FREES] += s.slow_frees;
 	dry_heap_for_each_cache(heap, add_cache, heap);
 }
 
 static void collect(void)
 {
-	all.count = 0;
-	memset(all.sum, 0, sizeof(all.sum));
-	all.sum[RESIDENT] = dry_port_resident();
+	gathered.count = 0;
+	memset(gathered.sum, 0, sizeof(gathered.sum));
+	gathered.sum[RESIDENT] = dry_port_resident();
 	dry_lock_acquire(&dry_heaps_lock);
 	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
 		add_heap(heap);
 	dry_lock_release(&dry_heaps_lock);
-	all.sum[ALLOCATED] = all.sum[ACTIVE] - (all.sum[WASTE] < all.sum[ACTIVE] ? all.sum[WASTE] : all.sum[ACTIVE]);
+	gathered.sum[ALLOCATED] = gathered.sum[ACTIVE] - (gathered.sum[WASTE] < gathered.sum[ACTIVE] ? gathered.sum[WASTE] : gathered.sum[ACTIVE]);
 }
 
 /* ---- written ---------------------------------------------------------------------------------- */
@@ -173,12 +173,12 @@ static void put_name(const struct out *out, const struct family *family)
 static void put_figure(const struct out *out, enum figure figure)
 {
 	put_family(out, &figures[figure]);
-	for (size_t i = 0; i < all.count; i++) {
+	for (size_t i = 0; i < gathered.count; i++) {
 		put_name(out, &figures[figure]);
-		put_label(out, "{heap", all.row[i].heap);
-		put_label(out, ",cache", all.row[i].name);
+		put_label(out, "{heap", gathered.row[i].heap);
+		put_label(out, ",cache", gathered.row[i].name);
 		put(out, "}");
-		put_value(out, all.row[i].value[figure]);
+		put_value(out, gathered.row[i].value[figure]);
 	}
 }
 
@@ -192,14 +192,14 @@ void dry_metrics_write(dry_port_writer *write, void *arg)
 	for (int i = 0; i < TOTALS; i++) {
 		put_family(&out, &totals[i]);
 		put_name(&out, &totals[i]);
-		put_value(&out, all.sum[i]);
+		put_value(&out, gathered.sum[i]);
 	}
-	share = all.sum[ACTIVE] != 0 ? all.sum[WASTE] * 1000 / all.sum[ACTIVE] : 0;
+	share = gathered.sum[ACTIVE] != 0 ? gathered.sum[WASTE] * 1000 / gathered.sum[ACTIVE] : 0;
 	put_family(&out, &fragmentation);
 	put_name(&out, &fragmentation);
 	dry_format(line, sizeof(line), " %llu.%03llu\n", (unsigned long long)(share / 1000), (unsigned long long)(share % 1000));
 	put(&out, line);
-	for (int i = 0; i < FIGURES && all.count != 0; i++)
+	for (int i = 0; i < FIGURES && gathered.count != 0; i++)
 		put_figure(&out, (enum figure)i);
 	put(&out, "# EOF\n");
 }

@@ -107,12 +107,12 @@ size_t dry_port_resident(void)
 	return pages * dry_port_page_size();
 }
 
-static void (*wanted)(void); /* immutable once a handler is there */
+static void (*on_signal)(void); /* immutable once a handler is there */
 
 static void handle(int signal)
 {
 	(void)signal;
-	wanted();
+	on_signal();
 }
 
 bool dry_port_on_signal(int signal, void (*fn)(void))
@@ -121,7 +121,7 @@ bool dry_port_on_signal(int signal, void (*fn)(void))
 	int saved = errno;
 	bool done;
 
-	wanted = fn;
+	on_signal = fn;
 	sigemptyset(&action.sa_mask);
 	done = sigaction(signal, &action, NULL) == 0;
 	errno = saved;
