@@ -403,6 +403,7 @@ static void find_cpus(void)
 
 int main(int argc, char **argv)
 {
+	static const char *const confs[] = { "check:0", "check:1", "profile:100000" };
 	unsigned missing = 0;
 	uint64_t seed;
 
@@ -416,8 +417,8 @@ int main(int argc, char **argv)
 		printf("no restartable sequences here\n");
 		return 77;
 	}
-	for (int checked = 0; checked < 2; checked++) {
-		conf = checked ? "check:1" : "check:0";
+	for (size_t i = 0; i < sizeof(confs) / sizeof(confs[0]); i++) {
+		conf = confs[i];
 		learn(seed);
 		abort_all(seed, true);
 		abort_all(seed, false);

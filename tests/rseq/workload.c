@@ -157,6 +157,19 @@ static void release(size_t i, void *block, size_t size)
 	CHECK(!none);
 }
 
+static void change(struct held *held, size_t size)
+{
+	size_t kept = held->size < size ? held->size : size;
+	char *before = malloc(kept);
+
+	CHECK(before);
+	memcpy(before, let_go(held), kept);
+	void *at = realloc(held->at, size);
+	CHECK(at && !memcmp(at, before, kept));
+	free(before);
+	hold(held, at, size);
+}
+
 static void malloc_round(size_t size)
 {
 	static struct held held[HELD];
@@ -166,6 +179,10 @@ static void malloc_round(size_t size)
 		for (; n < HELD; n++)
 			hold(&held[n], allocate(n, size), size);
 		shuffle(held, n);
+		for (size_t i = 0; i < n; i++) /* to another class and back */
+			change(&held[i], size * 3);
+		for (size_t i = 0; i < n; i++)
+			change(&held[i], size);
 		while (n > 200)
 			n--, release(n, let_go(&held[n]), size);
 		for (size_t i = 0; i < 100; i++) { /* one after the other */
