@@ -5,6 +5,8 @@
 #include "base/rank.h"
 #include "page/internal.h"
 
+#define AHEAD ((size_t)32 << 10) /* bytes */
+
 /*
  * Over a user's memory: the descriptors and the map at its front, then the pages.
  *
@@ -101,6 +103,8 @@ int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
 	atomic_init(&arena->committed, 0);
 	arena->page_shift = (uint8_t)dry_log2_floor(page);
 	arena->max_order = (uint8_t)dry_log2_floor(DRY_CHUNK_SIZE / page);
+	if (arena->owns_memory && attr->source == NULL)
+		arena->ahead = (uint32_t)(AHEAD / page);
 	arena->limit_pages = attr->limit != 0 ? attr->limit >> arena->page_shift : SIZE_MAX;
 	if (!init_lists(arena, attr->nodes))
 		return -DRY_ENOMEM;

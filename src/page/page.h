@@ -204,6 +204,7 @@ struct dry_arena {
 	uint32_t retired_hint;                          /* no retired chunk below this one */
 	struct dry_arena_lists lists;                   /* of node 0 */
 	struct dry_arena_lists *more;                   /* [nodes - 1], of the others; NULL: there are none */
+	uint32_t ahead;                                 /* pages that get memory at once while the heap grows; 0 or 1: none */
 	uint32_t limbo_count;                           /* blocks being purged right now: on no list, kind NONE */
 	size_t limbo_pages;
 	struct dry_arena_block limbo[DRY_ARENA_LIMBO];
@@ -270,6 +271,9 @@ static inline uint32_t dry_arena_block_start(const struct dry_arena *arena, uint
  * of the descriptor tells; of more than a chunk, on any. NULL: limit reached, or the port has no memory.
  */
 struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
+
+/* The same of 2^order pages, aligned to their size; growing: all of them are going to be used. */
+struct dry_page *dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
 
 /* Pages of others that shall count against the limit; negative: that no longer do. false: beyond the limit. */
 bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages);

@@ -73,6 +73,9 @@ int dry_port_density(const void *addr, size_t size);
 /* A hint: who uses this committed range will fill it, so that its memory may come in bigger pieces than pages. */
 void dry_port_dense(void *addr, size_t size);
 
+/* Memory for all of a committed range at once, as if each page was touched. false: cannot be had like that, here or ever. */
+bool dry_port_populate(void *addr, size_t size);
+
 /* ---- CPUs, nodes; slots: port/slots.h ---- */
 
 /* Called once, before anything else; again is harmless. Decides the kind of slots. */

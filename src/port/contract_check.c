@@ -23,6 +23,7 @@ struct dry_port_calls {
 	void *(*resize)(void *addr, size_t old_size, size_t new_size, bool may_move);
 	int (*density)(const void *addr, size_t size);
 	void (*dense)(void *addr, size_t size);
+	bool (*populate)(void *addr, size_t size);
 	void (*init)(void);
 	unsigned (*slots)(void);
 	bool (*slot_attach)(void);
@@ -69,6 +70,7 @@ const struct dry_port_calls dry_port_calls = {
 	.resize = dry_port_resize,
 	.density = dry_port_density,
 	.dense = dry_port_dense,
+	.populate = dry_port_populate,
 	.init = dry_port_init,
 	.slots = dry_port_slots,
 	.slot_attach = dry_port_slot_attach,

@@ -186,7 +186,7 @@ static void test_wrong_frees(void)
 		plain_holds(other, 0);
 	}
 	dry_free_slow(cache, NULL);
-	pages = dry_backing_alloc(&caches->backing, 0, 0, DRY_GFP_DEFAULT); /* no slab: pages of somebody else's */
+	pages = dry_backing_alloc(&caches->backing, 0, 0, DRY_GFP_DEFAULT, false); /* no slab: pages of somebody else's */
 	CHECK(dry_backing_find(&caches->backing, dry_backing_address(&caches->backing, pages)) == NULL);
 	dry_backing_free(&caches->backing, pages);
 	/* Free in its slab: a second free is seen. */

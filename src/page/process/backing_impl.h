@@ -66,13 +66,13 @@ static inline struct dry_slab *dry_slab_in(struct dry_page *run)
 
 /* ---- pages ---- */
 
-static inline struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp)
+static inline struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp, bool growing)
 {
 	struct dry_page *run;
 
 	(void)gfp;
 	run = backing->pages != NULL ? backing->pages->alloc(&backing->arena, order, node) :
-				       dry_arena_alloc(&backing->arena, UINT32_C(1) << order, UINT32_C(1) << order, node);
+				       dry_arena_alloc_slab(&backing->arena, order, node, growing);
 	return run != NULL ? dry_slab_of_page(run) : NULL;
 }
 

@@ -99,6 +99,19 @@ void dry_port_dense(void *addr, size_t size)
 	errno = saved;
 }
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+bool dry_port_populate(void *addr, size_t size)
+{
+	int saved = errno;
+	bool done = !dry_port_restricted() && madvise(addr, size, MADV_POPULATE_WRITE) == 0;
+
+	errno = saved;
+	return done;
+}
+
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)
 {
 	int saved = errno;

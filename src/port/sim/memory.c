@@ -356,3 +356,12 @@ void dry_port_dense(void *addr, size_t size)
 	DRY_SIM_POINT("dense");
 	committed_range(addr, size, &first, "dense");
 }
+
+bool dry_port_populate(void *addr, size_t size)
+{
+	size_t first;
+
+	DRY_SIM_POINT("populate");
+	committed_range(addr, size, &first, "populate");
+	return !refused();
+}

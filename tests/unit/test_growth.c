@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Objects of caches that grow have memory before they are touched, where the system can do that; those of small caches
+ * have none, and little is taken beyond what is used. DRY_TEST_NO_NORSEQ: pages know nothing of slots.
+ */
+#define _DEFAULT_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+
+#include "check.h"
+#include "heap/heap.h"
+
+static bool has_memory(const void *object)
+{
+	size_t page = dry_port_page_size();
+	unsigned char there = 0;
+
+	CHECK(mincore((void *)((uintptr_t)object / page * page), page, &there) == 0);
+	return there & 1;
+}
+
+static bool can_populate(void)
+{
+	size_t page = dry_port_page_size();
+	void *at = dry_port_reserve(page, page, false);
+	bool can = at != NULL && dry_port_commit(at, page) == 0 && dry_port_populate(at, page) && has_memory(at);
+
+	dry_port_release(at, page);
+	return can;
+}
+
+/* Of the first and the last quarter of the objects, so many have memory. */
+static void grow(size_t size, bool can)
+{
+	dry_heap *heap = dry_heap_create(NULL);
+	dry_cache *cache = dry_cache_create(heap, &(struct dry_cache_attr){ .name = "grows", .size = size });
+	size_t count = 1000, first = 0, last = 0;
+	struct dry_heap_stats stats;
+
+	CHECK(cache != NULL);
+	for (size_t i = 0; i < count; i++) {
+		char *object = dry_cache_alloc(cache);
+		CHECK(object != NULL);
+		if (i < 4)
+			first += has_memory(object + size / 2);
+		if (i >= count / 4 * 3)
+			last += has_memory(object + size / 2);
+	}
+	CHECK(dry_heap_stats(heap, &stats) == 0);
+	CHECK(stats.dirty <= (size_t)64 << 10);
+	CHECK(first <= 1); /* a slab's figures may lie in a page of its own */
+	CHECK(last >= (can ? count / 4 : 0) && (can || last <= count / 16));
+	CHECK(dry_heap_check(heap) == 0);
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+}
+
+int main(void)
+{
+	static const size_t sizes[] = { 4096, 8192, 20000 };
+	bool can = can_populate();
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		grow(sizes[i], can);
+	return 0;
+}
