@@ -454,8 +454,7 @@ static void *resize(struct dry_heap *heap, const struct found *place, void *obje
 	return object;
 }
 
-/* The content to another block; NULL: there is none. Not part of its caller, whose frame is bigger (docs/design/stack.md). */
-static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room, void *copy, size_t size)
+static void *copy_to(struct dry_heap *heap, void *object, size_t room, void *copy, size_t size)
 {
 	if (copy == NULL)
 		return NULL;
@@ -464,38 +463,55 @@ static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room,
 	return copy;
 }
 
+/* A block of no class, or one that is watched. room 0: `result` is what realloc returns; else it takes a copy of so many bytes. */
+struct way {
+	size_t room;
+	void *result;
+};
+
+static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, size_t size)
+{
+	struct found place = find(heap, object);
+	void *copy = NULL;
+
+	if (place.room == DRY_NOT_LIVE)
+		dry_general_free(heap, object); /* says what is wrong with it */
+	if (place.room == DRY_NOT_LIVE || place.room == DRY_REPORTED || size > SIZE_LIMIT)
+		return (struct way){ 0 };
+	if (DRY_UNLIKELY(dry_annotate != NULL)) /* It always moves, so that pointers to the old place are found out. */
+		return (struct way){ .room = dry_annotate->size(object, place.room) };
+	if (place.secondary != NULL)
+		return (struct way){ .room = place.room };
+	/* A big block that would stay is as good as a new one for who takes samples. */
+	if (place.slab == NULL && dry_general_ask_secondary(heap, size, 16, false, &copy))
+		return (struct way){ .result = copy_to(heap, object, place.room, copy, size) };
+	copy = resize(heap, &place, object, size);
+	if (copy != NULL)
+		return (struct way){ .result = copy };
+	if (place.slab != NULL)
+		return (struct way){ .room = place.room };
+	return (struct way){ .result = copy_to(heap, object, place.room, alloc_own(heap, size, 16, false), size) };
+}
+
+/* Not part of its caller, whose frame is bigger (docs/design/stack.md). */
+static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room, size_t size)
+{
+	return copy_to(heap, object, room, dry_general_alloc(heap, size, 16, false), size);
+}
+
 void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 {
-	size_t class = class_size_of(heap, object);
-	struct found place = { .room = class };
-	void *copy;
+	size_t room = class_size_of(heap, object);
 
-	if (class == 0)
-		place = find(heap, object);
-	else if (stays(size, class))
+	if (room == 0 || DRY_UNLIKELY(dry_annotate != NULL)) {
+		struct way way = find_way(heap, object, size);
+		if (way.room == 0)
+			return way.result;
+		room = way.room;
+	} else if (stays(size, room)) {
 		return object;
-	if (place.room == DRY_REPORTED)
-		return NULL;
-	if (place.room == DRY_NOT_LIVE) {
-		dry_general_free(heap, object); /* says what is wrong with it */
-		return NULL;
 	}
-	if (size > SIZE_LIMIT)
-		return NULL;
-	if (DRY_UNLIKELY(dry_annotate != NULL)) {
-		/* It always moves, so that pointers to the old place are found out. */
-		place.room = dry_annotate->size(object, place.room);
-	} else if (class == 0 && place.secondary == NULL) {
-		/* A big block that would stay is as good as a new one for who takes samples. */
-		if (place.slab == NULL && dry_general_ask_secondary(heap, size, 16, false, &copy))
-			return move(heap, object, place.room, copy, size);
-		copy = resize(heap, &place, object, size);
-		if (copy != NULL)
-			return copy;
-		if (place.slab == NULL)
-			return move(heap, object, place.room, alloc_own(heap, size, 16, false), size);
-	}
-	return move(heap, object, place.room, dry_general_alloc(heap, size, 16, false), size);
+	return size <= SIZE_LIMIT ? move(heap, object, room, size) : NULL;
 }
 
 /* ---- public ------------------------------------------------------------------------ */

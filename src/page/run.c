@@ -85,38 +85,35 @@ static DRY_SLOW uint32_t find_wide(struct dry_arena *arena, uint32_t count, uint
 	return index;
 }
 
-/*
- * While a cache grows, memory comes for all pages of a slab, and for several at once, because eight faults take 1.6 times as
- * long (docs/design/memory-return.md). What is beyond the slab is dirty then, and so the next to be taken. The pages to take.
- */
-static uint32_t pages_ahead(const struct dry_arena *arena, uint32_t index, uint32_t count)
+/* A block, or several side by side, become a run. */
+static struct dry_page *hand_out_locked(struct dry_arena *arena, uint32_t index, uint32_t count, unsigned node)
 {
-	bool all = count < arena->ahead && arena->desc[index].count >= arena->ahead && arena->ahead <= dry_arena_room_locked(arena);
+	struct dry_page *page = &arena->desc[index];
 
-	return all ? arena->ahead : count;
+	dry_buddy_take_locked(arena, index, count);
+	page->order = (uint8_t)dry_log2_ceil(count);
+	if (!arena->owns_memory)
+		page->node = (uint8_t)node;
+	dry_page_set_count(page, count);
+	dry_page_set_kind(page, DRY_PAGE_RUN);
+	return page;
 }
 
-static DRY_NOINLINE void populate(struct dry_arena *arena, struct dry_page *page, uint32_t count)
+static struct dry_page *annotated(const struct dry_arena *arena, struct dry_page *page)
 {
-	bool done = dry_port_populate(dry_arena_start(arena, page), (size_t)page->count << arena->page_shift);
-
-	dry_arena_trim_run(arena, page, count);
-	if (done)
-		return;
-	dry_lock_acquire(&arena->lock);
-	arena->ahead = 0;
-	dry_lock_release(&arena->lock);
+	if (DRY_UNLIKELY(dry_annotate != NULL) && page != NULL)
+		dry_annotate->opened(dry_arena_start(arena, page), (size_t)page->count << arena->page_shift);
+	return page;
 }
 
-static struct dry_page *alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node, bool growing)
+struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
 {
 	unsigned home = node < arena->nodes ? node : 0;
-	unsigned order = count == 0 ? 0 : dry_log2_ceil(count), block = order;
+	unsigned block = count == 0 ? 0 : dry_log2_ceil(count);
 	struct dry_page *page = NULL;
-	uint32_t index, taken = count;
-	bool ahead = false;
+	uint32_t index;
 
-	if (align_pages > UINT32_C(1) << order)
+	if (align_pages > UINT32_C(1) << block)
 		block = dry_log2_ceil(align_pages);
 	if (count == 0)
 		return NULL;
@@ -125,34 +122,49 @@ static struct dry_page *alloc(struct dry_arena *arena, uint32_t count, uint32_t 
 	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
 		index = block <= arena->max_order ? find_more(arena, block, home) : find_wide(arena, count, align_pages, home);
 	/* looked at last, because the lock may have been dropped */
-	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena)) {
-		page = &arena->desc[index];
-		ahead = growing && arena->ahead != 0 && !(page->flags & DRY_PAGE_DIRTY);
-		if (ahead)
-			taken = pages_ahead(arena, index, count);
-		dry_buddy_take_locked(arena, index, taken);
-		page->order = (uint8_t)(taken == count ? order : dry_log2_ceil(taken));
-		if (!arena->owns_memory)
-			page->node = (uint8_t)node;
-		dry_page_set_count(page, taken);
-		dry_page_set_kind(page, DRY_PAGE_RUN);
-	}
+	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
+		page = hand_out_locked(arena, index, count, node);
 	dry_lock_release(&arena->lock);
-	if (ahead)
-		populate(arena, page, count);
-	if (DRY_UNLIKELY(dry_annotate != NULL) && page != NULL)
-		dry_annotate->opened(dry_arena_address(arena, index), (size_t)count << arena->page_shift);
-	return page;
+	return annotated(arena, page);
 }
 
-struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
+/*
+ * While a cache grows, memory comes for all pages of a slab, and for several at once, because eight faults take 1.6 times as
+ * long (docs/design/memory-return.md). What is beyond the slab is dirty then, and so the next to be taken.
+ */
+static DRY_NOINLINE struct dry_page *populate(struct dry_arena *arena, struct dry_page *page, uint32_t count)
 {
-	return alloc(arena, count, align_pages, node, false);
+	bool done = dry_port_populate(dry_arena_start(arena, page), (size_t)page->count << arena->page_shift);
+
+	dry_arena_trim_run(arena, page, count);
+	if (!done) {
+		dry_lock_acquire(&arena->lock);
+		arena->ahead = 0;
+		dry_lock_release(&arena->lock);
+	}
+	return annotated(arena, page);
 }
 
 struct dry_page *dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing)
 {
-	return alloc(arena, UINT32_C(1) << order, UINT32_C(1) << order, node, growing);
+	struct dry_page *page = NULL;
+	uint32_t index, count = UINT32_C(1) << order;
+
+	dry_lock_acquire(&arena->lock);
+	index = find_block(arena, order, node < arena->nodes ? node : 0);
+	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
+		index = find_more(arena, order, node < arena->nodes ? node : 0);
+	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena)) {
+		growing &= arena->ahead != 0 && !(arena->desc[index].flags & DRY_PAGE_DIRTY);
+		if (growing && count < arena->ahead && arena->desc[index].count >= arena->ahead &&
+		    arena->ahead <= dry_arena_room_locked(arena))
+			count = arena->ahead;
+		page = hand_out_locked(arena, index, count, node);
+	}
+	dry_lock_release(&arena->lock);
+	if (page != NULL && growing)
+		return populate(arena, page, UINT32_C(1) << order);
+	return annotated(arena, page);
 }
 
 bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages)
