@@ -20,6 +20,11 @@ static bool wants_fence(void)
 	return now < DENSE || (now < MOST && atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed) % SPARSE == 0);
 }
 
+static void count_blank(struct dry_arena *arena, size_t pages)
+{
+	atomic_fetch_add_explicit(&arena->blank, pages, memory_order_relaxed); /* relaxed: a figure */
+}
+
 static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned node)
 {
 	uint32_t pages = UINT32_C(1) << order;
@@ -33,22 +38,27 @@ static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned 
 	dry_port_decommit((char *)dry_arena_start(arena, run) + ((size_t)pages << arena->page_shift),
 			  (size_t)1 << arena->page_shift);
 	atomic_fetch_add_explicit(&fences, 1, memory_order_relaxed);
+	count_blank(arena, 1);
 	return run;
 }
 
 /* Its turn has come. Where the system refuses the memory it is nobody's for good. */
 static void let_go(struct dry_arena *arena, struct dry_page *run)
 {
-	if (dry_port_commit(dry_arena_start(arena, run), (size_t)run->count << arena->page_shift) == 0)
-		dry_arena_free(arena, run);
+	if (dry_port_commit(dry_arena_start(arena, run), (size_t)run->count << arena->page_shift) != 0)
+		return;
+	count_blank(arena, -(size_t)run->count);
+	dry_arena_free(arena, run);
 }
 
 static void free_pages(struct dry_arena *arena, struct dry_page *run)
 {
 	struct dry_page *oldest;
 
-	if (run->flags & DRY_PAGE_FENCED)
-		atomic_fetch_sub_explicit(&fences, 1, memory_order_relaxed);
+	bool fenced = (run->flags & DRY_PAGE_FENCED) != 0;
+
+	atomic_fetch_sub_explicit(&fences, fenced, memory_order_relaxed);
+	count_blank(arena, run->count - fenced);
 	run->flags &= (uint8_t)~DRY_PAGE_FENCED;
 	dry_arena_keep(arena, run);
 	dry_port_decommit(dry_arena_start(arena, run), (size_t)run->count << arena->page_shift);

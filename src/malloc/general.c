@@ -463,7 +463,8 @@ static void *copy_to(struct dry_heap *heap, void *object, size_t room, void *cop
 	return copy;
 }
 
-/* A block of no class, or one that is watched. room 0: `result` is what realloc returns; else it takes a copy of so many bytes. */
+/* A block of no class, or one that is watched. DONE: `result` is what realloc returns; else it takes a copy of `room` bytes. */
+#define DONE SIZE_MAX
 struct way {
 	size_t room;
 	void *result;
@@ -477,20 +478,20 @@ static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, siz
 	if (place.room == DRY_NOT_LIVE)
 		dry_general_free(heap, object); /* says what is wrong with it */
 	if (place.room == DRY_NOT_LIVE || place.room == DRY_REPORTED || size > SIZE_LIMIT)
-		return (struct way){ 0 };
+		return (struct way){ DONE, NULL };
 	if (DRY_UNLIKELY(dry_annotate != NULL)) /* It always moves, so that pointers to the old place are found out. */
 		return (struct way){ .room = dry_annotate->size(object, place.room) };
 	if (place.secondary != NULL)
 		return (struct way){ .room = place.room };
 	/* A big block that would stay is as good as a new one for who takes samples. */
 	if (place.slab == NULL && dry_general_ask_secondary(heap, size, 16, false, &copy))
-		return (struct way){ .result = copy_to(heap, object, place.room, copy, size) };
+		return (struct way){ DONE, copy_to(heap, object, place.room, copy, size) };
 	copy = resize(heap, &place, object, size);
 	if (copy != NULL)
-		return (struct way){ .result = copy };
+		return (struct way){ DONE, copy };
 	if (place.slab != NULL)
 		return (struct way){ .room = place.room };
-	return (struct way){ .result = copy_to(heap, object, place.room, alloc_own(heap, size, 16, false), size) };
+	return (struct way){ DONE, copy_to(heap, object, place.room, alloc_own(heap, size, 16, false), size) };
 }
 
 /* Not part of its caller, whose frame is bigger (docs/design/stack.md). */
@@ -505,7 +506,7 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 
 	if (room == 0 || DRY_UNLIKELY(dry_annotate != NULL)) {
 		struct way way = find_way(heap, object, size);
-		if (way.room == 0)
+		if (way.room == DONE)
 			return way.result;
 		room = way.room;
 	} else if (stays(size, room)) {

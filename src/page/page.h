@@ -193,6 +193,8 @@ struct dry_arena {
 	/* Pages handed out clean since dry_arena_balance() was last called. A hint for when to call it again. */
 	_Atomic size_t fresh;
 
+	_Atomic size_t blank; /* pages of runs that fault: fences, and slabs that are gone (debug/fence.h) */
+
 	/* guarded by lock */
 	struct dry_lock lock;
 	uint32_t reserved;                              /* pages up to the end of the reservation */

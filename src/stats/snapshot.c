@@ -127,7 +127,8 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 	stats->dirty = heap->extents.cached_bytes;
 	dry_lock_release(&heap->extents.lock);
 	dry_lock_acquire(&arena->lock);
-	stats->in_use = arena->used << arena->page_shift;
+	size_t blank = atomic_load_explicit(&arena->blank, memory_order_relaxed); /* exact when nothing is freed meanwhile */
+	stats->in_use = (arena->used > blank ? arena->used - blank : 0) << arena->page_shift;
 	stats->dirty += arena->free_dirty << arena->page_shift;
 	dry_lock_release(&arena->lock);
 	dry_lock_acquire(&caches->backing.meta.lock);
