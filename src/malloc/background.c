@@ -3,6 +3,8 @@
 
 #include "heap/heap.h"
 #include "malloc/options.h"
+#include "malloc/policy.h"
+#include "page/huge.h"
 
 #define START_BYTES ((size_t)16 << 20)
 #define IDLE_TICKS  12 /* rounds of a small heap before the thread ends */
@@ -34,6 +36,8 @@ static void run(void)
 		unsigned sleep = dry_option_decay_ms / 2;
 		dry_port_sleep_ms(idle > 4 && sleep < LONG_SLEEP ? LONG_SLEEP : sleep);
 		dry_heap_reap(heap);
+		if (dry_policy_collapses())
+			dry_arena_collapse(dry_heap_arena(heap));
 		idle = idle_bytes(heap) == 0 ? idle + 1 : 0;
 		small = held_bytes(heap) < START_BYTES && idle != 0 ? small + 1 : 0;
 	}

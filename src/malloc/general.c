@@ -17,6 +17,7 @@
 _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
 
 #define RUN_MAX    ((size_t)1 << 20) /* bigger blocks are extents */
+#define LIMIT_TRIES 64
 #define SIZE_LIMIT ((size_t)PTRDIFF_MAX)
 
 struct dry_hit_limits dry_hits;
@@ -263,6 +264,8 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 		dry_heap_trim(heap);
 		object = alloc_big(heap, size, align, zero);
 	}
+	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && dry_heap_make_room(heap, size); tries++)
+		object = alloc_big(heap, size, align, zero);
 	if (DRY_UNLIKELY(dry_annotate != NULL) && object != NULL) {
 		dry_annotate->given(&heap->caches, object, size, zero);
 		dry_annotate->closed((char *)object + size, find(heap, object).room - size);
@@ -463,6 +466,9 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 		void *same = resize(heap, &place, object, size);
 		if (same != NULL)
 			return same;
+		same = move(heap, object, place.room, size);
+		/* Two of them may be too much for a limit; meanwhile what was free has been given back. */
+		return same != NULL ? same : resize(heap, &place, object, size);
 	}
 	return move(heap, object, place.room, size);
 }

@@ -205,6 +205,8 @@ void dry_arena_fini(struct dry_arena *arena)
 {
 	annotate(arena, false);
 	fini_lists(arena);
+	dry_budget_give(arena->counted << arena->page_shift);
+	arena->counted = 0;
 	if (arena->owns_memory) {
 		if (arena->pages != 0) /* else all of it was given up */
 			release_pages(arena, arena->base, (size_t)arena->pages << arena->page_shift);

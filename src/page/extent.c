@@ -143,6 +143,19 @@ static int fitting_spare(const struct dry_extents *extents, size_t size, size_t 
 	return best;
 }
 
+/* Whether `bytes` more fit the process's limit; a user's source has none. */
+static bool afford(const struct dry_extents *extents, size_t bytes)
+{
+	return extents->source.reserve != NULL || dry_budget_take(bytes);
+}
+
+static void unmap(const struct dry_extents *extents, void *addr, size_t size)
+{
+	dry_source_release(&extents->source, addr, size);
+	if (extents->source.reserve == NULL)
+		dry_budget_give(size);
+}
+
 /* Release the spare extents that are over the cap, or freed at `newest` or before. Drops the lock. */
 static size_t release_spares_locked(struct dry_extents *extents, size_t cap, unsigned most, uint64_t newest)
 {
@@ -161,7 +174,7 @@ static size_t release_spares_locked(struct dry_extents *extents, size_t cap, uns
 			break;
 		dry_lock_release(&extents->lock);
 		for (i = 0; i < count; i++)
-			dry_source_release(&extents->source, (void *)victims[i].addr, victims[i].size);
+			unmap(extents, (void *)victims[i].addr, victims[i].size);
 		dry_lock_acquire(&extents->lock);
 	} while (count == BATCH);
 	return bytes;
@@ -184,13 +197,13 @@ void dry_extents_fini(struct dry_extents *extents)
 	size_t i;
 
 	for (i = 0; i < extents->cached; i++)
-		dry_source_release(&extents->source, (void *)extents->spare[i].addr, extents->spare[i].size);
+		unmap(extents, (void *)extents->spare[i].addr, extents->spare[i].size);
 	for (i = 0; i < extents->slots; i++) {
 		if (extents->table[i].addr == 0)
 			continue;
 		if (dry_annotate != NULL) /* what is mapped here next is not ours */
 			dry_annotate->opened((void *)extents->table[i].addr, extents->table[i].size);
-		dry_source_release(&extents->source, (void *)extents->table[i].addr, extents->table[i].size);
+		unmap(extents, (void *)extents->table[i].addr, extents->table[i].size);
 	}
 	if (extents->slots != 0)
 		dry_release_apart(extents->table, extents->slots * sizeof(struct dry_extent));
@@ -199,13 +212,18 @@ void dry_extents_fini(struct dry_extents *extents)
 
 static void *map_extent(const struct dry_extents *extents, size_t size, size_t align, unsigned node)
 {
-	void *addr = dry_source_reserve(&extents->source, size, align);
+	void *addr;
 
-	if (addr != NULL && !dry_source_commit(&extents->source, addr, size, node, extents->nodes > 1, false)) {
-		dry_source_release(&extents->source, addr, size);
-		addr = NULL;
-	}
-	return addr;
+	if (!afford(extents, size))
+		return NULL;
+	addr = dry_source_reserve(&extents->source, size, align);
+	if (addr != NULL && dry_source_commit(&extents->source, addr, size, node, extents->nodes > 1, false))
+		return addr;
+	if (addr != NULL)
+		unmap(extents, addr, size);
+	else if (extents->source.reserve == NULL)
+		dry_budget_give(size);
+	return NULL;
 }
 
 /* Without the lock. When the port has no memory, the spare extents are given up for it. */
@@ -316,7 +334,7 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr)
 	extents->promised--;
 	if (size > extents->cap) {
 		dry_lock_release(&extents->lock);
-		dry_source_release(&extents->source, ptr, size);
+		unmap(extents, ptr, size);
 		return true;
 	}
 	/* Room first, until it holds: the lock is dropped on the way. */
@@ -331,8 +349,14 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr)
 /* As the port does it; an extent of a source can only become smaller. */
 static void *remap(const struct dry_extents *extents, char *ptr, size_t old, size_t size, bool may_move)
 {
-	if (extents->source.reserve == NULL)
-		return dry_port_resize(ptr, old, size, may_move);
+	if (extents->source.reserve == NULL) {
+		if (size > old && !dry_budget_take(size - old))
+			return NULL;
+		void *at = dry_port_resize(ptr, old, size, may_move);
+		if ((at != NULL) == (size < old)) /* smaller, or as it was */
+			dry_budget_give(size < old ? old - size : size - old);
+		return at;
+	}
 	if (size > old)
 		return NULL;
 	dry_source_release(&extents->source, ptr + size, old - size);

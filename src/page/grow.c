@@ -44,6 +44,7 @@ void dry_chunk_revive_locked(struct dry_arena *arena, uint32_t chunk)
 	*dry_chunk(arena, chunk) &= (uint8_t)~DRY_CHUNK_RETIRED;
 	arena->retired--;
 	arena->free_clean -= dry_chunk_pages(arena);
+	arena->absent -= dry_chunk_pages(arena);
 	dry_buddy_put_apart_locked(arena, chunk << arena->max_order, dry_chunk_pages(arena), 1, 1);
 }
 
@@ -120,7 +121,8 @@ void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk)
 {
 	dry_buddy_unlink_locked(arena, chunk << arena->max_order);
 	arena->free_clean += dry_chunk_pages(arena);
-	*dry_chunk(arena, chunk) |= DRY_CHUNK_RETIRED;
+	arena->absent += dry_chunk_pages(arena);
+	*dry_chunk(arena, chunk) = (*dry_chunk(arena, chunk) & DRY_CHUNK_NODE) | DRY_CHUNK_RETIRED;
 	arena->retired++;
 	if (chunk < arena->retired_hint)
 		arena->retired_hint = chunk;

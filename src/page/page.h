@@ -160,6 +160,7 @@ struct dry_arena_lists {
  * The equations:
  *   used + free_dirty + free_clean + limbo_pages = committed (retired chunks count as clean)
  *   used + charged <= limit_pages
+ *   absent = the sum of `clean` of the free blocks + pages of retired chunks
  *   along each dirty list, from head to tail, age does not grow
  *   no two free blocks are buddies of each other
  *   a free block is on the lists of its chunk's node
@@ -189,10 +190,13 @@ struct dry_arena {
 	/* guarded by lock */
 	struct dry_lock lock;
 	size_t used, free_dirty, free_clean;            /* pages */
+	size_t absent;                                  /* free pages without memory behind them, about */
+	size_t counted;                                 /* committed - absent, as page/budget.h has it; else 0 */
 	size_t charged;                                 /* pages of others that count against the limit */
 	uint64_t tick;                                  /* grows by one with each dry_arena_decay() */
 	uint32_t retired;                               /* chunks retired */
 	uint32_t retired_hint;                          /* no retired chunk below this one */
+	uint32_t collapse_next;                         /* chunk that dry_arena_collapse() looks at next */
 	struct dry_arena_lists lists;                   /* of node 0 */
 	struct dry_arena_lists *more;                   /* [nodes - 1], of the others; NULL: there are none */
 	uint32_t limbo_count;                           /* blocks being purged right now: on no list, kind NONE */

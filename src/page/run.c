@@ -91,19 +91,26 @@ struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32
 	unsigned order = count == 0 ? 0 : dry_log2_ceil(count), block = order;
 	struct dry_page *page = NULL;
 	uint32_t index;
+	bool done;
 
 	if (align_pages > UINT32_C(1) << order)
 		block = dry_log2_ceil(align_pages);
 	if (count == 0)
 		return NULL;
 	dry_lock_acquire(&arena->lock);
-	index = DRY_LIKELY(block <= arena->max_order) ? find_block(arena, block, home) : DRY_PAGE_NIL;
-	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
-		index = block <= arena->max_order ? find_more(arena, block, home) : find_wide(arena, count, align_pages, home);
-	/* looked at last, because the lock may have been dropped */
-	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena)) {
+	do {
+		index = DRY_LIKELY(block <= arena->max_order) ? find_block(arena, block, home) : DRY_PAGE_NIL;
+		if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
+			index = block <= arena->max_order ? find_more(arena, block, home) :
+							    find_wide(arena, count, align_pages, home);
+		/* looked at last, because the lock may have been dropped */
+		done = DRY_LIKELY(index != DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena) &&
+		       dry_buddy_afford_locked(arena, index, count);
+		/* What is free here may be all that it takes to stay within the process's limit. */
+	} while (DRY_UNLIKELY(!done) && index != DRY_PAGE_NIL && count <= dry_arena_room_locked(arena) &&
+		 dry_arena_purge_all_locked(arena) != 0);
+	if (DRY_LIKELY(done)) {
 		page = &arena->desc[index];
-		dry_buddy_take_locked(arena, index, count);
 		page->order = (uint8_t)order;
 		if (!arena->owns_memory)
 			page->node = (uint8_t)node;

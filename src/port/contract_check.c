@@ -19,6 +19,11 @@ struct dry_port_calls {
 	void (*purge)(void *addr, size_t size);
 	void (*release)(void *addr, size_t size);
 	void *(*resize)(void *addr, size_t old_size, size_t new_size, bool may_move);
+	size_t (*memory_limit)(void);
+	void (*set_huge)(enum dry_huge huge);
+	void (*advise_huge)(void *addr, size_t size, enum dry_huge huge);
+	bool (*collapse)(void *addr, size_t size);
+	void (*set_placing)(enum dry_placing placing);
 	void (*init)(void);
 	unsigned (*slots)(void);
 	bool (*slot_attach)(void);
@@ -60,6 +65,11 @@ const struct dry_port_calls dry_port_calls = {
 	.purge = dry_port_purge,
 	.release = dry_port_release,
 	.resize = dry_port_resize,
+	.memory_limit = dry_port_memory_limit,
+	.set_huge = dry_port_set_huge,
+	.advise_huge = dry_port_advise_huge,
+	.collapse = dry_port_collapse,
+	.set_placing = dry_port_set_placing,
 	.init = dry_port_init,
 	.slots = dry_port_slots,
 	.slot_attach = dry_port_slot_attach,

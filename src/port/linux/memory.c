@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -51,6 +52,49 @@ size_t dry_port_address_room(void)
 void *dry_port_reserve(size_t size, size_t align, bool readable)
 {
 	return dry_unix_map(size, align, readable ? PROT_READ : PROT_NONE, MAP_NORESERVE);
+}
+
+/* ---- huge pages ---- */
+
+#define HUGE ((size_t)2 << 20)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
+
+static _Atomic int huge_pages; /* enum dry_huge; relaxed: it need not hold at once */
+
+void dry_port_set_huge(enum dry_huge huge)
+{
+	atomic_store_explicit(&huge_pages, (int)huge, memory_order_relaxed);
+}
+
+void dry_port_advise_huge(void *addr, size_t size, enum dry_huge huge)
+{
+	int saved = errno;
+
+	if (huge != DRY_HUGE_SYSTEM) /* refused by kernels without: they have none */
+		madvise(addr, size, huge == DRY_HUGE_ALWAYS ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	errno = saved;
+}
+
+bool dry_port_collapse(void *addr, size_t size)
+{
+	int saved = errno, done;
+
+	if (dry_port_restricted())
+		return false;
+	done = madvise(addr, size, MADV_COLLAPSE);
+	errno = saved;
+	return done == 0;
+}
+
+int dry_port_commit(void *addr, size_t size)
+{
+	int done = dry_unix_commit(addr, size);
+
+	if (done == 0 && size >= HUGE)
+		dry_port_advise_huge(addr, size, (enum dry_huge)atomic_load_explicit(&huge_pages, memory_order_relaxed));
+	return done;
 }
 
 void dry_port_purge(void *addr, size_t size)
