@@ -56,6 +56,7 @@ static void run_sizes(dry_heap *heap)
 	static const size_t sizes[] = { 100, 5000, 40000, 300000, 3 << 20, 1000, 2 << 20, 200 };
 	size_t before = resident(), had = dry_process_bytes();
 
+	CHECK_EQ(dry_ctl("thp", "never"), 0); /* a huge page is resident as a whole */
 	CHECK_EQ(dry_ctl("limit", "48M"), 0);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		size_t n = fill(heap, sizes[i]), left = LIMIT - had;
