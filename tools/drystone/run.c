@@ -50,7 +50,8 @@ bool cli_find_library(const char *wanted, const char *name, char *path)
 		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 			/* Without the package for development there is only the name that has the version. */
 			for (int plain = 1; plain >= 0; plain--) {
-				snprintf(candidate, sizeof(candidate), "%s/%s/%s%s", folder, places[i], name, plain ? "" : VERSIONED);
+				snprintf(candidate, sizeof(candidate), "%s/%s/%s%s", folder, places[i], name,
+					 plain ? "" : VERSIONED);
 				if (realpath(candidate, path) != NULL && access(path, R_OK) == 0)
 					return true;
 			}
