@@ -24,6 +24,7 @@ if(TARGET drystone_cli)
 	install(FILES completions/_drystone DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 	install(FILES completions/drystone.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
+install(FILES contrib/drystone-gdb.py contrib/grafana-drystone.json DESTINATION ${CMAKE_INSTALL_DATADIR}/drystone)
 # A page for each public function, from the comments of the headers.
 find_program(DRY_PYTHON python3)
 if(DRY_PYTHON)

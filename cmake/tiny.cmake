@@ -13,7 +13,7 @@ set(dry_tiny_src ${PROJECT_SOURCE_DIR}/src/tiny)
 file(GLOB dry_override_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/malloc/override*.c)
 set(dry_tiny_allocators tiny sequential)
 # What allocates; besides, what verifies, lists and reports, by the kind of allocator. scripts/targets.py reads these.
-set(dry_tiny_common map pages heap cache general stats)
+set(dry_tiny_common map link pages heap cache general stats)
 set(dry_tiny_slabs slab blocks)
 set(dry_sequential_slabs sequential)
 set(dry_check_common inspect check check_expect name more)

@@ -22,7 +22,7 @@ _drystone_values() {
 		COMPREPLY=($(compgen -P "$before" -W "$(drystone info --keys 2>/dev/null | awk 'NR > 1 { print $1 }')" -- "${cur##*,}"))
 		;;
 	NAME) COMPREPLY=($(compgen -W 'drystone tiny sequential' -- "$cur")) ;;
-	PATH) COMPREPLY=($(compgen -f -- "$cur")) ;;
+	PATH | FILE) COMPREPLY=($(compgen -f -- "$cur")) ;;
 	'' | '['*) return 1 ;;
 	esac
 }
@@ -67,7 +67,7 @@ _drystone() {
 	fi
 	case $command in
 	run) COMPREPLY=($(compgen -c -- "$cur")) ;;
-	info) COMPREPLY=($(compgen -W "$(_drystone_processes)" -- "$cur") $(compgen -f -- "$cur")) ;;
+	info | profile) COMPREPLY=($(compgen -W "$(_drystone_processes)" -- "$cur") $(compgen -f -- "$cur")) ;;
 	top) COMPREPLY=($(compgen -W "$(_drystone_processes)" -- "$cur")) ;;
 	doctor) COMPREPLY=($(compgen -W "$(_drystone_processes)" -- "$cur") $(compgen -c -- "$cur")) ;;
 	experiment) COMPREPLY=($(compgen -W "all $(drystone experiment --help 2>/dev/null |

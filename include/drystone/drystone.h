@@ -349,6 +349,16 @@ void dry_heap_owners(dry_heap *heap, void (*write)(void *arg, const char *text, 
 int dry_guard(size_t mean);
 
 /*
+ * A heap profile of the default heap's general allocations: on average one every `mean` bytes is noted with its stack. 0: no
+ * more are. While there are samples the first mean stays. As DRYSTONE_CONF=profile:BYTES at start. 0; -ENOMEM; -EOPNOTSUPP: not
+ * together with the options debug, fail or secure, nor under a memory checker.
+ */
+int dry_profile_heap(size_t mean);
+
+/* Write it to a file that pprof reads, and `drystone profile`; %p in its name is the number of the process. 0 or -EIO. */
+int dry_profile_write(const char *path);
+
+/*
  * The cache-listing of /proc/slabinfo 2.1: write(arg, text, bytes) gets it in pieces, and may allocate. Other threads may
  * create and destroy caches meanwhile.
  */

@@ -51,7 +51,7 @@ extern "C" {
 
 #define DRY_INSPECT_SYMBOL  "dry_inspect"
 #define DRY_INSPECT_MAGIC   "DRYSTONE-LAYOUT" /* 15 characters and the NUL */
-#define DRY_INSPECT_VERSION 3u /* grows when a field changes its meaning or place in this struct */
+#define DRY_INSPECT_VERSION 4u /* grows when a field changes its meaning or place in this struct */
 
 /* An integer, pointer, char array or inline struct array. size in bytes. */
 struct dry_inspect_field {
@@ -60,6 +60,36 @@ struct dry_inspect_field {
 };
 #define DRY_INSPECT_FIELD(type, member) \
 	{ (uint32_t)offsetof(type, member), (uint32_t)sizeof(((type *)0)->member) }
+
+/*
+ * The heap profile: sites stand one after the other at `sites`, `used` bytes of them, each `bytes` long. What is counted is
+ * samples: of blocks of s bytes (as served) each has come in with probability 1 - exp(-s / mean), so that each stands for
+ * 1 / (1 - exp(-s / mean)) of them.
+ *
+ * Who may write to the process may ask for something by `request`: a mean of bytes between two samples, or one of the
+ * values below. It is 0 again when that is done, which is at one of the next allocations.
+ */
+struct dry_inspect_profile {
+	uint64_t mean;   /* bytes between two samples, on average; 0: there was never one */
+	uint64_t sites;  /* address; 0: there are none */
+	uint64_t used;
+	uint64_t lost;   /* samples that no site could be had for */
+	uint32_t request;
+	uint32_t on;     /* 1: samples are taken */
+};
+#define DRY_INSPECT_PROFILE_OFF   UINT32_MAX
+#define DRY_INSPECT_PROFILE_WRITE (UINT32_MAX - 1) /* to the file of option profile_file */
+
+struct dry_inspect_site {
+	uint32_t bytes;  /* of this struct with its frames */
+	uint32_t frames; /* return addresses, innermost first; they follow */
+	uint32_t next, hash; /* the library's own */
+	uint32_t big;        /* 1: they do not come from a cache */
+	uint32_t reserved;   /* 0 */
+	uint64_t class_size; /* bytes of each block, of big ones about */
+	uint64_t live_objects, live_bytes; /* sampled, and not freed yet */
+	uint64_t all_objects, all_bytes;
+};
 
 struct dry_inspect {
 	char magic[16];        /* DRY_INSPECT_MAGIC */
@@ -113,6 +143,9 @@ struct dry_inspect {
 	struct dry_inspect_field arena_map, arena_map_bytes, arena_chunks, arena_chunks_bytes;
 
 	struct dry_inspect_field page_kind, page_count, page_cache, page_node; /* in a descriptor */
+	struct dry_inspect_field page_first; /* of a slab: bytes to its first object */
+	struct dry_inspect_field page_bits;  /* of a slab of a cache with mgmt_bitmap: bits of its objects, 1: free */
+	struct dry_inspect_field cache_mgmt; /* how it knows its free objects */
 
 	/* in a heap */
 	struct dry_inspect_field extents_table, extents_slots;  /* of live ones, in no order; address 0: slot unused */
@@ -123,12 +156,14 @@ struct dry_inspect {
 	uint32_t arena_size, page_size, extent_size, kept_size; /* distances between two of each */
 	uint8_t page_free, page_run, page_slab;                 /* values of page_kind */
 	uint8_t extent_bits;                                    /* low bits of extent_bytes that are the size */
-	uint8_t reserved[4];                                    /* 0 */
+	uint8_t mgmt_bitmap;                                    /* a value of cache_mgmt */
+	uint8_t reserved[3];                                    /* 0 */
 	uint32_t shared_factor;                                 /* batches that a shared array holds */
 	uint32_t reserved_2;                                    /* 0 */
 	const void *stopped_area;   /* entry of a slot table that stands for "no area" */
 	const void *heaps;        /* address of the variable that points to the first heap */
 	const void *default_heap; /* address of the default heap; NULL: the heap named "default" */
+	const void *profile;      /* address of a struct dry_inspect_profile */
 };
 
 /* Defined by the library. Constant, with addresses that the loader has relocated. */

@@ -12,10 +12,10 @@
 /* A fast function: at most 30 lines, no loop, no lock, tail-calls its slow twin. */
 #define DRY_FAST static inline __attribute__((always_inline))
 /* The slow twin: kept out of line and out of the hot text. */
-#define DRY_SLOW __attribute__((noinline, cold))
+#define DRY_SLOW __attribute__((__noinline__, cold))
 
 /* Neither, but one copy of it is enough. */
-#define DRY_NOINLINE __attribute__((noinline))
+#define DRY_NOINLINE __attribute__((__noinline__))
 /* Before a return: calls above it are calls, no jumps, so that the hit returns by restoring its registers. */
 #define DRY_NO_TAIL_CALL() __asm__ volatile("")
 /* A pointer's value as if it came from elsewhere: what is stored behind it is addressed through it. */

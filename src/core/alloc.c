@@ -29,6 +29,8 @@ static DRY_SLOW bool try_harder(struct dry_cache *cache, dry_gfp gfp, unsigned n
 {
 	size_t bytes = (size_t)1 << (dry_backing_page_shift(&cache->caches->backing) + cache->order);
 
+	if (!dry_backing_may_wait(gfp))
+		return false;
 	dry_caches_reap(cache->caches, true);
 	for (unsigned tries = 0; dry_node_refill(cache, node, gfp, object, 1) == 0; tries++) {
 		if (tries == RECLAIM_TRIES || !dry_caches_reclaim(cache->caches, bytes))
@@ -213,8 +215,8 @@ static bool is_live(struct dry_cache *cache, void *object)
 				    near ? "in no slab: never given out, or freed twice" : "never given out");
 		return false;
 	}
-	if (slab->cache != cache) {
-		dry_backing_corrupt(DRY_FATAL_WRONG_CACHE, object, cache->name, slab->cache->name);
+	if (dry_backing_cache_of(slab) != cache) {
+		dry_backing_corrupt(DRY_FATAL_WRONG_CACHE, object, cache->name, dry_backing_cache_of(slab)->name);
 		return false;
 	}
 	uint32_t index = dry_slab_index(cache, slab, object);

@@ -27,6 +27,10 @@
 #define DRY_MAX_LIMIT  512
 #define DRY_PIECE      64                  /* objects on a stack of ours at a time: bigger batches go in pieces */
 #define DRY_AREA_MAX   ((size_t)512 << 10) /* what a uint16_t of 8-byte units can reach */
+/* Of dry_stopped_area; sequences that know it by its address need no more than its beginning. */
+#ifndef DRY_STOPPED_BYTES
+#define DRY_STOPPED_BYTES (DRY_AREA_MAX + sizeof(struct dry_array))
+#endif
 #define DRY_AREA_UNIT  64                  /* arrays start on a cache line */
 #define DRY_MAX_PACKED 255u                /* objects in a packed array */
 

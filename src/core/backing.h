@@ -9,7 +9,6 @@
  *
  *   struct dry_backing    where the pages of a set of caches come from; one instance for each set
  *   struct dry_slab       the descriptor of a slab. Core writes what it names, and nobody else does while there is a slab:
- *                           cache            struct dry_cache *
  *                           active, first    16 bits or more: objects out of the slab; offset of the first one, bytes
  *                           list             enum dry_list
  *                           next, prev       dry_slab_ref
@@ -29,6 +28,7 @@
  *
  * Objects
  *   dry_backing_slab_of   the pages of 2^order that an object of a cache with that order lies in; no question whether
+ *   dry_backing_cache_of, dry_backing_set_cache   whose the slab is; core's to read and write, as what is in the descriptor
  *   dry_backing_is_slab   whether these are a slab now
  *   dry_backing_find      any pointer: the slab that it lies in, or NULL
  *   dry_backing_contains  any pointer: whether it lies where slabs may be
@@ -37,6 +37,8 @@
  * The rest
  *   dry_backing_meta_alloc, _free   memory for metadata, away from objects, zeroed, aligned to a cache line; NULL: none
  *   dry_backing_page_shift, _max_order, _bytes   log2 of a page; of the pages of the largest slab; of all that there may be
+ *   dry_backing_may_wait  whether who asks with this dry_gfp may wait for locks of ranks REAP and CACHES
+ *   DRY_SLAB_PREFERRED    if defined: bytes of a slab with objects of a size
  *   dry_backing_node      the memory node that the caller runs on, a hint
  *   dry_backing_corrupt, dry_backing_warn   a report (base/fatal.h)
  *

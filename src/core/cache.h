@@ -70,7 +70,8 @@ struct dry_cache {
 
 	/* read by refill and flush */
 	uint32_t alloc_place;
-	uint32_t limit, batchcount; /* of its arrays */
+	uint32_t limit, batchcount; /* of its arrays; changed by dry_cache_tune(), while they are stopped */
+	uint32_t room;              /* entries of its arrays, as placed: limit <= room */
 	bool packed;                /* two arrays, the alloc array packed */
 	uint8_t order;              /* log2 pages of a slab */
 	uint8_t mgmt;               /* enum dry_mgmt */
@@ -131,6 +132,7 @@ struct dry_caches {
 	uint64_t area_map[DRY_AREA_MAX / DRY_AREA_UNIT / 64]; /* 1: unit in use */
 	const struct dry_grace *grace;       /* NULL: no typesafe caches */
 	const struct dry_debug_hooks *hooks; /* never NULL */
+	void *notes;                         /* what they know of objects; NULL: nothing. Immutable after start */
 	/* [slot_count], read by the sequences: areas[], or dry_stopped_area throughout while stopped */
 	char *slots[];
 };

@@ -64,7 +64,7 @@ static const char *check_array(const struct dry_cache *cache, const struct dry_a
 		if (!dry_backing_contains(backing, object))
 			return "array: entries are objects of the heap";
 		slab = dry_slab_of(cache, object);
-		if (!dry_backing_is_slab(slab) || slab->cache != cache)
+		if (!dry_backing_is_slab(slab) || dry_backing_cache_of(slab) != cache)
 			return "array: entries are objects of the cache";
 		uint32_t index = dry_slab_index(cache, slab, object);
 		if (index == UINT32_MAX)

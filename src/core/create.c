@@ -93,6 +93,7 @@ static void place_locked(struct dry_cache *cache)
 {
 	if (cache->debug != NULL || (cache->flags & DRY_CACHE_NO_ARRAYS) || cache->caches->hooks->no_arrays)
 		return;
+	cache->room = cache->limit;
 	cache->alloc_place = dry_slot_place_locked(cache, cache->packed);
 	cache->free_place = cache->alloc_place;
 	if (cache->packed && cache->alloc_place != 0) {
@@ -258,7 +259,7 @@ static int destroy_root(struct dry_cache *cache)
 		return -DRY_EBUSY;
 	}
 	if (atomic_load_explicit(&cache->deferred, memory_order_acquire) != 0)
-		caches->grace->barrier(caches->grace->arg);
+		(*caches->grace->barrier)(caches->grace->arg); /* a kernel has a macro of that name */
 	dry_lock_acquire(&caches->lock);
 	list_remove_locked(caches, cache);
 	unplace_locked(cache);

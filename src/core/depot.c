@@ -67,16 +67,18 @@ unsigned dry_depot_take(struct dry_depot *depot, void **objects, unsigned max)
 void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot)
 {
 	void **entry = NULL;
+	size_t bytes = 0;
 
 	dry_lock_acquire(&depot->lock);
 	if (avail_of(depot) == 0) {
 		entry = depot->entry;
+		bytes = depot->limit * sizeof(void *);
 		depot->entry = NULL;
 		depot->limit = 0;
 	}
 	dry_lock_release(&depot->lock);
 	if (entry != NULL)
-		dry_backing_meta_free(&cache->caches->backing, entry, bytes_of(cache));
+		dry_backing_meta_free(&cache->caches->backing, entry, bytes);
 }
 
 static size_t alien_bytes(const struct dry_cache *cache)

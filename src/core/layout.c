@@ -19,7 +19,9 @@
 
 #define LEAD_MAX 512u
 #define SECURE_PREFERRED ((size_t)16 << 10)
-#define SLAB_PREFERRED ((size_t)64 << 10)
+#ifndef DRY_SLAB_PREFERRED /* a backing may know better */
+#define DRY_SLAB_PREFERRED(size) ((size_t)64 << 10)
+#endif
 #define PUBLISHED_MAX_ORDER 1 /* grow beyond it only if nothing fits */
 #define COLOUR_UNIT 64u
 
@@ -175,7 +177,7 @@ static size_t preferred_bytes(const struct dry_cache *cache)
 	if (cache->flags & DRY_CACHE_SECURE)
 		return cache->size * 8 < SECURE_PREFERRED ? cache->size * 8 : SECURE_PREFERRED;
 
-	return share < SLAB_PREFERRED ? share : SLAB_PREFERRED;
+	return share < DRY_SLAB_PREFERRED(cache->size) ? share : DRY_SLAB_PREFERRED(cache->size);
 }
 
 /*

@@ -41,7 +41,7 @@ enum dry_list {
 	DRY_LIST_FULL = DRY_PARTIAL_LISTS, /* of debugged caches only */
 	DRY_LIST_FREE,
 	DRY_LISTS,
-	DRY_LIST_NONE = 0xff
+	DRY_LIST_NONE = DRY_LISTS
 };
 
 /*

@@ -91,6 +91,27 @@ bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache,
 	return quiet;
 }
 
+bool dry_cache_tune(struct dry_cache *cache, uint32_t limit, uint32_t batchcount)
+{
+	struct dry_caches *caches = cache->caches;
+	struct drain drain = { caches, cache, false, true, false, false };
+	bool quiet;
+
+	dry_lock_acquire(&caches->reap_lock);
+	dry_lock_acquire(&caches->lock);
+	quiet = dry_slots_stop_locked(caches);
+	if (quiet) {
+		drain_slots(&drain);
+		cache->limit = limit;
+		cache->batchcount = batchcount;
+		dry_slot_renew_locked(cache);
+		dry_slots_start_locked(caches);
+	}
+	dry_lock_release(&caches->lock);
+	dry_lock_release(&caches->reap_lock);
+	return quiet;
+}
+
 static void drain_quarantine(struct dry_cache *cache)
 {
 	if (cache->debug != NULL && cache->debug->drain != NULL)

@@ -15,5 +15,10 @@ bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache,
 void dry_caches_reap(struct dry_caches *caches, bool all);
 /* The same, all of it, for a root. false: a thread stayed inside of a sequence, so that the arrays could not be emptied. */
 bool dry_cache_empty(struct dry_cache *cache, size_t *freed);
+/*
+ * The arrays of a root, emptied, get other limits, while objects come and go: 0 < batchcount <= limit <= cache->room.
+ * false: a thread stayed inside of a sequence.
+ */
+bool dry_cache_tune(struct dry_cache *cache, uint32_t limit, uint32_t batchcount);
 
 #endif

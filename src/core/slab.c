@@ -20,7 +20,7 @@ struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gf
 	if (slab == NULL)
 		return NULL;
 	slab->next = slab->prev = DRY_SLAB_NIL;
-	slab->cache = cache;
+	dry_backing_set_cache(slab, cache);
 	slab->active = 0;
 	slab->first = (uint16_t)(cache->before + cache->lead + colour % cache->colours * cache->colour_unit);
 	slab->list = DRY_LIST_NONE;
@@ -42,7 +42,7 @@ struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gf
 static void release_after_grace(struct dry_grace_head *head)
 {
 	struct dry_slab *slab = DRY_CONTAINER(head, struct dry_slab, grace);
-	struct dry_cache *cache = slab->cache;
+	struct dry_cache *cache = dry_backing_cache_of(slab);
 
 	release(cache, slab);
 	/* release: whoever sees the count drop sees the pages free */
@@ -119,8 +119,8 @@ static bool accepts(struct dry_cache *cache, const struct dry_slab *slab, const 
 {
 	if (DRY_UNLIKELY(!dry_backing_is_slab(slab)))
 		dry_backing_corrupt(DRY_FATAL_DOUBLE_FREE, object, cache->name, "its slab is gone, freed twice");
-	else if (DRY_UNLIKELY(slab->cache != cache))
-		dry_backing_corrupt(DRY_FATAL_WRONG_CACHE, object, cache->name, slab->cache->name);
+	else if (DRY_UNLIKELY(dry_backing_cache_of(slab) != cache))
+		dry_backing_corrupt(DRY_FATAL_WRONG_CACHE, object, cache->name, dry_backing_cache_of(slab)->name);
 	else
 		return true;
 	return false;
@@ -160,7 +160,7 @@ uint32_t dry_slab_count_free(const struct dry_cache *cache, const struct dry_sla
 
 const char *dry_slab_check(const struct dry_cache *cache, const struct dry_slab *slab)
 {
-	if (!dry_backing_is_slab(slab) || slab->cache != cache)
+	if (!dry_backing_is_slab(slab) || dry_backing_cache_of(slab) != cache)
 		return "slab: kind or cache";
 	if (slab->active > cache->num)
 		return "slab: 0 <= active <= num";

@@ -93,7 +93,7 @@ static inline unsigned dry_slab_put_bits(const struct dry_cache *cache, struct d
 	const unsigned shift = cache->shift;
 	unsigned i;
 
-	if (DRY_UNLIKELY(cache->mgmt != DRY_MGMT_BITMAP || slab->cache != cache || !dry_backing_is_slab(slab)))
+	if (DRY_UNLIKELY(cache->mgmt != DRY_MGMT_BITMAP || !dry_backing_is_slab(slab) || dry_backing_cache_of(slab) != cache))
 		return 0;
 	for (i = 0; i < count; i++) {
 		size_t index = dry_offset_index((uintptr_t)objects[i] - first, inverse, shift);

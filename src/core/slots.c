@@ -11,7 +11,7 @@
 #include "core/slots.h"
 
 /* All zero for ever: avail 0, limit 0 wherever one looks. */
-char dry_stopped_area[DRY_AREA_MAX + sizeof(struct dry_array)] DRY_ALIGNED(64);
+char dry_stopped_area[DRY_STOPPED_BYTES] DRY_ALIGNED(64);
 
 static void array_init(struct dry_caches *caches, uint32_t slot, uint32_t place, const struct dry_array *as)
 {
@@ -61,7 +61,7 @@ static struct dry_array fresh(const struct dry_cache *cache, bool packed)
 uint32_t dry_slot_place_locked(struct dry_cache *cache, bool packed)
 {
 	struct dry_caches *caches = cache->caches;
-	uint32_t need = units_of(cache->limit), total = (uint32_t)(caches->area_size / DRY_AREA_UNIT), run = 0;
+	uint32_t need = units_of(cache->room), total = (uint32_t)(caches->area_size / DRY_AREA_UNIT), run = 0;
 
 	for (uint32_t unit = 1; unit < total; unit++) {
 		if (unit % 64 == 0 && caches->area_map[unit / 64] == UINT64_MAX) {
@@ -85,11 +85,19 @@ void dry_slot_unplace_locked(struct dry_cache *cache, uint32_t place)
 	if (place == 0)
 		return;
 	init_all(cache->caches, place, (struct dry_array){ 0 });
-	mark_units(cache->caches, place / (DRY_AREA_UNIT / 8), units_of(cache->limit), false);
+	mark_units(cache->caches, place / (DRY_AREA_UNIT / 8), units_of(cache->room), false);
 }
 
-/* Give the slot an area with the arrays of all caches. */
-static void open_slot_locked(struct dry_caches *caches, uint32_t slot)
+void dry_slot_renew_locked(struct dry_cache *cache)
+{
+	if (cache->alloc_place == 0)
+		return;
+	init_all(cache->caches, cache->alloc_place, fresh(cache, cache->packed));
+	if (cache->packed)
+		init_all(cache->caches, cache->free_place, fresh(cache, false));
+}
+
+void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
 {
 	char *area;
 
@@ -124,7 +132,7 @@ bool dry_slot_prepare(struct dry_caches *caches)
 		/* Only tried: who waits here could have had an object from the node. */
 		if (!dry_lock_try(&caches->lock))
 			return false;
-		open_slot_locked(caches, slot);
+		dry_slot_open_locked(caches, slot);
 		dry_lock_release(&caches->lock);
 	}
 	return __atomic_load_n(&caches->slots[slot], __ATOMIC_RELAXED) != dry_stopped_area;

@@ -78,7 +78,7 @@ static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool ty
 
 static const struct dry_debug_hooks usual = { .wanted = flags_for, .choose = choose };
 static const struct dry_debug_hooks secure = {
-	.wanted = flags_for_secure, .choose = choose, .no_arrays = true, .tail = DRY_SECURE_TAIL,
+	.wanted = flags_for_secure, .choose = choose, .heap = dry_secure_heap, .no_arrays = true, .tail = DRY_SECURE_TAIL,
 };
 static const struct dry_debug_hooks failing = {
 	.wanted = flags_for, .choose = choose, .allows = dry_fail_allows, .no_arrays = true,

@@ -63,36 +63,51 @@ static uint64_t canary_at(uintptr_t at)
 	return scramble(at, key) | UINT64_C(0x8080808080808080);
 }
 
+/* The last eight bytes have a zero in their midst: a string without an end that is read ends there, in no neighbour. */
+static uint64_t tail_at(uintptr_t at)
+{
+	return canary_at(at) & ~(UINT64_C(0xff) << 32);
+}
+
 static unsigned char canary_byte(uintptr_t at)
 {
 	return (unsigned char)(canary_at(at & ~(uintptr_t)7) >> at % 8 * 8);
 }
 
-/* [from, to), to a multiple of 8 */
-static void fill_canary(char *from, char *to)
+static void put_word(char *at, uint64_t word)
+{
+	memcpy(at, &word, sizeof(word));
+}
+
+static void fill_tail(char *end)
+{
+	put_word(end - DRY_SECURE_TAIL, tail_at((uintptr_t)end - DRY_SECURE_TAIL));
+}
+
+/* [from, to) before a tail; `to` is a multiple of 8 */
+static void fill_slack(char *from, char *to)
 {
 	for (; (uintptr_t)from % 8 != 0 && from < to; from++)
 		*from = (char)canary_byte((uintptr_t)from);
-	for (; from < to; from += 8) {
-		uint64_t word = canary_at((uintptr_t)from);
-		memcpy(from, &word, sizeof(word));
-	}
+	for (; from < to; from += 8)
+		put_word(from, canary_at((uintptr_t)from));
 }
 
-/* The first byte in [from, to) that differs; NULL: none. */
-static const char *find_broken(const char *from, const char *to)
+/* The first byte in [from, end) that differs; NULL: none. The last eight are a tail. */
+static const char *find_broken(const char *from, const char *end)
 {
-	for (; (uintptr_t)from % 8 != 0 && from < to; from++)
+	const char *tail = end - DRY_SECURE_TAIL;
+	uint64_t word, right;
+
+	for (; (uintptr_t)from % 8 != 0; from++)
 		if (*(const unsigned char *)from != canary_byte((uintptr_t)from))
 			return from;
-	for (; from < to; from += 8) {
-		uint64_t word;
+	for (; from < end; from += 8) {
 		memcpy(&word, from, sizeof(word));
-		if (word == canary_at((uintptr_t)from))
-			continue;
-		while (*(const unsigned char *)from == canary_byte((uintptr_t)from))
-			from++;
-		return from;
+		right = from == tail ? tail_at((uintptr_t)from) : canary_at((uintptr_t)from);
+		for (unsigned i = 0; word != right && i < 8; i++)
+			if ((word ^ right) >> i * 8 & 0xff)
+				return from + i;
 	}
 	return NULL;
 }
@@ -153,20 +168,35 @@ static bool verify_canaries(const struct dry_cache *cache, const char *object, s
 
 /* ---- notes ------------------------------------------------------------------ */
 
-bool dry_secure_init(const struct dry_arena *of)
+bool dry_secure_init(struct dry_caches *caches)
 {
-	if (!dry_side_init(&notes, of, sizeof(uint16_t)))
+	if (!dry_side_init(&notes, &caches->backing.arena, sizeof(uint16_t)))
 		return false;
 	dry_secure_seed();
-	arena = of;
+	arena = &caches->backing.arena;
+	caches->notes = &notes;
 	return true;
 }
 
-static _Atomic uint16_t *note_of(const void *object)
+void dry_secure_heap(struct dry_caches *caches, bool begins)
 {
-	uintptr_t offset = (uintptr_t)object - notes.base;
+	struct dry_side *side = begins ? dry_backing_meta_alloc(&caches->backing, sizeof(*side)) : caches->notes;
 
-	return offset < dry_side_covered(&notes) ? (_Atomic uint16_t *)(void *)notes.at + offset / 16 : NULL;
+	if (side == NULL)
+		return;
+	if (!begins)
+		dry_side_fini(side);
+	else if (dry_side_init(side, &caches->backing.arena, sizeof(uint16_t)))
+		caches->notes = side;
+}
+
+static _Atomic uint16_t *note_of(const struct dry_cache *cache, const void *object)
+{
+	const struct dry_side *side = cache->caches->notes;
+
+	if (side == NULL || (uintptr_t)object - side->base >= dry_side_covered(side))
+		return NULL;
+	return (_Atomic uint16_t *)(void *)side->at + ((uintptr_t)object - side->base) / 16;
 }
 
 /* relaxed unless said otherwise: who holds an object got it from who wrote its note */
@@ -204,19 +234,20 @@ uint64_t dry_secure_random(void)
 
 static void slab_made(struct dry_cache *cache, void *object)
 {
+	struct dry_side *side = cache->caches->notes;
 	char *end = (char *)object + cache->size;
 	_Atomic uint16_t *note;
 
-	if (arena != NULL)
-		dry_side_extend(&notes, (uintptr_t)object - notes.base);
-	note = note_of(object);
+	if (side != NULL)
+		dry_side_extend(side, (uintptr_t)object - side->base);
+	note = note_of(cache, object);
 	if (note == NULL)
 		return;
 	if (cache->ctor == NULL)
 		memset(object, 0, cache->size - DRY_SECURE_TAIL);
-	fill_canary(end - DRY_SECURE_TAIL, end);
+	fill_tail(end);
 	if (cache->lead != 0 && object == dry_slab_objects(cache, dry_slab_of(cache, object)))
-		fill_canary((char *)object - DRY_SECURE_TAIL, object);
+		fill_tail(object);
 	note_set(note, FREE, DRY_SECURE_TAIL);
 }
 
@@ -225,13 +256,13 @@ static void set_size(struct dry_cache *cache, _Atomic uint16_t *note, void *obje
 {
 	char *start = object;
 
-	fill_canary(start + size, start + cache->size - DRY_SECURE_TAIL);
+	fill_slack(start + size, start + cache->size - DRY_SECURE_TAIL);
 	note_set(note, LIVE, cache->size - size);
 }
 
 static void handed_out(struct dry_cache *cache, void *object)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 	char *start = object, *end = start + cache->size - DRY_SECURE_TAIL;
 	size_t slack;
 
@@ -247,7 +278,7 @@ static void handed_out(struct dry_cache *cache, void *object)
 /* A free object whose slab is about to go. */
 static void last_look(struct dry_cache *cache, void *object)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 
 	if (note != NULL)
 		verify_wiped(cache, object, note_get(note) & ~STATE);
@@ -262,7 +293,7 @@ static struct dry_cache *cache_of(const void *object)
 static void let_go(void *object)
 {
 	struct dry_cache *cache = cache_of(object);
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 
 	/* It is looked at when it is handed out, or its slab goes. */
 	note_set(note, FREE, note_get(note) & ~STATE);
@@ -286,7 +317,7 @@ static void keep(struct dry_cache *cache, void *object)
 
 static bool taken_back(struct dry_cache *cache, void *object)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 	struct dry_slab *slab;
 	uint16_t seen;
 	size_t slack;
@@ -306,10 +337,17 @@ static bool taken_back(struct dry_cache *cache, void *object)
 		return false;
 	}
 	slab = dry_slab_of(cache, object);
-	if (!verify_canaries(cache, object, slack, dry_slab_index(cache, slab, object)))
-		fill_canary((char *)object + cache->size - slack, (char *)object + cache->size);
+	if (!verify_canaries(cache, object, slack, dry_slab_index(cache, slab, object))) {
+		char *end = (char *)object + cache->size;
+		fill_slack(end - slack, end - DRY_SECURE_TAIL);
+		fill_tail(end);
+	}
 	if (is_wiped(cache))
 		memset(object, 0, cache->size - slack);
+	if (cache->caches->notes != &notes) { /* the ring has none of heaps that may go */
+		note_set(note, FREE, slack);
+		return true;
+	}
 	keep(cache, object);
 	return false;
 }
@@ -370,9 +408,9 @@ static size_t usable(struct dry_cache *cache, const void *object)
 		dry_fatal(DRY_FATAL_INTERIOR, object, cache->name, NULL);
 		return DRY_REPORTED;
 	}
-	note = note_of(object);
-	if (note == NULL) /* it is plain: no canaries, and its place is its size */
-		return cache->object_size;
+	note = note_of(cache, object);
+	if (note == NULL) /* it is plain: no canaries, and what was asked for is not known */
+		return cache->size;
 	seen = note_get(note);
 	if ((seen & STATE) == LIVE)
 		return cache->size - (seen & ~STATE);
@@ -382,7 +420,7 @@ static size_t usable(struct dry_cache *cache, const void *object)
 
 static bool sized(struct dry_cache *cache, void *object, size_t size)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 	size_t slack = note != NULL ? note_get(note) & ~STATE : 0;
 
 	if (note == NULL)
@@ -415,7 +453,7 @@ const struct dry_debug_ops dry_debug_secure = {
  */
 static bool check_free(const struct dry_cache *cache, const char *object)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 	uint16_t seen = note != NULL ? atomic_load_explicit(note, memory_order_acquire) : 0;
 	const char *end = object + cache->size - (seen & ~STATE), *bad = object;
 
@@ -434,7 +472,7 @@ static bool check_free(const struct dry_cache *cache, const char *object)
  */
 static void check_object(const struct dry_cache *cache, const char *object)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 	const char *bad = NULL;
 	uint16_t seen = 0;
 
@@ -452,7 +490,7 @@ static void check_object(const struct dry_cache *cache, const char *object)
 
 static void check_kept(const struct dry_cache *cache, const char *object)
 {
-	_Atomic uint16_t *note = note_of(object);
+	_Atomic uint16_t *note = note_of(cache, object);
 	uint16_t seen = note != NULL ? atomic_load_explicit(note, memory_order_acquire) : 0;
 
 	/* An object in the quarantine changes state only when it leaves. */

@@ -31,7 +31,10 @@ extern const struct dry_debug_ops dry_debug_secure; /* of caches with DRY_CACHE_
  * Reserve notes for objects of the arena; they take memory as objects are made. Objects beyond, and those made after the
  * system refused memory, have none: they are plain. false: no address space. Called once, for the default heap.
  */
-bool dry_secure_init(const struct dry_arena *arena);
+bool dry_secure_init(struct dry_caches *caches);
+
+/* The same for a heap of the program's own; freed objects of such a one are looked at, and do not wait. */
+void dry_secure_heap(struct dry_caches *caches, bool begins);
 
 /* Wipe objects when they are freed, and verify it later; false: their content stays. Written at start. */
 extern bool dry_secure_zero;

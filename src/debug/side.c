@@ -11,10 +11,11 @@
 
 bool dry_side_init(struct dry_side *side, const struct dry_arena *arena, size_t width)
 {
-	size_t page = dry_port_page_size(), reach = dry_round_down(arena->granules << DRY_GRANULE_SHIFT, STEP);
+	size_t page = dry_port_page_size(), reach = dry_round_up((size_t)arena->pages << arena->page_shift, STEP);
+	size_t least = reach < LEAST ? reach : LEAST;
 	char *table = NULL;
 
-	for (; reach >= LEAST; reach = dry_round_down(reach / 2, STEP)) {
+	for (; reach >= least; reach = dry_round_down(reach / 2, STEP)) {
 		table = dry_port_reserve(reach / 16 * width + 2 * page, page, false);
 		if (table != NULL)
 			break;
@@ -26,6 +27,13 @@ bool dry_side_init(struct dry_side *side, const struct dry_arena *arena, size_t 
 	side->width = width;
 	side->at = table + page;
 	return true;
+}
+
+void dry_side_fini(struct dry_side *side)
+{
+	size_t page = dry_port_page_size();
+
+	dry_port_release(side->at - page, side->reach / 16 * side->width + 2 * page);
 }
 
 /* covered is at least as much. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A table beside the default heap's arena: some bytes for each 16 of it, in a reservation of its own between pages that
+ * A table beside a heap's arena: some bytes for each 16 of it, in a reservation of its own between pages that
  * fault. It takes memory as the arena is used. Once the system refused some it stays as it is: what lies beyond has no entry.
  *
  * Concurrency: covered grows by compare-and-swap; who gets an object from its maker sees that it is covered.
@@ -23,6 +23,9 @@ struct dry_side {
 
 /* For as much of the arena as there is address space for. false: for less than is any use. */
 bool dry_side_init(struct dry_side *side, const struct dry_arena *arena, size_t width);
+
+/* The address space goes back. Nobody looks into the table any more. */
+void dry_side_fini(struct dry_side *side);
 
 /* Whether there is an entry at `offset` of the arena, now that it is asked for. Slow; then covered says so. */
 bool dry_side_extend(struct dry_side *side, size_t offset);

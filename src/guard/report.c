@@ -89,22 +89,37 @@ static const struct dry_guard_block *nearest(uintptr_t address)
 	return &g->block[next];
 }
 
+/* What faulted: the code; -1: nothing of ours. */
+static int explain_fault(uintptr_t address, const struct dry_guard_block *block, char *text, size_t room)
+{
+	const struct dry_backing *backing = &dry_main_heap.caches.backing;
+	const struct dry_slab *slab;
+
+	if (block != NULL) {
+		describe(text, room, block, is_freed(block), address);
+		return is_freed(block) ? DRY_FATAL_USE_AFTER_FREE : DRY_FATAL_OUT_OF_BOUNDS;
+	}
+	if (backing->pages == NULL || !dry_backing_contains(backing, (const void *)address) ||
+	    dry_arena_index(&backing->arena, (const void *)address) >=
+		    atomic_load_explicit(&backing->arena.committed, memory_order_relaxed))
+		return -1;
+	slab = dry_backing_find(backing, (const void *)address);
+	dry_format(text, room, "%s%s", slab != NULL ? "after a slab of " : "where a slab was",
+		   slab != NULL ? slab->cache->name : "");
+	return slab != NULL ? DRY_FATAL_OUT_OF_BOUNDS : DRY_FATAL_USE_AFTER_FREE;
+}
+
 void dry_guard_report_fault(uintptr_t address, const char *access, uintptr_t pc)
 {
-	const struct dry_guard_block *block;
+	const struct dry_guard_block *block = dry_guard_contains((const void *)address) ? nearest(address) : NULL;
 	uintptr_t frame[DRY_GUARD_FRAMES];
 	char detail[128];
+	int code = explain_fault(address, block, detail, sizeof(detail));
 	unsigned count;
 
-	if (!dry_guard_contains((const void *)address))
+	if (code < 0)
 		return;
-	block = nearest(address);
-	if (block == NULL)
-		return;
-	describe(detail, sizeof(detail), block, is_freed(block), address);
-	dry_warn("%s: %p: %s, %s",
-		 dry_fatal_text(is_freed(block) ? DRY_FATAL_USE_AFTER_FREE : DRY_FATAL_OUT_OF_BOUNDS), (void *)address,
-		 access, detail);
+	dry_warn("%s: %p: %s, %s", dry_fatal_text((enum dry_fatal_code)code), (void *)address, access, detail);
 	dry_debug_say("access by thread %u", dry_port_thread());
 	if (pc != 0)
 		say_frames(&pc, 1);
@@ -112,5 +127,6 @@ void dry_guard_report_fault(uintptr_t address, const char *access, uintptr_t pc)
 	count = dry_port_stack(frame, DRY_GUARD_FRAMES);
 	if (count > 1)
 		say_frames(frame + 1, count - 1);
-	say_owners(block);
+	if (block != NULL)
+		say_owners(block);
 }

@@ -42,6 +42,7 @@ static int init_backing(struct dry_backing *backing, const struct dry_arena_attr
 	int rc = dry_arena_init(&backing->arena, attr);
 
 	backing->nodes = attr->nodes;
+	backing->pages = NULL;
 	if (rc != 0)
 		return rc;
 	rc = dry_meta_init(&backing->meta, &backing->arena);
@@ -62,6 +63,14 @@ static void move_backing(struct dry_backing *to, const struct dry_backing *from)
 	to->meta.users = &to->arena;
 }
 
+static void tell_hooks(struct dry_heap *heap, bool begins)
+{
+	const struct dry_debug_hooks *hooks = heap->caches.hooks;
+
+	if (!heap->is_default && hooks != NULL && hooks->heap != NULL)
+		hooks->heap(&heap->caches, begins);
+}
+
 /* Everything but the backing. */
 static bool init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 {
@@ -76,6 +85,7 @@ static bool init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 	dry_extents_init(&heap->extents, EXTENT_CAP, backing->nodes, attr->source);
 	heap->caches.grace = attr->grace;
 	heap->caches.hooks = debug_hooks;
+	tell_hooks(heap, true);
 	return dry_caches_init(&heap->caches, dry_port_slots(), backing->nodes, area_size(heap, bytes), heap->is_default);
 }
 
@@ -184,6 +194,7 @@ DRY_EXPORT dry_heap *dry_heap_create(const struct dry_heap_attr *attr)
 	}
 	move_backing(&heap->caches.backing, &backing);
 	if (!init_rest(heap, attr)) {
+		tell_hooks(heap, false);
 		move_backing(&backing, &heap->caches.backing);
 		fini_backing(&backing);
 		dry_port_set_errno(DRY_ENOMEM);
@@ -223,6 +234,7 @@ DRY_EXPORT int dry_heap_destroy(dry_heap *heap)
 		dry_annotate->heap(&heap->caches, false);
 	dry_extents_fini(&heap->extents);
 	dry_caches_fini(&heap->caches);
+	tell_hooks(heap, false);
 	move_backing(&backing, &heap->caches.backing); /* which holds the heap itself */
 	fini_backing(&backing);
 	return 0;

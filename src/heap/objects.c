@@ -13,6 +13,7 @@
 #include "core/reap.h"
 #include "core/walk.h"
 #include "heap/heap.h"
+#include "port/probe.h"
 
 #define KNOWN_FLAGS                                                                                   \
 	(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE | DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_DEBUG |       \
@@ -71,6 +72,8 @@ DRY_EXPORT dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_at
 			return NULL;
 	}
 	cache = dry_cache_make(&heap->caches, attr, false, &error);
+	if (cache != NULL)
+		DRY_PROBE_3(drystone, cache_made, (uintptr_t)cache, (uintptr_t)cache->name, cache->object_size);
 	if (cache == NULL) {
 		if (heap->of_cache)
 			dry_heap_destroy(heap);
@@ -82,7 +85,11 @@ DRY_EXPORT dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_at
 DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
 {
 	struct dry_heap *heap = cache != NULL && cache->state == DRY_CACHE_LIVE ? dry_heap_of(cache->caches) : NULL;
-	int rc = dry_cache_unmake(cache);
+	int rc;
+
+	if (heap != NULL)
+		DRY_PROBE_2(drystone, cache_destroyed, (uintptr_t)cache, (uintptr_t)cache->name);
+	rc = dry_cache_unmake(cache);
 
 	if (rc == 0 && heap != NULL && heap->of_cache)
 		dry_heap_destroy(heap);
@@ -138,14 +145,26 @@ static DRY_SLOW bool make_room(const struct dry_cache *cache, size_t n)
 	       dry_heap_make_room(dry_heap_of(cache->caches), bytes > slab ? bytes : slab);
 }
 
+static DRY_SLOW void *alloc_hard(struct dry_cache *cache)
+{
+	void *object = NULL;
+
+	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && make_room(cache, 1); tries++)
+		object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
+	return object;
+}
+
 DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache)
 {
 	void *object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
 
-	for (unsigned tries = 0; DRY_UNLIKELY(object == NULL) && tries < LIMIT_TRIES && make_room(cache, 1); tries++)
-		object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
 	if (DRY_UNLIKELY(object == NULL))
+		object = alloc_hard(cache);
+	DRY_PROBE_2(drystone, refill, (uintptr_t)cache, (uintptr_t)object);
+	if (DRY_UNLIKELY(object == NULL)) {
+		DRY_PROBE_1(drystone, failure, cache->object_size);
 		dry_port_set_errno(DRY_ENOMEM);
+	}
 	dry_heap_balance(dry_heap_of(cache->caches));
 	return object;
 }

@@ -23,14 +23,17 @@ void dry_heap_balance(struct dry_heap *heap)
 {
 	struct dry_arena *arena = dry_heap_arena(heap);
 	/* relaxed: two callers at a time share what there is to do somehow */
-	size_t pages = atomic_load_explicit(&arena->fresh, memory_order_relaxed), done;
+	size_t bytes = (atomic_load_explicit(&arena->fresh, memory_order_relaxed) << arena->page_shift) +
+		       atomic_load_explicit(&heap->extents.fresh, memory_order_relaxed);
+	size_t done;
 
-	if (DRY_LIKELY(pages < BALANCE_BYTES >> arena->page_shift))
+	if (DRY_LIKELY(bytes < BALANCE_BYTES))
 		return;
-	pages = atomic_exchange_explicit(&arena->fresh, 0, memory_order_relaxed);
-	done = dry_extent_balance(&heap->extents, pages << arena->page_shift, BALANCE_KEEP) >> arena->page_shift;
-	if (done < pages)
-		dry_arena_balance(arena, pages - done, BALANCE_KEEP >> arena->page_shift);
+	bytes = (atomic_exchange_explicit(&arena->fresh, 0, memory_order_relaxed) << arena->page_shift) +
+		atomic_exchange_explicit(&heap->extents.fresh, 0, memory_order_relaxed);
+	done = dry_extent_balance(&heap->extents, bytes, BALANCE_KEEP);
+	if (done < bytes)
+		dry_arena_balance(arena, (bytes - done) >> arena->page_shift, BALANCE_KEEP >> arena->page_shift);
 }
 
 DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)

@@ -13,10 +13,10 @@ struct dry_heap;
 
 struct dry_secondary {
 	/*
-	 * Whether it takes an allocation over, of those that go by the slow path: then *block is its block, zero unless options
-	 * say otherwise, or NULL because memory is exhausted.
+	 * Whether it takes an allocation over, of those that go by the slow path: then *block is its block, zero if that is asked
+	 * for, or NULL because memory is exhausted.
 	 */
-	bool (*allocate)(struct dry_heap *heap, size_t size, size_t align, void **block);
+	bool (*allocate)(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block);
 	/* Whether ptr lies where its blocks are. */
 	bool (*contains)(const void *ptr);
 	/* Of such a one. Reports what is no live block. */

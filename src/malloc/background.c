@@ -4,20 +4,33 @@
 #include "heap/heap.h"
 #include "malloc/options.h"
 #include "malloc/policy.h"
+#include "malloc/profile.h"
+#include "malloc/sample.h"
 #include "page/huge.h"
+#include "stats/sites.h"
 
 #define START_BYTES ((size_t)16 << 20)
 #define IDLE_TICKS  12 /* rounds of a small heap before the thread ends */
 #define LONG_SLEEP  1000 /* ms between rounds when the last ones had nothing to return */
 #define RETRY       1000 /* pokes until a thread is asked for again */
+#define CALLS       64 /* slow calls between two looks at the clock, with one thread */
+#define KEEP_LEAST  ((size_t)2 << 20)
+#define KEEP_BIG    ((size_t)32 << 20) /* big blocks; one that is freed twice is known while it is kept */
+#define KEEP_MOST   ((size_t)64 << 20)
+#define REST        4 /* times decay_ms */
 
 static _Atomic int running; /* 0: OFF, 1: RUNNING, below: so many pokes until OFF */
 
-static size_t idle_bytes(const struct dry_heap *heap)
+static size_t dirty_bytes(const struct dry_heap *heap)
 {
 	const struct dry_arena *arena = &heap->caches.backing.arena;
 
-	return (arena->free_dirty << arena->page_shift) + heap->extents.cached_bytes;
+	return (arena->free_dirty - arena->dirty_clean) << arena->page_shift;
+}
+
+static size_t idle_bytes(const struct dry_heap *heap)
+{
+	return dirty_bytes(heap) + heap->extents.cached_bytes;
 }
 
 static size_t held_bytes(const struct dry_heap *heap)
@@ -25,6 +38,13 @@ static size_t held_bytes(const struct dry_heap *heap)
 	const struct dry_arena *arena = &heap->caches.backing.arena;
 
 	return idle_bytes(heap) + (arena->used << arena->page_shift) + heap->extents.live_bytes;
+}
+
+/* relaxed: what is asked for is done here or at the next call */
+static void obey(void)
+{
+	if (DRY_UNLIKELY(__atomic_load_n(&dry_profile.request, __ATOMIC_RELAXED) != 0))
+		dry_profile_obey();
 }
 
 static void run(void)
@@ -38,6 +58,8 @@ static void run(void)
 		dry_heap_reap(heap);
 		if (dry_policy_collapses())
 			dry_arena_collapse(dry_heap_arena(heap));
+		dry_sample_reap();
+		obey();
 		idle = idle_bytes(heap) == 0 ? idle + 1 : 0;
 		small = held_bytes(heap) < START_BYTES && idle != 0 ? small + 1 : 0;
 	}
@@ -60,14 +82,90 @@ static DRY_SLOW void start(void)
 	dry_arena_purge_all(dry_heap_arena(&dry_main_heap));
 }
 
+/* ---- with one thread: in its calls ----------------------------------------------------- */
+
+static struct {
+	size_t keep;       /* idle memory that is not worth it; 0: KEEP_LEAST */
+	size_t held, gone; /* right after the last step: bytes held, and purged by it */
+	uint64_t step;     /* when that was, ms */
+	uint64_t rest;     /* no step before that */
+	uint64_t round;    /* when the last round of reaping was */
+	unsigned calls;
+} alone;
+
+static size_t kept(void)
+{
+	return alone.keep != 0 ? alone.keep : KEEP_LEAST;
+}
+
+/* What the thread would do, when it would. */
+static DRY_SLOW void make_round(struct dry_heap *heap)
+{
+	uint64_t now = dry_port_clock_ms();
+
+	if (now - alone.round < dry_option_decay_ms / 2)
+		return;
+	alone.round = now;
+	alone.keep = kept() / 2 > KEEP_LEAST ? kept() / 2 : KEEP_LEAST;
+	dry_heap_reap(heap);
+}
+
+static void count_call(struct dry_heap *heap)
+{
+	if (DRY_UNLIKELY(++alone.calls % CALLS == 0) && held_bytes(heap) >= START_BYTES)
+		make_round(heap);
+}
+
+/*
+ * Much is idle. What was given back a moment ago and taken again since would have been better kept: more is, from now on, and for a
+ * while nothing is given back.
+ */
+static DRY_SLOW void give_back(struct dry_heap *heap)
+{
+	uint64_t now = dry_port_clock_ms();
+	size_t held = held_bytes(heap);
+
+	if (alone.gone != 0 && now - alone.step < dry_option_decay_ms && held > alone.held + alone.gone / 2) {
+		size_t keep = held - alone.held > 2 * kept() ? held - alone.held : 2 * kept();
+		alone.keep = keep < KEEP_MOST ? keep : KEEP_MOST;
+		alone.rest = now + REST * dry_option_decay_ms;
+		alone.gone = 0;
+	}
+	if (now < alone.rest)
+		return;
+	dry_heap_trim(heap);
+	alone.held = held_bytes(heap);
+	alone.gone = held > alone.held ? held - alone.held : 0;
+	alone.step = now;
+}
+
+void dry_background_freed(void)
+{
+	struct dry_heap *heap = &dry_main_heap;
+	size_t idle = dirty_bytes(heap), kept_big = heap->extents.cached_bytes;
+
+	if (DRY_UNLIKELY(kept_big > KEEP_BIG))
+		idle += kept_big - KEEP_BIG;
+	if (DRY_LIKELY(idle <= KEEP_LEAST) || !dry_option_background || !dry_port_alone())
+		return;
+	/* what seems in use may be objects in arrays, each in a slab of its own */
+	if (idle > kept() + (held_bytes(heap) - idle) / 16)
+		give_back(heap);
+	count_call(heap);
+}
+
 void dry_background_poke(void)
 {
+	obey();
 	/* relaxed and unlocked: a hint */
 	int now = atomic_load_explicit(&running, memory_order_relaxed);
 
 	if (DRY_LIKELY(now > 0) || held_bytes(&dry_main_heap) < START_BYTES)
 		return;
-	if (now == 0)
+	/* for huge pages there is a thread in any case: a program with one may well make no calls while its memory stays full */
+	if (now == 0 && dry_option_background && dry_port_alone() && !dry_policy_collapses())
+		count_call(&dry_main_heap);
+	else if (now == 0)
 		start();
 	else /* two at a time count one: no matter */
 		atomic_compare_exchange_strong_explicit(&running, &now, now + 1, memory_order_relaxed, memory_order_relaxed);

@@ -13,6 +13,7 @@
 #include "core/slab.h"
 #include "core/walk.h"
 #include "debug/live.h"
+#include "port/probe.h"
 
 _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
 
@@ -33,7 +34,7 @@ static size_t class_size_of(const struct dry_heap *heap, const void *object)
 	const struct dry_arena *arena = &heap->caches.backing.arena;
 	size_t granule = ((uintptr_t)object - arena->base) >> DRY_GRANULE_SHIFT;
 
-	if (!heap->is_default || granule >= arena->granules || (dry_live_is_on() && !dry_live_has(object)))
+	if (!heap->is_default || granule >= dry_arena_granules(arena) || (dry_live_is_on() && !dry_live_has(object)))
 		return 0;
 	return dry_class_size_at[arena->map[granule] / (DRY_AREA_UNIT / 8)];
 }
@@ -52,7 +53,7 @@ static void publish(unsigned class, const struct dry_cache *cache)
 		__atomic_store_n(&dry_checked_limit, DRY_CLASS_MAX, __ATOMIC_RELEASE);
 		return;
 	}
-	__atomic_store_n(&dry_hits.granules, dry_backing_bytes(&cache->caches->backing) >> DRY_GRANULE_SHIFT, __ATOMIC_RELAXED);
+	__atomic_store_n(&dry_hits.granules, dry_arena_granules(&cache->caches->backing.arena), __ATOMIC_RELAXED);
 	__atomic_store_n(&dry_hits.size, DRY_CLASS_MAX + 1, __ATOMIC_RELEASE);
 }
 
@@ -92,6 +93,7 @@ static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned cla
 		dry_cache_unmake(cache);
 		return expected;
 	}
+	DRY_PROBE_3(drystone, cache_made, (uintptr_t)cache, (uintptr_t)cache->name, cache->object_size);
 	if (heap->is_default)
 		publish(class, cache);
 	return cache;
@@ -126,18 +128,15 @@ static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool
 {
 	struct dry_arena *arena = dry_heap_arena(heap);
 	unsigned node = dry_caches_home(&heap->caches);
-	bool zeroed = false;
-	void *object = dry_extent_alloc(&heap->extents, size, align, node, &zeroed);
+	size_t dirty = 0;
+	void *object = dry_extent_alloc(&heap->extents, size, align, node, &dirty);
 
 	/* The arena may sit on the address space that is missing, where that is limited. */
 	if (object == NULL && align <= DRY_CHUNK_SIZE && size < PTRDIFF_MAX - DRY_CHUNK_SIZE && !dry_port_restricted() &&
 	    dry_port_address_room() != SIZE_MAX && dry_arena_give_up(arena, size + align))
-		object = dry_extent_alloc(&heap->extents, size, align, node, &zeroed);
-	if (object != NULL && zeroed) {
-		atomic_fetch_add_explicit(&arena->fresh, size >> arena->page_shift, memory_order_relaxed);
-		dry_heap_balance(heap);
-	}
-	return object != NULL && zero && !zeroed ? memset(object, 0, size) : object;
+		object = dry_extent_alloc(&heap->extents, size, align, node, &dirty);
+	dry_heap_balance(heap);
+	return object != NULL && zero ? memset(object, 0, dirty < size ? dirty : size) : object;
 }
 
 /* A heap over given memory, or with a limit, has nothing but its arena. */
@@ -151,7 +150,7 @@ static bool arena_only(const struct dry_heap *heap)
 /* Whether the arena could have it. */
 static bool fits_arena(const struct dry_heap *heap, size_t size, size_t align)
 {
-	size_t room = heap->caches.backing.arena.granules << DRY_GRANULE_SHIFT;
+	size_t room = dry_backing_bytes(&heap->caches.backing);
 
 	return size <= room && align <= room && (arena_only(heap) || (size <= DRY_CHUNK_SIZE && align <= DRY_CHUNK_SIZE));
 }
@@ -233,26 +232,11 @@ void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
 	return object;
 }
 
-void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
+/* Not part of its caller, as small objects take that, too (docs/design/stack.md). */
+static DRY_NOINLINE void *alloc_big_hard(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	void *object;
 
-	if (size > SIZE_LIMIT || align > SIZE_LIMIT / 2 + 1)
-		return NULL;
-	if (dry_general_ask_secondary(heap, size, align, &object))
-		return object != NULL && zero ? memset(object, 0, size) : object;
-	if (size == 0)
-		size = 1;
-	unsigned class = dry_general_class(heap, size, align);
-	if (class < DRY_CLASS_COUNT) {
-		struct dry_cache *cache = dry_general_cache(heap, class);
-		object = cache != NULL ? dry_percpu_pop_packed(DRY_SLOTS(&heap->caches), cache->alloc_place) : NULL;
-		if (object != NULL && DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED) && !dry_live_claim(object))
-			object = NULL;
-		if (DRY_UNLIKELY(object == NULL) && cache != NULL)
-			object = dry_general_alloc_slow(cache, size);
-		return object != NULL && zero ? memset(object, 0, size) : object;
-	}
 	if (DRY_UNLIKELY(heap->caches.hooks->allows != NULL) && !heap->caches.hooks->allows(NULL))
 		return NULL;
 	object = alloc_big(heap, size, align, zero);
@@ -266,11 +250,42 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 	}
 	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && dry_heap_make_room(heap, size); tries++)
 		object = alloc_big(heap, size, align, zero);
+	if (DRY_UNLIKELY(object == NULL))
+		DRY_PROBE_1(drystone, failure, size);
 	if (DRY_UNLIKELY(dry_annotate != NULL) && object != NULL) {
 		dry_annotate->given(&heap->caches, object, size, zero);
 		dry_annotate->closed((char *)object + size, find(heap, object).room - size);
 	}
 	return object;
+}
+
+/* From nobody else. */
+static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool zero)
+{
+	void *object;
+
+	if (size == 0)
+		size = 1;
+	unsigned class = dry_general_class(heap, size, align);
+	if (class < DRY_CLASS_COUNT) {
+		struct dry_cache *cache = dry_general_cache(heap, class);
+		object = cache != NULL ? dry_percpu_pop_packed(DRY_SLOTS(&heap->caches), cache->alloc_place) : NULL;
+		if (object != NULL && DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED) && !dry_live_claim(object))
+			object = NULL;
+		if (DRY_UNLIKELY(object == NULL) && cache != NULL)
+			object = dry_general_alloc_slow(cache, size);
+		return object != NULL && zero ? memset(object, 0, size) : object;
+	}
+	return alloc_big_hard(heap, size, align, zero);
+}
+
+void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
+{
+	void *object;
+
+	if (size > SIZE_LIMIT || align > SIZE_LIMIT / 2 + 1)
+		return NULL;
+	return dry_general_ask_secondary(heap, size, align, zero, &object) ? object : alloc_own(heap, size, align, zero);
 }
 
 static DRY_SLOW void report_foreign(struct dry_heap *heap, void *object)
@@ -292,12 +307,23 @@ static DRY_SLOW void report_not_live(const struct dry_slab *slab, const void *ob
 	dry_fatal(interior ? DRY_FATAL_INTERIOR : DRY_FATAL_DOUBLE_FREE, object, slab->cache->name, NULL);
 }
 
+/* The arena has grown since the limit was published: frees of what is beyond come here until it is raised. */
+static void raise_limit(const struct dry_heap *heap)
+{
+	size_t seen = __atomic_load_n(&dry_hits.granules, __ATOMIC_RELAXED), now = dry_arena_granules(&heap->caches.backing.arena);
+
+	/* 0: no free is to be a hit. Who comes too late has lost nothing. */
+	if (heap->is_default && seen != 0 && seen < now)
+		__atomic_compare_exchange_n(&dry_hits.granules, &seen, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 static void free_in_arena(struct dry_heap *heap, void *object)
 {
 	struct dry_arena *arena = dry_heap_arena(heap);
 	struct dry_page *run = dry_arena_run_of(arena, object);
 	struct dry_slab *slab = dry_slab_in(run);
 
+	raise_limit(heap);
 	if (slab != NULL && is_checked(slab->cache, object) && !dry_live_release(object))
 		report_not_live(slab, object);
 	else if (slab != NULL)
@@ -356,9 +382,10 @@ size_t dry_general_usable(struct dry_heap *heap, const void *object)
 	return DRY_UNLIKELY(dry_annotate != NULL) ? dry_annotate->size(object, place.room) : place.room;
 }
 
-static bool knows_sizes(const struct dry_cache *cache)
+/* Whether the room of an object is what was asked for; not where it is all of its slot. */
+static bool knows_sizes(const struct dry_cache *cache, size_t room)
 {
-	return cache->debug != NULL && cache->debug->usable != NULL &&
+	return cache->debug != NULL && cache->debug->usable != NULL && room != cache->size &&
 	       (cache->flags & (DRY_CACHE_RED_ZONE | DRY_CACHE_SECURE)) != 0;
 }
 
@@ -381,7 +408,7 @@ bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size, si
 	/* Who watches over a block knows its size. */
 	if (place.room == DRY_REPORTED)
 		return false;
-	if (place.secondary == NULL && !checked && (place.slab == NULL || !knows_sizes(place.slab->cache)))
+	if (place.secondary == NULL && !checked && (place.slab == NULL || !knows_sizes(place.slab->cache, place.room)))
 		return true;
 	if (checked && place.secondary == NULL && is_alike(heap, &place, size, align))
 		return true;
@@ -390,6 +417,14 @@ bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size, si
 	dry_format(detail, sizeof(detail), "freed as %zu bytes, it has %zu", size, place.room);
 	dry_fatal(DRY_FATAL_WRONG_SIZE, object, place.slab != NULL ? place.slab->cache->name : NULL, detail);
 	return false;
+}
+
+static void *resize_extent(struct dry_heap *heap, void *object, size_t size)
+{
+	void *same = dry_extent_resize(&heap->extents, object, size, true);
+
+	dry_heap_balance(heap);
+	return same;
 }
 
 /* Change the size where it stands, or by moving pages; NULL: has to be copied. */
@@ -401,8 +436,8 @@ static void *resize_big(struct dry_heap *heap, const struct found *place, void *
 	if (size <= DRY_CLASS_MAX)
 		return NULL;
 	if (place->run == NULL)
-		return size > RUN_MAX ? dry_extent_resize(&heap->extents, object, size, true) : NULL;
-	if (place->slab != NULL || (size > RUN_MAX && !arena_only(heap)) || size > arena->granules << DRY_GRANULE_SHIFT)
+		return size > RUN_MAX ? resize_extent(heap, object, size) : NULL;
+	if (place->slab != NULL || (size > RUN_MAX && !arena_only(heap)) || size > dry_backing_bytes(&heap->caches.backing))
 		return NULL;
 	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
 	if (size > place->room)
@@ -414,7 +449,8 @@ static void *resize_big(struct dry_heap *heap, const struct found *place, void *
 /* In a block of a class; check:1 knows a block's size by its class. */
 static bool stays(size_t size, size_t class)
 {
-	return DRY_UNLIKELY(dry_live_is_on()) ? size <= class && dry_class_size(dry_class_of(size)) == class : dry_general_fits(size, class);
+	return DRY_UNLIKELY(dry_live_is_on()) ? size <= class && dry_class_size(dry_class_of(size)) == class :
+						dry_general_fits(size, class);
 }
 
 /* Without a copy; NULL: it takes one. */
@@ -423,18 +459,17 @@ static void *resize(struct dry_heap *heap, const struct found *place, void *obje
 	size_t tail = heap->caches.hooks->tail;
 
 	/* Not by half and half again: a secure object's note has room for a slack of half its slot. */
-	if (!dry_general_fits(size, place->room) || (place->slab != NULL && !dry_general_fits(size - 1, place->slab->cache->object_size + tail)))
+	if (!dry_general_fits(size, place->room) ||
+	    (place->slab != NULL && !dry_general_fits(size - 1, place->slab->cache->object_size + tail)))
 		return resize_big(heap, place, object, size);
 	if (place->slab != NULL && place->slab->cache->debug != NULL && !debug_size(place->slab->cache, object, size))
 		return NULL;
 	return object;
 }
 
-/* Not part of its caller, whose frame is bigger (docs/design/stack.md). */
-static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room, size_t size)
+/* The content to another block; NULL: there is none. Not part of its caller, whose frame is bigger (docs/design/stack.md). */
+static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room, void *copy, size_t size)
 {
-	void *copy = dry_general_alloc(heap, size, 16, false);
-
 	if (copy == NULL)
 		return NULL;
 	memcpy(copy, object, size < room ? size : room);
@@ -446,6 +481,7 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 {
 	size_t class = class_size_of(heap, object);
 	struct found place = { .room = class };
+	void *copy;
 
 	if (class == 0)
 		place = find(heap, object);
@@ -463,14 +499,17 @@ void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 		/* It always moves, so that pointers to the old place are found out. */
 		place.room = dry_annotate->size(object, place.room);
 	} else if (class == 0 && place.secondary == NULL) {
-		void *same = resize(heap, &place, object, size);
-		if (same != NULL)
-			return same;
-		same = move(heap, object, place.room, size);
+		/* A big block that would stay is as good as a new one for who takes samples. */
+		if (place.slab == NULL && dry_general_ask_secondary(heap, size, 16, false, &copy))
+			return move(heap, object, place.room, copy, size);
+		copy = resize(heap, &place, object, size);
+		if (copy != NULL)
+			return copy;
+		copy = place.slab == NULL ? alloc_own(heap, size, 16, false) : dry_general_alloc(heap, size, 16, false);
 		/* Two of them may be too much for a limit; meanwhile what was free has been given back. */
-		return same != NULL ? same : resize(heap, &place, object, size);
+		return copy != NULL ? move(heap, object, place.room, copy, size) : resize(heap, &place, object, size);
 	}
-	return move(heap, object, place.room, size);
+	return move(heap, object, place.room, dry_general_alloc(heap, size, 16, false), size);
 }
 
 /* ---- public ------------------------------------------------------------------------ */

@@ -19,11 +19,11 @@ struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
 void dry_general_forget(struct dry_heap *heap);
 
 /* Whether the secondary allocator takes the allocation over (heap/secondary.h). */
-static inline bool dry_general_ask_secondary(struct dry_heap *heap, size_t size, size_t align, void **block)
+static inline bool dry_general_ask_secondary(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block)
 {
 	const struct dry_secondary *secondary = dry_heap_secondary(heap);
 
-	return DRY_UNLIKELY(secondary != NULL) && secondary->allocate(heap, size, align, block);
+	return DRY_UNLIKELY(secondary != NULL) && secondary->allocate(heap, size, align, zero, block);
 }
 
 /* The class of a block; DRY_CLASS_COUNT: none is as big, or aligned like that. */

@@ -26,6 +26,11 @@ bool dry_option_guard;
 bool dry_option_exit_check = true;
 unsigned dry_option_guard_rate = 100000;
 unsigned dry_option_decay_ms = 500;
+unsigned dry_option_profile;
+unsigned dry_option_profile_signal;
+char dry_option_profile_file[DRY_OPTION_PATH];
+char dry_option_metrics[DRY_OPTION_PATH];
+unsigned dry_option_metrics_ms = 10000;
 
 static bool set_log(const char *from, const char *end)
 {
@@ -33,6 +38,25 @@ static bool set_log(const char *from, const char *end)
 		return false;
 	dry_port_log_to(from, (size_t)(end - from));
 	return true;
+}
+
+static bool set_path(char *path, const char *from, const char *end)
+{
+	if (from == end || end - from >= DRY_OPTION_PATH)
+		return false;
+	memcpy(path, from, (size_t)(end - from));
+	path[end - from] = '\0';
+	return true;
+}
+
+static bool set_profile_file(const char *from, const char *end)
+{
+	return set_path(dry_option_profile_file, from, end);
+}
+
+static bool set_metrics(const char *from, const char *end)
+{
+	return set_path(dry_option_metrics, from, end);
 }
 
 /* When an option may be set: what START changes is in use from then on. */
@@ -60,7 +84,12 @@ static const struct option {
 	{ "leaks", &dry_option_leaks, NULL, NULL, START, 0, 1 },
 	{ "limit", NULL, NULL, dry_policy_limit, ANYTIME, 0, 0 },
 	{ "log", NULL, NULL, set_log, START, 0, 0 },
+	{ "metrics", NULL, NULL, set_metrics, START, 0, 0 },
+	{ "metrics_ms", NULL, &dry_option_metrics_ms, NULL, START, 10, 3600000 },
 	{ "numa", NULL, NULL, dry_policy_nodes, ANYTIME, 0, 0 },
+	{ "profile", NULL, &dry_option_profile, NULL, START, 1, 1000000000 },
+	{ "profile_file", NULL, NULL, set_profile_file, START, 0, 0 },
+	{ "profile_signal", NULL, &dry_option_profile_signal, NULL, START, 1, 64 },
 	{ "secure", &dry_option_secure, NULL, NULL, START, 0, 1 },
 	{ "stats", &dry_option_stats, NULL, NULL, START, 0, 1 },
 	{ "thp", NULL, NULL, dry_policy_huge, ANYTIME, 0, 0 },

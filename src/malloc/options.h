@@ -12,6 +12,8 @@
 #define DRY_ANNOTATE true /* default of the option; the build for our own sanitizer tests says false */
 #endif
 
+#define DRY_OPTION_PATH 256 /* room for a path */
+
 extern bool dry_option_check;         /* know which blocks the program has, and look at each free */
 extern bool dry_option_stats;         /* print the slab listing at exit */
 extern bool dry_option_annotate;      /* tell a memory checker that watches the process of blocks and objects */
@@ -20,6 +22,11 @@ extern bool dry_option_background;    /* return memory from a helper thread */
 extern bool dry_option_exit_check;   /* look for damage when the process ends */
 extern bool dry_option_guard;        /* guard a sample of allocations */
 extern unsigned dry_option_guard_rate; /* every how many allocations, on average; 1 to 10^9 */
+extern unsigned dry_option_profile;   /* bytes between two samples of a heap profile, on average; 0: none */
+extern unsigned dry_option_profile_signal; /* it writes the profile; 0: none does */
+extern char dry_option_profile_file[DRY_OPTION_PATH];  /* where to; "": nowhere */
+extern char dry_option_metrics[DRY_OPTION_PATH]; /* file of metrics, or unix:SOCKET; "": none */
+extern unsigned dry_option_metrics_ms;           /* how long the file stays as it is, 10 to 3600000 */
 extern bool dry_option_secure;       /* the hardening profile */
 extern unsigned dry_option_decay_ms;  /* how long free memory is kept, 10 to 3600000 */
 

@@ -7,6 +7,7 @@
 
 #include "heap/heap.h"
 #include "page/budget.h"
+#include "page/huge.h"
 
 /* relaxed, all: who reads one a moment too early does as before */
 static _Atomic bool collapses;
@@ -76,9 +77,7 @@ bool dry_policy_huge(const char *from, const char *end)
 	atomic_store_explicit(&collapses, which == AUTO, memory_order_relaxed);
 	dry_port_set_huge(huge);
 	if (__atomic_load_n(&heap->ready, __ATOMIC_ACQUIRE)) /* what it has already */
-		dry_port_advise_huge((void *)dry_heap_arena(heap)->base,
-				     (size_t)atomic_load_explicit(&dry_heap_arena(heap)->committed, memory_order_acquire)
-					     << dry_heap_arena(heap)->page_shift, huge);
+		dry_arena_advise_huge(dry_heap_arena(heap), huge);
 	return true;
 }
 

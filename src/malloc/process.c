@@ -10,6 +10,7 @@
 #include "debug/say.h"
 #include "malloc/background.h"
 #include "malloc/general.h"
+#include "malloc/metrics.h"
 #include "malloc/options.h"
 #include "malloc/print.h"
 #include "malloc/process.h"
@@ -36,6 +37,7 @@ static void after_fork_child(bool prepared)
 		dry_heaps_unlock_all(true);
 	}
 	dry_background_forked();
+	dry_metrics_forked();
 }
 
 void dry_process_begin(void)
@@ -62,6 +64,8 @@ static DRY_CONSTRUCTOR void loaded(void)
 	/* Others may have allocated before this ran; from now on it is from debugged caches. */
 	if (dry_profile_start(&dry_main_heap))
 		dry_general_forget(&dry_main_heap);
+	dry_profile_begin(&dry_main_heap);
+	dry_metrics_start();
 }
 
 static DRY_DESTRUCTOR void unloaded(void)
@@ -70,6 +74,7 @@ static DRY_DESTRUCTOR void unloaded(void)
 		dry_print_leaks();
 	if (dry_option_stats)
 		dry_print_stats();
+	dry_metrics_finish();
 	dry_port_ending();
 	dry_profile_finish(&dry_main_heap);
 }

@@ -2,12 +2,14 @@
 #include "malloc/profile.h"
 
 #include <drystone/drystone.h>
+#include <string.h>
 
 #include "base/annotate.h"
 #include "base/error.h"
 #include "base/fatal.h"
 #include "core/reap.h"
 #include "debug/fail.h"
+#include "debug/fence.h"
 #include "debug/hooks.h"
 #include "debug/live.h"
 #include "debug/secure.h"
@@ -17,11 +19,15 @@
 #include "malloc/general.h"
 #include "malloc/options.h"
 #include "malloc/policy.h"
+#include "malloc/sample.h"
 #include "malloc/size_class.h"
+#include "port/save.h"
+#include "stats/sites.h"
 
 #define FIRST      256u /* allocations of a process that are guarded under secure:1 */
 #define FIRST_SIZE 32u  /* and of each size */
 #define GUARDS_SHARE 128u /* of the memory that the process may have, that much for guarded blocks */
+#define APART      (16u << 10) /* bytes; bigger ones all are: no canary finds a write that jumps from one into the next */
 #define MIB        ((size_t)1 << 20)
 
 static bool secure, empties; /* written at start; secure:1; blocks of no bytes cannot be accessed */
@@ -74,10 +80,11 @@ static size_t since_last(const struct dry_heap *heap, unsigned class)
 /* Under secure:1: what no secure object can be, and what a program does only a few times; there its errors hide. */
 static bool is_chosen(size_t size, unsigned class)
 {
-	return class == DRY_CLASS_COUNT || size == 0 || count_to(&first, FIRST) || count_to(&first_of[class], FIRST_SIZE);
+	return class == DRY_CLASS_COUNT || size > APART || size == 0 ||
+	       count_to(&first, FIRST) || count_to(&first_of[class], FIRST_SIZE);
 }
 
-static bool allocate(struct dry_heap *heap, size_t size, size_t align, void **block)
+static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block)
 {
 	unsigned class = dry_general_class(heap, size, align);
 	bool due = dry_guard_due(class < DRY_CLASS_COUNT ? since_last(heap, class) : 1);
@@ -85,28 +92,36 @@ static bool allocate(struct dry_heap *heap, size_t size, size_t align, void **bl
 	*block = (due || (secure && is_chosen(size, class))) && make_guards() ? dry_guard_alloc(size, align) : NULL;
 	if (*block == NULL && size == 0 && empties)
 		*block = dry_empty_alloc(align);
-	return *block != NULL;
+	if (*block == NULL)
+		return !secure && dry_sample_allocate(heap, size, align, zero, block);
+	if (zero)
+		memset(*block, 0, size);
+	return true;
 }
 
 static bool contains(const void *ptr)
 {
-	return dry_guard_contains(ptr) || dry_empty_contains(ptr);
+	return dry_guard_contains(ptr) || dry_empty_contains(ptr) || dry_sample_contains(ptr);
 }
 
 static void free_block(struct dry_heap *heap, void *block)
 {
 	(void)heap;
-	if (dry_empty_contains(block))
+	if (dry_guard_contains(block))
+		dry_guard_free(block);
+	else if (dry_empty_contains(block))
 		dry_empty_check(block, true);
 	else
-		dry_guard_free(block);
+		dry_sample_free(block);
 }
 
 static size_t size_of(void *block)
 {
+	if (dry_guard_contains(block))
+		return dry_guard_size(block);
 	if (dry_empty_contains(block))
 		return dry_empty_check(block, false) ? 0 : SIZE_MAX;
-	return dry_guard_size(block);
+	return dry_sample_size(block);
 }
 
 static const struct dry_secondary guards = { allocate, contains, free_block, size_of };
@@ -136,8 +151,11 @@ bool dry_profile_start(struct dry_heap *heap)
 	if (dry_option_check && !secure && !dry_side_init(&dry_live, dry_heap_arena(heap), 1))
 		dry_warn("check:1: no address space for it");
 	if (secure) {
-		heap->caches.hooks = dry_hooks_secure();
-		bool notes = dry_secure_init(dry_heap_arena(heap));
+		dry_heaps_debug(dry_hooks_secure());
+		/* Where address space is short, every page is for blocks. */
+		if (dry_port_address_room() == SIZE_MAX)
+			heap->caches.backing.pages = &dry_fences;
+		bool notes = dry_secure_init(&heap->caches);
 		if (!make_guards() || !notes)
 			dry_warn("secure:1: no address space for all of it");
 	}
@@ -162,10 +180,68 @@ DRY_EXPORT int dry_guard(size_t mean)
 	return 0;
 }
 
+/* ---- heap profiles -------------------------------------------------------------------------- */
+
+static int profile(struct dry_heap *heap, size_t mean)
+{
+	if (secure || dry_annotate != NULL || dry_debug_selects() || dry_fail_selects())
+		return -DRY_EOPNOTSUPP;
+	if (!dry_sample_set(mean))
+		return -DRY_ENOMEM;
+	if (mean != 0)
+		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
+	return 0;
+}
+
+static void ask_to_write(void)
+{
+	__atomic_store_n(&dry_profile.request, DRY_INSPECT_PROFILE_WRITE, __ATOMIC_RELAXED);
+}
+
+static void write_profile(void)
+{
+	if (dry_option_profile_file[0] != '\0' && !dry_sample_write(dry_option_profile_file))
+		dry_warn("profile_file: cannot be written: %s", dry_option_profile_file);
+}
+
+void dry_profile_begin(struct dry_heap *heap)
+{
+	if (dry_option_profile == 0)
+		return;
+	if (profile(heap, dry_option_profile) != 0)
+		dry_warn("profile: not together with debug, fail, secure or a memory checker, and not without memory");
+	if (dry_option_profile_signal != 0)
+		dry_port_on_signal((int)dry_option_profile_signal, ask_to_write);
+}
+
+void dry_profile_obey(void)
+{
+	uint32_t request = __atomic_exchange_n(&dry_profile.request, 0, __ATOMIC_RELAXED);
+
+	if (request == DRY_INSPECT_PROFILE_WRITE)
+		write_profile();
+	else if (request != 0 && dry_main_heap.ready)
+		profile(&dry_main_heap, request == DRY_INSPECT_PROFILE_OFF ? 0 : request);
+}
+
+DRY_EXPORT int dry_profile_heap(size_t mean)
+{
+	struct dry_heap *heap = dry_heap_get(NULL);
+
+	return heap != NULL ? profile(heap, mean) : -DRY_ENOMEM;
+}
+
+DRY_EXPORT int dry_profile_write(const char *path)
+{
+	return dry_sample_write(path) ? 0 : -DRY_EIO;
+}
+
 /* ---- end and fork ------------------------------------------------------------------------ */
 
 void dry_profile_finish(struct dry_heap *heap)
 {
+	if (dry_option_profile != 0)
+		write_profile();
 	if (!dry_option_exit_check || !heap->ready)
 		return;
 	dry_secure_check_all();
@@ -178,9 +254,11 @@ void dry_profile_finish(struct dry_heap *heap)
 void dry_profile_before_fork(void)
 {
 	dry_guard_lock();
+	dry_sites_lock();
 }
 
 void dry_profile_after_fork(bool in_child)
 {
+	dry_sites_unlock(in_child);
 	dry_guard_unlock(in_child);
 }

@@ -23,6 +23,12 @@
  */
 bool dry_profile_start(struct dry_heap *heap);
 
+/* Then, with the size classes that stay: a heap profile, if it is asked for. */
+void dry_profile_begin(struct dry_heap *heap);
+
+/* Somebody asked for something from outside or by a signal (dry_profile.request, stats/sites.h): do it. No lock is held. */
+void dry_profile_obey(void);
+
 /* At the end of the process, and around fork. */
 void dry_profile_finish(struct dry_heap *heap);
 void dry_profile_before_fork(void);

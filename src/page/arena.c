@@ -5,94 +5,6 @@
 #include "base/rank.h"
 #include "page/internal.h"
 
-#define MIN_RESERVE DRY_CHUNK_SIZE
-#define MAX_RESERVE ((size_t)UINT32_MAX / 2 << DRY_GRANULE_SHIFT)
-
-static bool array_init(struct dry_arena_array *array, size_t bytes, bool readable)
-{
-	size_t size = dry_round_up(bytes, dry_port_page_size());
-
-	array->start = dry_reserve_apart(size, readable);
-	array->reserved = array->start != NULL ? size : 0;
-	array->committed = 0;
-	return array->start != NULL;
-}
-
-static void array_fini(struct dry_arena_array *array)
-{
-	if (array->reserved != 0)
-		dry_release_apart(array->start, array->reserved);
-	array->start = NULL;
-	array->reserved = array->committed = 0;
-}
-
-/* Before the pages, and after them, a page that is never committed; the rest of a chunk at both ends goes back. */
-static void *reserve_guarded(size_t size)
-{
-	char *base = dry_port_reserve(size + 2 * DRY_CHUNK_SIZE, DRY_CHUNK_SIZE, false);
-	size_t guard = dry_port_page_size();
-
-	if (base == NULL)
-		return NULL;
-	dry_port_release(base, DRY_CHUNK_SIZE - guard);
-	base += DRY_CHUNK_SIZE;
-	dry_port_release(base + size + guard, DRY_CHUNK_SIZE - guard);
-	return base;
-}
-
-static void release_pages(const struct dry_arena *arena, uintptr_t base, size_t size)
-{
-	if (arena->guarded)
-		dry_release_apart((void *)base, size);
-	else
-		dry_source_release(&arena->source, (void *)base, size);
-}
-
-/* Pages and metadata for `size` bytes, a multiple of a chunk. All or nothing. */
-static bool reserve_all(struct dry_arena *arena, size_t size)
-{
-	size_t pages = size >> arena->page_shift, granules = size >> DRY_GRANULE_SHIFT;
-	void *base = arena->guarded ? reserve_guarded(size) : dry_source_reserve(&arena->source, size, DRY_CHUNK_SIZE);
-
-	if (base == NULL)
-		return false;
-	if (!array_init(&arena->desc_array, pages * sizeof(struct dry_page), false) ||
-	    !array_init(&arena->map_array, granules * sizeof(uint16_t), true) ||
-	    !array_init(&arena->chunk_array, size / DRY_CHUNK_SIZE, false)) {
-		array_fini(&arena->desc_array);
-		array_fini(&arena->map_array);
-		release_pages(arena, (uintptr_t)base, size);
-		return false;
-	}
-	arena->base = (uintptr_t)base;
-	arena->pages = (uint32_t)pages;
-	arena->granules = granules;
-	arena->desc = arena->desc_array.start;
-	arena->map = arena->map_array.start;
-	return true;
-}
-
-/*
- * A limit on address space (ulimit -v) is shared with extents, libraries and
- * stacks, so an arena takes 5/8 of what is left (dry_arena_give_up() returns
- * what it does not need). Without a known limit the system may still refuse:
- * then less, by halves.
- */
-static int init_reserved(struct dry_arena *arena, size_t want)
-{
-	size_t room = dry_port_address_room(), size;
-
-	if (want > MAX_RESERVE)
-		want = MAX_RESERVE;
-	if (room != SIZE_MAX && want > room / 8 * 5)
-		want = room / 8 * 5;
-	for (size = dry_round_down(want, DRY_CHUNK_SIZE); size >= MIN_RESERVE;
-	     size = dry_round_down(size / 2, DRY_CHUNK_SIZE))
-		if (reserve_all(arena, size))
-			return 0;
-	return -DRY_ENOMEM;
-}
-
 /*
  * Over a user's memory: the descriptors and the map at its front, then the pages.
  *
@@ -121,7 +33,7 @@ static int init_memory(struct dry_arena *arena, void *memory, size_t size)
 	arena->desc = (struct dry_page *)meta;
 	arena->map = (uint16_t *)(arena->desc + pages);
 	arena->base = base;
-	arena->pages = (uint32_t)pages;
+	arena->pages = arena->reserved = (uint32_t)pages;
 	arena->granules = pages * granules;
 	arena->skew = (uint32_t)((base & (DRY_CHUNK_SIZE - 1)) >> arena->page_shift);
 	for (i = 0; i < pages; i++)
@@ -140,7 +52,7 @@ static void annotate(const struct dry_arena *arena, bool begins)
 
 	if (dry_annotate == NULL)
 		return;
-	dry_annotate->space((void *)arena->base, arena->granules << DRY_GRANULE_SHIFT, begins);
+	dry_annotate->space((void *)arena->base, dry_arena_granules(arena) << DRY_GRANULE_SHIFT, begins);
 	if (!begins) /* what is mapped here next is not ours */
 		dry_annotate->opened((void *)arena->base, (size_t)committed << arena->page_shift);
 }
@@ -192,8 +104,11 @@ int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
 	arena->limit_pages = attr->limit != 0 ? attr->limit >> arena->page_shift : SIZE_MAX;
 	if (!init_lists(arena, attr->nodes))
 		return -DRY_ENOMEM;
-	int rc = arena->owns_memory ? init_reserved(arena, attr->reserve) :
-				      init_memory(arena, attr->memory, attr->memory_size);
+	int rc = 0;
+	if (!arena->owns_memory)
+		rc = init_memory(arena, attr->memory, attr->memory_size);
+	else if (!dry_reserve_begin(arena, attr->reserve))
+		rc = -DRY_ENOMEM;
 	if (rc == 0)
 		annotate(arena, true);
 	else
@@ -207,15 +122,10 @@ void dry_arena_fini(struct dry_arena *arena)
 	fini_lists(arena);
 	dry_budget_give(arena->counted << arena->page_shift);
 	arena->counted = 0;
-	if (arena->owns_memory) {
-		if (arena->pages != 0) /* else all of it was given up */
-			release_pages(arena, arena->base, (size_t)arena->pages << arena->page_shift);
-		array_fini(&arena->desc_array);
-		array_fini(&arena->map_array);
-		array_fini(&arena->chunk_array);
-	}
+	if (arena->owns_memory)
+		dry_reserve_end(arena);
 	arena->granules = 0;
-	arena->pages = 0;
+	arena->pages = arena->reserved = 0;
 	/* relaxed: nobody else may use an arena that is unmade */
 	atomic_store_explicit(&arena->committed, 0, memory_order_relaxed);
 }

@@ -34,7 +34,7 @@ static void push(struct dry_arena *arena, uint32_t index, unsigned order, uint32
 		lists->nonempty[dirty] |= UINT32_C(1) << order;
 	}
 	lists->head[dirty][order] = index;
-	arena->absent += clean;
+	arena->dirty_clean += dirty ? clean : 0;
 	*(dirty ? &arena->free_dirty : &arena->free_clean) += page->count;
 }
 
@@ -54,7 +54,7 @@ void dry_buddy_unlink_locked(struct dry_arena *arena, uint32_t index)
 		lists->tail[dirty][order] = page->prev;
 	if (lists->head[dirty][order] == DRY_PAGE_NIL)
 		lists->nonempty[dirty] &= ~(UINT32_C(1) << order);
-	arena->absent -= page->block.clean;
+	arena->dirty_clean -= dirty ? page->block.clean : 0;
 	*(dirty ? &arena->free_dirty : &arena->free_clean) -= page->count;
 	dry_page_set_kind(page, DRY_PAGE_NONE);
 }
@@ -147,7 +147,6 @@ bool dry_buddy_afford_locked(struct dry_arena *arena, uint32_t index, uint32_t c
 			return false;
 		arena->counted += more;
 	}
-	dry_buddy_take_locked(arena, index, count);
 	return true;
 }
 

@@ -25,7 +25,7 @@ static const char *check_block(const struct dry_arena *arena, uint32_t index, un
 	return NULL;
 }
 
-static const char *check_list(struct dry_arena *arena, unsigned node, unsigned dirty, unsigned order, size_t *pages)
+static const char *check_list(struct dry_arena *arena, unsigned node, unsigned dirty, unsigned order, size_t *pages, size_t *clean)
 {
 	const struct dry_arena_lists *lists = dry_lists(arena, node);
 	uint32_t index = lists->head[dirty][order], previous = DRY_PAGE_NIL;
@@ -49,25 +49,28 @@ static const char *check_list(struct dry_arena *arena, unsigned node, unsigned d
 			return "page: clean pages of a block";
 		previous = index;
 		*pages += page->count;
+		*clean += dirty ? page->block.clean : 0;
 	}
 	return lists->tail[dirty][order] == previous ? NULL : "page: tail of a free list";
 }
 
 static const char *check_lists(struct dry_arena *arena)
 {
-	size_t pages[2] = { (size_t)arena->retired << arena->max_order, 0 };
+	size_t pages[2] = { (size_t)arena->retired << arena->max_order, 0 }, clean = 0;
 	unsigned lists, dirty, order;
 	const char *problem;
 
 	for (lists = 0; lists < 2u * arena->nodes; lists++)
 		for (order = 0; order <= DRY_CHUNK_MAX_ORDER; order++) {
 			dirty = lists % 2;
-			problem = check_list(arena, lists / 2, dirty, order, &pages[dirty]);
+			problem = check_list(arena, lists / 2, dirty, order, &pages[dirty], &clean);
 			if (problem != NULL)
 				return problem;
 		}
 	if (pages[0] != arena->free_clean)
 		return "page: free_clean";
+	if (clean != arena->dirty_clean)
+		return "page: dirty_clean";
 	if (pages[1] != arena->free_dirty)
 		return "page: free_dirty";
 	return NULL;
@@ -121,11 +124,11 @@ static const char *check_pages(const struct dry_arena *arena)
 	}
 	if (used != arena->used)
 		return "page: used";
-	if (nowhere != arena->limbo_pages)
+	if (nowhere != arena->limbo_pages + arena->lost)
 		return "page: pages that belong to nothing";
 	if (retired != arena->retired)
 		return "page: retired";
-	if (absent != arena->absent)
+	if (absent != dry_arena_absent_locked(arena))
 		return "page: absent";
 	return NULL;
 }
@@ -135,11 +138,13 @@ const char *dry_arena_check(struct dry_arena *arena)
 	const char *problem = NULL;
 
 	dry_lock_acquire(&arena->lock);
-	if (arena->used + arena->free_dirty + arena->free_clean + arena->limbo_pages !=
+	if (arena->used + arena->free_dirty + arena->free_clean + arena->limbo_pages + arena->lost !=
 	    dry_arena_committed_locked(arena))
 		problem = "page: used + free != committed";
 	else if (arena->used + arena->charged > arena->limit_pages)
 		problem = "page: limit";
+	else if (arena->reserved < dry_arena_committed_locked(arena) || arena->reserved > arena->pages)
+		problem = "page: reserved";
 	if (problem == NULL)
 		problem = check_lists(arena);
 	if (problem == NULL)

@@ -5,8 +5,7 @@
 #include "base/checked.h"
 #include "base/rank.h"
 #include "page/internal.h"
-
-#define BATCH 16 /* extents released without the lock in between */
+#include "page/spare.h"
 
 /* ---- registry: linear probing; deletion moves later entries up ---------- */
 
@@ -112,72 +111,24 @@ static bool promise_locked(struct dry_extents *extents)
 	return true;
 }
 
-/* ---- extents that wait for reuse ---------------------------------------- */
+/* ---- the process's limit; a user's source has none ---------------------- */
 
-static struct dry_extent_spare take_spare_locked(struct dry_extents *extents, unsigned index)
-{
-	struct dry_extent_spare spare = extents->spare[index];
-
-	extents->cached--;
-	extents->cached_bytes -= spare.size;
-	for (; index < extents->cached; index++)
-		extents->spare[index] = extents->spare[index + 1];
-	return spare;
-}
-
-/* The smallest one of the node that holds `size` bytes and is at most a quarter bigger. -1: none. */
-static int fitting_spare(const struct dry_extents *extents, size_t size, size_t align, unsigned node)
-{
-	int best = -1;
-	unsigned i;
-
-	for (i = 0; i < extents->cached; i++) {
-		const struct dry_extent_spare *spare = &extents->spare[i];
-
-		if (spare->size < size || spare->size - size > size / 4 || (spare->addr & (align - 1)) != 0 ||
-		    spare->node != node)
-			continue;
-		if (best < 0 || spare->size < extents->spare[best].size)
-			best = (int)i;
-	}
-	return best;
-}
-
-/* Whether `bytes` more fit the process's limit; a user's source has none. */
 static bool afford(const struct dry_extents *extents, size_t bytes)
 {
 	return extents->source.reserve != NULL || dry_budget_take(bytes);
 }
 
-static void unmap(const struct dry_extents *extents, void *addr, size_t size)
+/* Bigger, by the port. NULL: cannot, and nothing changed. */
+static void *remap(void *addr, size_t old, size_t size, bool may_move)
 {
-	dry_source_release(&extents->source, addr, size);
-	if (extents->source.reserve == NULL)
-		dry_budget_give(size);
-}
+	void *at;
 
-/* Release the spare extents that are over the cap, or freed at `newest` or before. Drops the lock. */
-static size_t release_spares_locked(struct dry_extents *extents, size_t cap, unsigned most, uint64_t newest)
-{
-	struct dry_extent_spare victims[BATCH];
-	unsigned count, i;
-	size_t bytes = 0;
-
-	do {
-		for (count = 0; count < BATCH && extents->cached != 0 &&
-				(extents->cached > most || extents->cached_bytes > cap || extents->spare[0].age <= newest);
-		     count++) {
-			victims[count] = take_spare_locked(extents, 0);
-			bytes += victims[count].size;
-		}
-		if (count == 0)
-			break;
-		dry_lock_release(&extents->lock);
-		for (i = 0; i < count; i++)
-			unmap(extents, (void *)victims[i].addr, victims[i].size);
-		dry_lock_acquire(&extents->lock);
-	} while (count == BATCH);
-	return bytes;
+	if (!dry_budget_take(size - old))
+		return NULL;
+	at = dry_port_resize(addr, old, size, may_move);
+	if (at == NULL)
+		dry_budget_give(size - old);
+	return at;
 }
 
 /* ---- interface ------------------------------------------------------------ */
@@ -197,13 +148,13 @@ void dry_extents_fini(struct dry_extents *extents)
 	size_t i;
 
 	for (i = 0; i < extents->cached; i++)
-		unmap(extents, (void *)extents->spare[i].addr, extents->spare[i].size);
+		dry_extent_unmap(extents, (void *)extents->spare[i].addr, extents->spare[i].size);
 	for (i = 0; i < extents->slots; i++) {
 		if (extents->table[i].addr == 0)
 			continue;
 		if (dry_annotate != NULL) /* what is mapped here next is not ours */
 			dry_annotate->opened((void *)extents->table[i].addr, extents->table[i].size);
-		unmap(extents, (void *)extents->table[i].addr, extents->table[i].size);
+		dry_extent_unmap(extents, (void *)extents->table[i].addr, extents->table[i].size);
 	}
 	if (extents->slots != 0)
 		dry_release_apart(extents->table, extents->slots * sizeof(struct dry_extent));
@@ -220,10 +171,47 @@ static void *map_extent(const struct dry_extents *extents, size_t size, size_t a
 	if (addr != NULL && dry_source_commit(&extents->source, addr, size, node, extents->nodes > 1, false))
 		return addr;
 	if (addr != NULL)
-		unmap(extents, addr, size);
+		dry_extent_unmap(extents, addr, size);
 	else if (extents->source.reserve == NULL)
 		dry_budget_give(size);
 	return NULL;
+}
+
+/* ---- memory in bigger pieces than pages: fewer faults, but only where the program fills its blocks ---- */
+
+#define DENSE_LEAST   ((size_t)4 << 20) /* smaller extents are not worth it */
+#define DENSE_PERCENT 98
+#define PROBES        8 /* every so many mapped extents one is left without the hint, and looked at */
+
+static bool is_filled(uintptr_t addr, size_t size)
+{
+	return dry_port_density((void *)addr, size) >= DENSE_PERCENT;
+}
+
+/* Without the lock: a new extent that is the caller's. Two that were mapped before it were filled: so will be this. */
+static void hint_new(struct dry_extents *extents, void *addr, size_t size)
+{
+	uintptr_t before;
+	size_t before_size;
+	bool filled, hint;
+
+	if (size < DENSE_LEAST || extents->source.reserve != NULL)
+		return;
+	dry_lock_acquire(&extents->lock);
+	before = extents->probe.addr;
+	before_size = extents->probe.size;
+	dry_lock_release(&extents->lock);
+	/* It may have been freed, even unmapped meanwhile: then that is no sign. */
+	filled = before != 0 && is_filled(before, before_size);
+	dry_lock_acquire(&extents->lock);
+	if (before != 0)
+		extents->probe.filled = filled ? extents->probe.filled + 1 : 0;
+	hint = extents->probe.filled >= 2 && ++extents->probe.mapped % PROBES != 0;
+	extents->probe.addr = hint ? 0 : (uintptr_t)addr;
+	extents->probe.size = size;
+	dry_lock_release(&extents->lock);
+	if (hint)
+		dry_port_dense(addr, size);
 }
 
 /* Without the lock. When the port has no memory, the spare extents are given up for it. */
@@ -235,16 +223,44 @@ static void *map_extent_hard(struct dry_extents *extents, size_t size, size_t al
 	if (addr != NULL)
 		return addr;
 	dry_lock_acquire(&extents->lock);
-	released = release_spares_locked(extents, 0, 0, UINT64_MAX);
+	released = dry_spare_release_locked(extents, 0, UINT64_MAX);
 	dry_lock_release(&extents->lock);
 	return released != 0 ? map_extent(extents, size, align, node) : NULL;
 }
 
-void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, unsigned node, bool *zeroed)
+/* The biggest spare extent, made bigger; else a new one. Drops the lock. */
+static void *make_locked(struct dry_extents *extents, size_t size, size_t align, unsigned node, size_t *dirty)
+{
+	struct dry_extent_spare spare = { 0 };
+	void *addr = NULL;
+
+	if (align <= dry_source_unit(&extents->source))
+		spare = dry_spare_take_biggest_locked(extents, size, node);
+	dry_lock_release(&extents->lock);
+	if (spare.size != 0)
+		addr = remap((void *)spare.addr, spare.size, size, true);
+	*dirty = addr != NULL ? spare.size : 0;
+	if (addr == NULL && spare.size != 0) { /* the system had it in pieces */
+		dry_lock_acquire(&extents->lock);
+		dry_spare_put_locked(extents, spare);
+		dry_lock_release(&extents->lock);
+	}
+	if (addr == NULL) {
+		addr = map_extent_hard(extents, size, align, node);
+		if (addr != NULL)
+			hint_new(extents, addr, size);
+	}
+	if (addr != NULL) /* relaxed: a hint */
+		atomic_fetch_add_explicit(&extents->fresh, size - *dirty, memory_order_relaxed);
+	dry_lock_acquire(&extents->lock);
+	return addr;
+}
+
+void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, unsigned node, size_t *dirty)
 {
 	size_t page = dry_source_unit(&extents->source);
 	struct dry_extent_spare spare;
-	void *addr;
+	void *addr = NULL;
 	int fit;
 
 	if (align < page)
@@ -256,23 +272,19 @@ void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, u
 		dry_lock_release(&extents->lock);
 		return NULL;
 	}
-	fit = fitting_spare(extents, size, align, node);
+	fit = dry_spare_find_locked(extents, size, align, node);
 	if (fit >= 0) {
-		spare = take_spare_locked(extents, (unsigned)fit);
-		insert_locked(extents, (void *)spare.addr, spare.size, node);
-		dry_lock_release(&extents->lock);
-		*zeroed = false;
-		return (void *)spare.addr;
+		spare = dry_spare_take_locked(extents, (unsigned)fit, size);
+		addr = (void *)spare.addr;
+		*dirty = size = spare.size;
+	} else {
+		addr = make_locked(extents, size, align, node, dirty);
 	}
-	dry_lock_release(&extents->lock);
-	addr = map_extent_hard(extents, size, align, node);
-	dry_lock_acquire(&extents->lock);
 	if (addr != NULL)
 		insert_locked(extents, addr, size, node);
 	else
 		extents->promised--;
 	dry_lock_release(&extents->lock);
-	*zeroed = true;
 	return addr;
 }
 
@@ -311,96 +323,120 @@ bool dry_extent_was_freed(struct dry_extents *extents, const void *ptr)
 
 	dry_lock_acquire(&extents->lock);
 	for (i = 0; i < extents->cached; i++)
-		found = found || extents->spare[i].addr == (uintptr_t)ptr;
+		found = found || (uintptr_t)ptr - extents->spare[i].addr < extents->spare[i].size;
 	dry_lock_release(&extents->lock);
 	return found;
 }
 
+/* What was live is spare. Drops the lock. */
+static void keep_locked(struct dry_extents *extents, uintptr_t addr, size_t size, unsigned node)
+{
+	size_t cap = extents->cap;
+
+	dry_spare_put_locked(extents, (struct dry_extent_spare){ addr, size, extents->tick, node });
+	if (cap < extents->live_bytes / 3)
+		cap = extents->live_bytes / 3;
+	if (extents->cached_bytes > cap) /* a large step, so that the next free has room */
+		dry_spare_release_locked(extents, cap - cap / 4, 0);
+}
+
 bool dry_extent_free(struct dry_extents *extents, void *ptr)
 {
-	struct dry_extent *entry;
-	unsigned node;
-	size_t size;
+	struct dry_extent *entry, was;
 
 	dry_lock_acquire(&extents->lock);
 	entry = find_locked(extents, ptr);
-	if (entry == NULL) {
-		dry_lock_release(&extents->lock);
-		return false;
+	if (entry != NULL) {
+		was = *entry;
+		remove_locked(extents, entry);
+		extents->promised--;
+		keep_locked(extents, was.addr, was.size, was.node);
 	}
-	size = entry->size;
-	node = entry->node;
-	remove_locked(extents, entry);
-	extents->promised--;
-	if (size > extents->cap) {
-		dry_lock_release(&extents->lock);
-		unmap(extents, ptr, size);
-		return true;
-	}
-	/* Room first, until it holds: the lock is dropped on the way. */
-	while (release_spares_locked(extents, extents->cap - size, DRY_EXTENT_CACHED - 1, 0) != 0)
-		;
-	extents->spare[extents->cached++] = (struct dry_extent_spare){ (uintptr_t)ptr, size, extents->tick, node };
-	extents->cached_bytes += size;
 	dry_lock_release(&extents->lock);
+	return entry != NULL;
+}
+
+/* In place, and with what is known here: the tail becomes spare, or the spare extent behind it is taken from. Drops the lock. */
+static bool resize_here_locked(struct dry_extents *extents, struct dry_extent *entry, size_t size)
+{
+	uintptr_t addr = entry->addr;
+	size_t old = entry->size;
+	unsigned node = entry->node;
+
+	if (size > old) {
+		size = old + dry_spare_take_at_locked(extents, addr + old, size - old, node);
+		if (size == old)
+			return false;
+	}
+	entry->size = size;
+	extents->live_bytes += size - old;
+	/* the entry is not ours from here on */
+	if (size < old && extents->source.reserve == NULL) {
+		keep_locked(extents, addr + size, old - size, node);
+	} else if (size < old) { /* a source may keep whole ranges only, of which the end can go */
+		dry_lock_release(&extents->lock);
+		dry_source_release(&extents->source, (void *)(addr + size), old - size);
+		dry_lock_acquire(&extents->lock);
+	}
 	return true;
 }
 
-/* As the port does it; an extent of a source can only become smaller. */
-static void *remap(const struct dry_extents *extents, char *ptr, size_t old, size_t size, bool may_move)
+/*
+ * Bigger, by the port: who grows will grow again, so there is some more address space, without memory behind it.
+ * While the port works the extent is in no table: its old place may already belong to another extent when the
+ * call returns. Drops the lock.
+ */
+static void *grow_locked(struct dry_extents *extents, struct dry_extent was, size_t size, bool may_move)
 {
-	if (extents->source.reserve == NULL) {
-		if (size > old && !dry_budget_take(size - old))
-			return NULL;
-		void *at = dry_port_resize(ptr, old, size, may_move);
-		if ((at != NULL) == (size < old)) /* smaller, or as it was */
-			dry_budget_give(size < old ? old - size : size - old);
-		return at;
-	}
-	if (size > old)
-		return NULL;
-	dry_source_release(&extents->source, ptr + size, old - size);
-	return ptr;
+	size_t more = dry_round_up(size / 8, dry_source_unit(&extents->source));
+	void *ptr = (void *)was.addr, *result = NULL;
+
+	remove_locked(extents, find_locked(extents, ptr));
+	dry_lock_release(&extents->lock);
+	if (extents->source.reserve == NULL && size < SIZE_MAX - more)
+		result = remap(ptr, was.size, size + more, may_move);
+	if (result != NULL)
+		size += more;
+	else if (extents->source.reserve == NULL)
+		result = remap(ptr, was.size, size, may_move);
+	/* An eighth was perhaps not asked for. */
+	if (result != NULL && size >= DENSE_LEAST && is_filled(
+			(uintptr_t)result, was.size - dry_round_up(was.size / 8, dry_source_unit(&extents->source))))
+		dry_port_dense(result, size);
+	if (result != NULL) /* relaxed: a hint */
+		atomic_fetch_add_explicit(&extents->fresh, size - was.size, memory_order_relaxed);
+	dry_lock_acquire(&extents->lock);
+	insert_locked(extents, result != NULL ? result : ptr, result != NULL ? size : was.size, was.node);
+	return result;
 }
 
-/*
- * While the port works the extent is in no table: its old place may already
- * belong to another extent when the call returns.
- */
 void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, bool may_move)
 {
 	struct dry_extent *entry;
-	unsigned node;
-	void *result;
-	size_t old;
 
 	if (size == 0 || !dry_checked_round_up(size, dry_source_unit(&extents->source), &size))
 		return NULL;
 	dry_lock_acquire(&extents->lock);
 	entry = find_locked(extents, ptr);
-	old = entry != NULL ? entry->size : 0;
-	node = entry != NULL ? entry->node : 0;
-	if (entry != NULL && old != size)
-		remove_locked(extents, entry);
+	if (entry == NULL)
+		ptr = NULL;
+	else if (size != entry->size && !resize_here_locked(extents, entry, size))
+		ptr = grow_locked(extents, *entry, size, may_move);
 	dry_lock_release(&extents->lock);
-	if (old == 0 || old == size)
-		return old == 0 ? NULL : ptr;
-	result = remap(extents, ptr, old, size, may_move);
-	dry_lock_acquire(&extents->lock);
-	insert_locked(extents, result != NULL ? result : ptr, result != NULL ? size : old, node);
-	dry_lock_release(&extents->lock);
-	return result;
+	return ptr;
 }
 
 size_t dry_extent_balance(struct dry_extents *extents, size_t bytes, size_t keep)
 {
-	size_t released, kept;
+	size_t released = 0, kept;
 
 	dry_lock_acquire(&extents->lock);
 	kept = extents->cached_bytes > bytes ? extents->cached_bytes - bytes : 0;
+	keep += extents->live_bytes / 6;
 	if (kept < keep)
 		kept = keep;
-	released = release_spares_locked(extents, kept, DRY_EXTENT_CACHED, 0);
+	if (extents->cached_bytes > kept)
+		released = dry_spare_release_locked(extents, kept, 0);
 	dry_lock_release(&extents->lock);
 	return released;
 }
@@ -412,7 +448,7 @@ size_t dry_extent_decay(struct dry_extents *extents, unsigned age, size_t *left)
 	dry_lock_acquire(&extents->lock);
 	extents->tick++;
 	if (extents->tick > age)
-		bytes = release_spares_locked(extents, extents->cap, DRY_EXTENT_CACHED, extents->tick - age);
+		bytes = dry_spare_release_locked(extents, SIZE_MAX, extents->tick - age);
 	*left = extents->cached_bytes;
 	dry_lock_release(&extents->lock);
 	return bytes;
@@ -420,7 +456,7 @@ size_t dry_extent_decay(struct dry_extents *extents, unsigned age, size_t *left)
 
 static const char *check_locked(struct dry_extents *extents)
 {
-	size_t live = 0, live_bytes = 0, cached_bytes = 0, i;
+	size_t live = 0, live_bytes = 0, i;
 
 	for (i = 0; i < extents->slots; i++) {
 		if (extents->table[i].addr == 0)
@@ -430,18 +466,11 @@ static const char *check_locked(struct dry_extents *extents)
 		if (find_locked(extents, (void *)extents->table[i].addr) != &extents->table[i])
 			return "extent: an entry cannot be found";
 	}
-	for (i = 0; i < extents->cached; i++) {
-		cached_bytes += extents->spare[i].size;
-		if (i > 0 && extents->spare[i].age < extents->spare[i - 1].age)
-			return "extent: spare extents out of order";
-	}
 	if (live != extents->live || live_bytes != extents->live_bytes)
 		return "extent: live counts";
-	if (cached_bytes != extents->cached_bytes || cached_bytes > extents->cap)
-		return "extent: cached bytes";
 	if (extents->promised < live || extents->promised * 4 > extents->slots * 3)
 		return "extent: promised slots";
-	return NULL;
+	return dry_spares_check_locked(extents);
 }
 
 const char *dry_extents_check(struct dry_extents *extents)

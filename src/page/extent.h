@@ -4,23 +4,27 @@
  *
  * A registry (a hash table by address, between guard pages) knows each live
  * extent, so that a pointer that is none is told apart safely. Freed extents
- * stay for a while, still committed, for the next request of nearly the same
- * size, within a byte cap; decay gives them back.
+ * stay for a while, still committed, for requests to come (page/spare.h);
+ * decay, a cap and an exchange for fresh memory give them back.
  *
- *   port --reserve, commit--> live --free--> cached --decay, eviction--> port
- *                              ^                |
- *                              +---- alloc -----+
+ *   port --reserve, commit--> live --free, shrink--> spare --decay, cap, exchange--> port
+ *                              ^                       |
+ *                              +-- alloc, grow --------+
  *
- * Concurrency: one lock (rank EXTENT) for registry and cache; memory is mapped
- * and unmapped with the lock dropped. After a fork the child frees the lock with
- * dry_lock_reinit(); an extent that another thread was mapping at that moment
- * stays mapped in the child, and that is all.
+ * An alloc takes the best fit. Where none fits, the biggest is made bigger by the port, which
+ * may move its pages: what is there is used before there is more.
+ *
+ * Concurrency: one lock (rank EXTENT) for registry and spares; memory is mapped, resized
+ * and unmapped with the lock dropped, and is then in neither: nobody else can find it.
+ * After a fork the child frees the lock with dry_lock_reinit(); an extent that
+ * another thread was mapping at that moment stays mapped in the child, and that is all.
  *
  * Must not know: objects, caches, size classes, errno.
  */
 #ifndef DRY_PAGE_EXTENT_H
 #define DRY_PAGE_EXTENT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +33,7 @@
 
 #include "port/contract.h"
 
-#define DRY_EXTENT_CACHED 64 /* most extents that wait for reuse */
+#define DRY_EXTENT_CACHED 128 /* most extents that wait for reuse */
 
 struct dry_extent {
 	uintptr_t addr;     /* 0: slot unused */
@@ -41,14 +45,14 @@ struct dry_extent {
 struct dry_extent_spare {
 	uintptr_t addr;
 	size_t size;
-	uint64_t age; /* tick of its free */
+	uint64_t age; /* tick at which most of it was freed */
 	unsigned node;
 };
 
 /*
  * Equations: live = used slots of the table <= promised <= 3/4 of slots;
- * live_bytes, cached_bytes = sums of the sizes; cached_bytes <= cap; spare[] is in order of age,
- * the oldest first.
+ * live_bytes, cached_bytes = sums of the sizes; spare[] is in order of address, none overlaps the next
+ * or, where spare extents are joined, is one with it.
  */
 struct dry_extents {
 	struct dry_lock lock;
@@ -61,6 +65,14 @@ struct dry_extents {
 	uint64_t tick;
 	unsigned cached; /* entries of spare[] */
 	struct dry_extent_spare spare[DRY_EXTENT_CACHED];
+	/* the extent that was mapped last without a hint, to be looked at; those in a row that were filled; mapped in all */
+	struct {
+		uintptr_t addr;
+		size_t size;
+		unsigned filled, mapped;
+	} probe;
+	/* relaxed, anybody: bytes taken without memory behind them since somebody last set it to 0 */
+	_Atomic size_t fresh;
 	/* immutable after init */
 	size_t cap;
 	unsigned nodes;
@@ -68,15 +80,18 @@ struct dry_extents {
 };
 
 /*
- * cap: most bytes that wait for reuse. nodes: memory nodes that extents are placed on; 1: where they are touched first.
- * source: NULL: the port.
+ * cap: most bytes that wait for reuse; where more than three times as much is live, a third of that. nodes: memory nodes that
+ * extents are placed on; 1: where they are touched first. source: NULL: the port.
  */
 void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes, const struct dry_page_source *source);
 /* Release every extent and the registry. */
 void dry_extents_fini(struct dry_extents *extents);
 
-/* Bytes rounded up to pages of the source, aligned, on a memory node. *zeroed: the content is known to be zero. NULL: no memory. */
-void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, unsigned node, bool *zeroed);
+/*
+ * Bytes rounded up to pages of the source, aligned, on a memory node. *dirty: so many of the first ones may be other than
+ * zero, the others are zero and have no memory yet. NULL: no memory.
+ */
+void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, unsigned node, size_t *dirty);
 
 /* Size of the live extent that starts at ptr; 0 if there is none. Safe on any address. */
 size_t dry_extent_size(struct dry_extents *extents, const void *ptr);
@@ -84,19 +99,22 @@ size_t dry_extent_size(struct dry_extents *extents, const void *ptr);
 /* The start of the live extent that ptr lies in (for reports; slow); NULL if there is none. */
 void *dry_extent_of(struct dry_extents *extents, const void *ptr);
 
-/* true: an extent at ptr was freed a short while ago (for reports). */
+/* true: ptr lies in what was freed a short while ago (for reports). */
 bool dry_extent_was_freed(struct dry_extents *extents, const void *ptr);
 
 /* Free the live extent at ptr. false: there is none (nothing was done). */
 bool dry_extent_free(struct dry_extents *extents, void *ptr);
 
 /*
- * Change the size of the live extent at ptr, in place or by moving its pages; after a move
- * it is aligned to a page. NULL: cannot, and nothing changed.
+ * Change the size of the live extent at ptr to `size` or a little more, in place or by moving its pages; after a move
+ * it is aligned to a page. What is new may be other than zero. NULL: cannot, and nothing changed.
  */
 void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, bool may_move);
 
-/* Release the oldest of what waits for reuse, at least `bytes` if there are as many beyond `keep`. Bytes released. */
+/*
+ * Release the oldest of what waits for reuse, at least `bytes` if there are as many beyond `keep` and a sixth of what is
+ * live. Bytes released.
+ */
 size_t dry_extent_balance(struct dry_extents *extents, size_t bytes, size_t keep);
 
 /*

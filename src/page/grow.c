@@ -4,7 +4,12 @@
  * reviving those that are wholly free. Only for arenas that own their memory,
  * so a page's index is its position.
  */
+#include "base/compiler.h"
+#include "base/error.h"
 #include "page/internal.h"
+
+#define LEAST_STEP ((size_t)16 << 20) /* of a reservation in a window; between, an eighth of what there is */
+#define MOST_STEP  ((size_t)64 << 20)
 
 /* Bytes per chunk of two arrays; the third has one. */
 static size_t desc_bytes(const struct dry_arena *arena)
@@ -44,7 +49,6 @@ void dry_chunk_revive_locked(struct dry_arena *arena, uint32_t chunk)
 	*dry_chunk(arena, chunk) &= (uint8_t)~DRY_CHUNK_RETIRED;
 	arena->retired--;
 	arena->free_clean -= dry_chunk_pages(arena);
-	arena->absent -= dry_chunk_pages(arena);
 	dry_buddy_put_apart_locked(arena, chunk << arena->max_order, dry_chunk_pages(arena), 1, 1);
 }
 
@@ -67,16 +71,66 @@ static bool revive(struct dry_arena *arena, unsigned node)
 	return true;
 }
 
+static bool arrays_extend(struct dry_arena *arena, size_t chunks)
+{
+	return array_extend(&arena->desc_array, chunks * desc_bytes(arena)) &&
+	       array_extend(&arena->map_array, chunks * map_bytes()) && array_extend(&arena->chunk_array, chunks);
+}
+
+DRY_FAST int reserve(struct dry_arena *arena, size_t from, size_t end)
+{
+	return dry_reserve_arrays_locked(arena, end) ? dry_reserve_pages_locked(arena, from, end) : -DRY_ENOMEM;
+}
+
+/* Others have mapped memory where the reservation ends: it goes on behind that, and what lies between is lost. */
+static DRY_SLOW bool pass_over(struct dry_arena *arena, size_t left)
+{
+	uint32_t lost = arena->reserved, chunk;
+	size_t have = (size_t)lost << arena->page_shift, past;
+	int rc = -DRY_EBUSY;
+
+	for (past = DRY_CHUNK_SIZE; rc == -DRY_EBUSY && past < left; past *= 2)
+		rc = reserve(arena, have + past, have + past + DRY_CHUNK_SIZE);
+	if (rc != 0)
+		return false;
+	uint32_t next = arena->reserved - dry_chunk_pages(arena);
+	if (!arrays_extend(arena, (size_t)next >> arena->max_order)) {
+		dry_reserve_undo_locked(arena, lost, next);
+		return false;
+	}
+	for (chunk = lost >> arena->max_order; chunk < next >> arena->max_order; chunk++)
+		*dry_chunk(arena, chunk) = DRY_CHUNK_LOST;
+	arena->lost += next - lost;
+	/* release: as below */
+	atomic_store_explicit(&arena->committed, next, memory_order_release);
+	return true;
+}
+
+/* One chunk more at least, in a window. */
+static bool reserve_more(struct dry_arena *arena)
+{
+	size_t have = (size_t)arena->reserved << arena->page_shift, step = have / 8;
+	size_t left = ((size_t)arena->pages << arena->page_shift) - have;
+	int rc = -DRY_ENOMEM;
+
+	if (!arena->window)
+		return false;
+	step = step < LEAST_STEP ? LEAST_STEP : step > MOST_STEP ? MOST_STEP : dry_round_down(step, DRY_CHUNK_SIZE);
+	for (step = step < left ? step : left; step != 0 && rc != 0; step = dry_round_down(step / 2, DRY_CHUNK_SIZE))
+		rc = reserve(arena, have, have + step);
+	return rc == 0 || (rc == -DRY_EBUSY && pass_over(arena, left));
+}
+
 bool dry_arena_extend_locked(struct dry_arena *arena, unsigned node)
 {
-	uint32_t committed = dry_arena_committed_locked(arena);
-	size_t chunks = ((size_t)committed >> arena->max_order) + 1;
+	uint32_t committed;
+	size_t chunks;
 
-	if (!arena->owns_memory || arena->pages - committed < dry_chunk_pages(arena) ||
-	    !array_extend(&arena->desc_array, chunks * desc_bytes(arena)) ||
-	    !array_extend(&arena->map_array, chunks * map_bytes()) ||
-	    !array_extend(&arena->chunk_array, chunks) ||
-	    !place(arena, committed >> arena->max_order, node, false))
+	if (!arena->owns_memory || (arena->reserved == dry_arena_committed_locked(arena) && !reserve_more(arena)))
+		return false;
+	committed = dry_arena_committed_locked(arena);
+	chunks = ((size_t)committed >> arena->max_order) + 1;
+	if (!arrays_extend(arena, chunks) || !place(arena, committed >> arena->max_order, node, false))
 		return false;
 	/* release: pairs with the acquire in dry_arena_run_of() */
 	atomic_store_explicit(&arena->committed, committed + dry_chunk_pages(arena), memory_order_release);
@@ -121,29 +175,10 @@ void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk)
 {
 	dry_buddy_unlink_locked(arena, chunk << arena->max_order);
 	arena->free_clean += dry_chunk_pages(arena);
-	arena->absent += dry_chunk_pages(arena);
 	*dry_chunk(arena, chunk) = (*dry_chunk(arena, chunk) & DRY_CHUNK_NODE) | DRY_CHUNK_RETIRED;
 	arena->retired++;
 	if (chunk < arena->retired_hint)
 		arena->retired_hint = chunk;
 	array_purge(arena, &arena->desc_array, chunk, desc_bytes(arena));
 	array_purge(arena, &arena->map_array, chunk, map_bytes());
-}
-
-bool dry_arena_give_up(struct dry_arena *arena, size_t size)
-{
-	uint32_t count, unused;
-
-	if (!arena->owns_memory || size > (size_t)arena->pages << arena->page_shift)
-		return false;
-	dry_lock_acquire(&arena->lock);
-	count = (uint32_t)(dry_round_up(size, DRY_CHUNK_SIZE) >> arena->page_shift);
-	unused = arena->pages - dry_arena_committed_locked(arena);
-	if (count <= unused) {
-		arena->pages -= count;
-		dry_source_release(&arena->source, dry_arena_address(arena, arena->pages),
-				   (size_t)count << arena->page_shift);
-	}
-	dry_lock_release(&arena->lock);
-	return count <= unused;
 }

@@ -27,7 +27,7 @@ static bool look_at(const struct dry_arena *arena, uint32_t chunk)
 {
 	uint8_t *state = dry_chunk(arena, chunk);
 
-	if (dry_chunk_is_retired(arena, chunk))
+	if (dry_chunk_is_retired(arena, chunk) || dry_chunk_is_lost(arena, chunk))
 		return false;
 	if (!is_full(arena, chunk)) {
 		*state &= DRY_CHUNK_NODE;
@@ -61,5 +61,24 @@ void dry_arena_collapse(struct dry_arena *arena)
 	for (uint32_t i = 0; i < count; i++)
 		if (good[i] && (*dry_chunk(arena, due[i]) & DRY_CHUNK_FULL) != 0)
 			*dry_chunk(arena, due[i]) |= DRY_CHUNK_HUGE;
+	dry_lock_release(&arena->lock);
+}
+
+void dry_arena_advise_huge(struct dry_arena *arena, enum dry_huge huge)
+{
+	uint32_t chunks, from, to;
+
+	if (!dry_arena_is_counted(arena))
+		return;
+	dry_lock_acquire(&arena->lock);
+	chunks = dry_arena_committed_locked(arena) >> arena->max_order;
+	for (from = 0; from < chunks; from = to + 1) {
+		/* what lies in lost ones is others' */
+		for (to = from; to < chunks && !dry_chunk_is_lost(arena, to);)
+			to++;
+		if (to != from)
+			dry_port_advise_huge(dry_arena_address(arena, from << arena->max_order),
+					     (size_t)(to - from) * DRY_CHUNK_SIZE, huge);
+	}
 	dry_lock_release(&arena->lock);
 }

@@ -14,4 +14,7 @@
  */
 void dry_arena_collapse(struct dry_arena *arena);
 
+/* For the memory that an arena has already. */
+void dry_arena_advise_huge(struct dry_arena *arena, enum dry_huge huge);
+
 #endif

@@ -55,10 +55,16 @@ static inline bool dry_arena_is_counted(const struct dry_arena *arena)
 	return arena->owns_memory && arena->source.reserve == NULL;
 }
 
+/* Free pages without memory behind them, about. The lock is held. */
+static inline size_t dry_arena_absent_locked(const struct dry_arena *arena)
+{
+	return arena->free_clean + arena->dirty_clean;
+}
+
 /* Let the process's count follow what the arena has. The lock is held. */
 static inline void dry_arena_recount_locked(struct dry_arena *arena)
 {
-	size_t now = dry_arena_committed_locked(arena) - arena->absent;
+	size_t now = dry_arena_committed_locked(arena) - arena->lost - dry_arena_absent_locked(arena);
 
 	if (!dry_arena_is_counted(arena) || now == arena->counted)
 		return;
@@ -106,8 +112,9 @@ static inline void dry_source_release(const struct dry_page_source *source, void
 		dry_port_release(addr, size);
 }
 
-/* A byte per chunk of an arena that owns its memory: its node, whether it is retired, and what huge.c knows of it. */
+/* A byte per chunk of an arena that owns its memory: its node, whether it is retired, what huge.c knows of it; or: lost. */
 #define DRY_CHUNK_NODE    0x07u
+#define DRY_CHUNK_LOST    0x10u
 #define DRY_CHUNK_HUGE    0x20u /* has got huge pages since it was last seen with a free page in it */
 #define DRY_CHUNK_FULL    0x40u /* had no free page when last looked at */
 #define DRY_CHUNK_RETIRED 0x80u
@@ -119,6 +126,10 @@ static inline uint8_t *dry_chunk(const struct dry_arena *arena, uint32_t chunk)
 static inline bool dry_chunk_is_retired(const struct dry_arena *arena, uint32_t chunk)
 {
 	return (*dry_chunk(arena, chunk) & DRY_CHUNK_RETIRED) != 0;
+}
+static inline bool dry_chunk_is_lost(const struct dry_arena *arena, uint32_t chunk)
+{
+	return *dry_chunk(arena, chunk) == DRY_CHUNK_LOST;
 }
 /* The node of a page in a chunk that is not retired. */
 static inline uint8_t dry_node_of(const struct dry_arena *arena, uint32_t index)
@@ -142,10 +153,10 @@ void dry_buddy_unlink_locked(struct dry_arena *arena, uint32_t index);
 
 /* Of `count` pages in free blocks from `index` on: how many have no memory behind them, about. */
 uint32_t dry_buddy_absent_locked(const struct dry_arena *arena, uint32_t index, uint32_t count);
-/* Take free blocks that hold `count` pages from `index` on; what is left of the last one goes back. Counts them as used. */
-void dry_buddy_take_locked(struct dry_arena *arena, uint32_t index, uint32_t count);
-/* The same, unless the process's limit is in the way. */
+/* Whether the process's limit has room for free blocks that hold `count` pages from `index` on; then they are counted and must be taken. */
 bool dry_buddy_afford_locked(struct dry_arena *arena, uint32_t index, uint32_t count);
+/* Take them; what is left of the last one goes back. Counts them as used. */
+void dry_buddy_take_locked(struct dry_arena *arena, uint32_t index, uint32_t count);
 
 /* purge.c; purge all that is dirty; the lock is held, and dropped meanwhile. Pages purged. */
 size_t dry_arena_purge_all_locked(struct dry_arena *arena);
@@ -154,6 +165,22 @@ size_t dry_arena_purge_all_locked(struct dry_arena *arena);
 
 /* Free blocks side by side from the start of a chunk on that hold `count` pages, in all: the first page, or DRY_PAGE_NIL. */
 uint32_t dry_wide_find_locked(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
+
+/* reserve.c */
+
+/* For an arena of `want` bytes, else less. false: there is no room. */
+bool dry_reserve_begin(struct dry_arena *arena, size_t want);
+/*
+ * In a window, with the lock held; from and end count bytes from the base, in chunks. The arrays for all up to the end; only
+ * then the pages. 0, -EBUSY: others have memory there, -ENOMEM. Two calls, because malloc's deepest go through them
+ * (docs/design/stack.md).
+ */
+bool dry_reserve_arrays_locked(struct dry_arena *arena, size_t end);
+int dry_reserve_pages_locked(struct dry_arena *arena, size_t from, size_t end);
+/* Takes back all from page `from` on; there were `before`. */
+void dry_reserve_undo_locked(struct dry_arena *arena, uint32_t before, uint32_t from);
+/* All of it. */
+void dry_reserve_end(struct dry_arena *arena);
 
 /* grow.c; the lock is held */
 

@@ -31,7 +31,7 @@ static unsigned class_of(const struct dry_meta *meta, size_t bytes)
 
 int dry_meta_init(struct dry_meta *meta, struct dry_arena *users)
 {
-	size_t reserve = (users->granules << DRY_GRANULE_SHIFT) / SHARE;
+	size_t reserve = ((size_t)users->pages << users->page_shift) / SHARE;
 	struct dry_arena_attr attr = { .reserve = reserve > DRY_CHUNK_SIZE ? reserve : DRY_CHUNK_SIZE,
 				       .page_size = (size_t)1 << users->page_shift,
 				       .guarded = true };

@@ -2,8 +2,8 @@
 /*
  * Pages: the descriptor of a page, and the arena that hands out runs of pages.
  *
- * An arena is one range of address space, reserved whole and committed in
- * chunks as it grows. Two arrays run beside it:
+ * An arena is one range of address space, reserved and committed in
+ * chunks as it grows (reserve.c). Two arrays run beside it:
  *
  *   pages  |  0  |  1  |  2  |  3  | ...        page_size bytes each
  *   desc   | d0  | d1  | d2  | d3  | ...        struct dry_page, 64 bytes
@@ -12,7 +12,7 @@
  * The map gives the free path the place of the right array cache in one load;
  * 0 means "not the fast case". (One byte per page with a table behind it was
  * measured slower: docs/design/fast-path.md.) A page of 16 or 64 KiB has 4 or
- * 16 equal entries. The whole map can be read at any time.
+ * 16 equal entries. As far as `granules` the map can be read at any time.
  *
  * Free runs are kept by a buddy allocator in power-of-two blocks, naturally
  * aligned by address: also where the arena lies over memory of a user and does
@@ -35,6 +35,8 @@
  *                       retire|     | +----- purged <-- limbo <------+ collect
  *                             v     | revive                       (lock dropped)
  *                            retired
+ *
+ * A chunk where others had mapped memory when the arena came there is lost: committed, but nobody's.
  *
  * kind != NONE only in the first descriptor of a run or free block; all
  * others are NONE. That is what makes dry_arena_run_of() safe on any pointer.
@@ -69,9 +71,11 @@ enum dry_page_kind {
 	DRY_PAGE_FREE,     /* first of a free block */
 	DRY_PAGE_RUN,      /* first of a run with no slab in it */
 	DRY_PAGE_SLAB,     /* first of a slab */
+	DRY_PAGE_KEPT,     /* first of a run that nobody has, and that is not free yet */
 };
 
-#define DRY_PAGE_DIRTY 0x01 /* FREE: memory behind it since last purge; RUN: content undefined */
+#define DRY_PAGE_DIRTY  0x01 /* FREE: memory behind it since last purge; RUN: content undefined */
+#define DRY_PAGE_FENCED 0x02 /* SLAB: its last page faults (struct dry_slab_pages); KEPT: all do */
 
 /*
  * 64 bytes. For a FREE block or a RUN: order, flags, age, count, next/prev. Who has a run may write to `owner`.
@@ -80,7 +84,7 @@ struct dry_page {
 	uint8_t kind;   /* enum dry_page_kind; by dry_page_set_kind(), because dry_arena_run_of() looks without a lock */
 	uint8_t order;  /* log2 pages of the block */
 	uint8_t node;   /* memory node that it lies on; over memory of a user, that it was asked for */
-	uint8_t flags;  /* DRY_PAGE_DIRTY */
+	uint8_t flags;  /* DRY_PAGE_DIRTY, DRY_PAGE_FENCED */
 	uint32_t count; /* pages in the run or block; likewise */
 	union {
 		struct {
@@ -158,9 +162,11 @@ struct dry_arena_lists {
 
 /*
  * The equations:
- *   used + free_dirty + free_clean + limbo_pages = committed (retired chunks count as clean)
+ *   used + free_dirty + free_clean + limbo_pages + lost = committed (retired chunks count as clean)
+ *   dirty_clean = the sum of `clean` over the dirty blocks
+ *   free_clean + dirty_clean = the sum of `clean` over all free blocks + pages of retired chunks
+ *   committed <= reserved <= pages
  *   used + charged <= limit_pages
- *   absent = the sum of `clean` of the free blocks + pages of retired chunks
  *   along each dirty list, from head to tail, age does not grow
  *   no two free blocks are buddies of each other
  *   a free block is on the lists of its chunk's node
@@ -168,16 +174,17 @@ struct dry_arena_lists {
 struct dry_arena {
 	/* immutable after init; the fast path reads the first three */
 	uintptr_t base;  /* first byte; aligned to DRY_CHUNK_SIZE where reserved from the port */
-	size_t granules; /* reserved size >> DRY_GRANULE_SHIFT */
+	size_t granules; /* that the map covers; grows with the lock held, read by dry_arena_granules() */
 	uint16_t *map;   /* map[(ptr - base) >> DRY_GRANULE_SHIFT] */
 	struct dry_page *desc;
-	uint32_t pages; /* reserved pages; dry_arena_give_up() lowers it with the lock held, else immutable */
+	uint32_t pages; /* the most that there can be; immutable but for dry_arena_give_up() of a whole reservation */
 	uint32_t skew;  /* pages from the chunk boundary at or below base to base */
 	uint8_t page_shift;
 	uint8_t max_order;  /* of a chunk */
 	uint8_t nodes;
 	bool owns_memory;   /* false: over memory that a user handed in: never committed, purged, released */
 	bool guarded;       /* as in the attribute */
+	bool window;        /* reserved as it grows */
 	struct dry_page_source source; /* reserve NULL: the port */
 	size_t limit_pages; /* SIZE_MAX: none */
 
@@ -189,9 +196,10 @@ struct dry_arena {
 
 	/* guarded by lock */
 	struct dry_lock lock;
-	size_t used, free_dirty, free_clean;            /* pages */
-	size_t absent;                                  /* free pages without memory behind them, about */
-	size_t counted;                                 /* committed - absent, as page/budget.h has it; else 0 */
+	uint32_t reserved;                              /* pages up to the end of the reservation */
+	size_t used, free_dirty, free_clean, lost;      /* pages */
+	size_t dirty_clean;                             /* of free_dirty: without memory behind them, about */
+	size_t counted;                                 /* pages of it in page/budget.h's count; 0: is not counted */
 	size_t charged;                                 /* pages of others that count against the limit */
 	uint64_t tick;                                  /* grows by one with each dry_arena_decay() */
 	uint32_t retired;                               /* chunks retired */
@@ -205,14 +213,11 @@ struct dry_arena {
 	struct dry_arena_array desc_array, map_array, chunk_array; /* reserved 0: user's memory */
 };
 
-/*
- * 0; -EINVAL: bad page size, memory too small; -ENOMEM. Where the address space
- * is limited, at most 5/8 of what is left is reserved.
- */
+/* 0; -EINVAL: bad page size, memory too small; -ENOMEM. */
 int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr);
 /*
- * Where address space is short: give up at least `size` bytes of the reservation that were never
- * used, for others to map. The map still covers them, as "not ours". false: there are not as many.
+ * Where address space is short: give up `size` bytes of the reservation that were never used, for others to map. The map
+ * still covers them, as "not ours". false: there are not as many; of one that can grow again: there are none.
  */
 bool dry_arena_give_up(struct dry_arena *arena, size_t size);
 /* Everything back to the port. */
@@ -224,9 +229,14 @@ void dry_arena_fini(struct dry_arena *arena);
  */
 void dry_arena_after_fork(struct dry_arena *arena);
 
+/* relaxed: who has a pointer to what was reserved later has got it from who saw that */
+static inline size_t dry_arena_granules(const struct dry_arena *arena)
+{
+	return __atomic_load_n(&arena->granules, __ATOMIC_RELAXED);
+}
 static inline bool dry_arena_contains(const struct dry_arena *arena, const void *ptr)
 {
-	return ((uintptr_t)ptr - arena->base) >> DRY_GRANULE_SHIFT < arena->granules;
+	return ((uintptr_t)ptr - arena->base) >> DRY_GRANULE_SHIFT < dry_arena_granules(arena);
 }
 static inline void *dry_arena_address(const struct dry_arena *arena, uint32_t index)
 {
@@ -269,6 +279,15 @@ bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages);
 
 /* Give a run back (first descriptor, any kind but FREE/NONE). Clears its map entries. */
 void dry_arena_free(struct dry_arena *arena, struct dry_page *page);
+
+/* It is nobody's from now on, as after a free, until who calls this frees it. Its memory may be touched no more. */
+void dry_arena_keep(struct dry_arena *arena, struct dry_page *page);
+
+/* How pages of slabs are had where they shall not simply lie side by side: 2^order aligned to their size, perhaps more. */
+struct dry_slab_pages {
+	struct dry_page *(*alloc)(struct dry_arena *arena, unsigned order, unsigned node);
+	void (*free)(struct dry_arena *arena, struct dry_page *run);
+};
 
 /* Give the pages from `count` on back; the run keeps its first `count` (>= 1). */
 void dry_arena_trim_run(struct dry_arena *arena, struct dry_page *page, uint32_t count);

@@ -5,6 +5,7 @@
  * then purged without the lock; then put back clean. One thread purges at a time.
  */
 #include "page/internal.h"
+#include "port/probe.h"
 
 /* Move dirty blocks no younger than `newest` to limbo, until there are `most` pages; pages moved. */
 static size_t collect(struct dry_arena *arena, uint64_t newest, size_t most)
@@ -66,9 +67,12 @@ static size_t purge_locked(struct dry_arena *arena, uint64_t newest, size_t most
 		count = arena->limbo_count;
 		dry_lock_release(&arena->lock);
 		/* limbo belongs to this thread until settle(); others only read its counts */
-		for (i = 0; i < count; i++)
+		for (i = 0; i < count; i++) {
+			DRY_PROBE_2(drystone, purge, (uintptr_t)dry_arena_address(arena, arena->limbo[i].index),
+				    ((uint64_t)1 << arena->limbo[i].order) << arena->page_shift);
 			dry_source_purge(&arena->source, dry_arena_address(arena, arena->limbo[i].index),
 					 ((size_t)1 << arena->limbo[i].order) << arena->page_shift);
+		}
 		dry_lock_acquire(&arena->lock);
 		settle(arena);
 		done += batch;

@@ -85,33 +85,51 @@ static DRY_SLOW uint32_t find_wide(struct dry_arena *arena, uint32_t count, uint
 	return index;
 }
 
+DRY_FAST uint32_t find_free(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
+{
+	unsigned home = node < arena->nodes ? node : 0, order = dry_log2_ceil(count);
+	unsigned block = align_pages > UINT32_C(1) << order ? dry_log2_ceil(align_pages) : order;
+	uint32_t index = DRY_LIKELY(block <= arena->max_order) ? find_block(arena, block, home) : DRY_PAGE_NIL;
+
+	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
+		index = block <= arena->max_order ? find_more(arena, block, home) : find_wide(arena, count, align_pages, home);
+	return index;
+}
+
+/* Looked at last, because the lock may have been dropped. */
+DRY_FAST bool may_take(struct dry_arena *arena, uint32_t index, uint32_t count)
+{
+	return count <= dry_arena_room_locked(arena) && dry_buddy_afford_locked(arena, index, count);
+}
+
+/* What is free here may be all that it takes to stay within the process's limit. */
+static DRY_SLOW uint32_t purge_and_find(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
+{
+	uint32_t index;
+
+	while (count <= dry_arena_room_locked(arena) && dry_arena_purge_all_locked(arena) != 0) {
+		index = find_free(arena, count, align_pages, node);
+		if (index == DRY_PAGE_NIL || may_take(arena, index, count))
+			return index;
+	}
+	return DRY_PAGE_NIL;
+}
+
 struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
 {
-	unsigned home = node < arena->nodes ? node : 0;
-	unsigned order = count == 0 ? 0 : dry_log2_ceil(count), block = order;
 	struct dry_page *page = NULL;
 	uint32_t index;
-	bool done;
 
-	if (align_pages > UINT32_C(1) << order)
-		block = dry_log2_ceil(align_pages);
 	if (count == 0)
 		return NULL;
 	dry_lock_acquire(&arena->lock);
-	do {
-		index = DRY_LIKELY(block <= arena->max_order) ? find_block(arena, block, home) : DRY_PAGE_NIL;
-		if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
-			index = block <= arena->max_order ? find_more(arena, block, home) :
-							    find_wide(arena, count, align_pages, home);
-		/* looked at last, because the lock may have been dropped */
-		done = DRY_LIKELY(index != DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena) &&
-		       dry_buddy_afford_locked(arena, index, count);
-		/* What is free here may be all that it takes to stay within the process's limit. */
-	} while (DRY_UNLIKELY(!done) && index != DRY_PAGE_NIL && count <= dry_arena_room_locked(arena) &&
-		 dry_arena_purge_all_locked(arena) != 0);
-	if (DRY_LIKELY(done)) {
+	index = find_free(arena, count, align_pages, node);
+	if (index != DRY_PAGE_NIL && DRY_UNLIKELY(!may_take(arena, index, count)))
+		index = purge_and_find(arena, count, align_pages, node);
+	if (DRY_LIKELY(index != DRY_PAGE_NIL)) {
 		page = &arena->desc[index];
-		page->order = (uint8_t)order;
+		dry_buddy_take_locked(arena, index, count);
+		page->order = (uint8_t)dry_log2_ceil(count);
 		if (!arena->owns_memory)
 			page->node = (uint8_t)node;
 		dry_page_set_count(page, count);
@@ -140,6 +158,12 @@ static void annotate_free(const struct dry_arena *arena, uint32_t index, uint32_
 {
 	if (DRY_UNLIKELY(dry_annotate != NULL))
 		dry_annotate->closed(dry_arena_address(arena, index), (size_t)count << arena->page_shift);
+}
+
+void dry_arena_keep(struct dry_arena *arena, struct dry_page *page)
+{
+	clear_map(arena, dry_arena_index_of(arena, page), page->count);
+	dry_page_set_kind(page, DRY_PAGE_KEPT);
 }
 
 void dry_arena_free(struct dry_arena *arena, struct dry_page *page)
@@ -199,7 +223,7 @@ struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr
 		unsigned kind = dry_page_kind(page);
 		if (kind == DRY_PAGE_NONE)
 			continue;
-		if (kind == DRY_PAGE_FREE || index - start >= dry_page_count(page))
+		if (kind == DRY_PAGE_FREE || kind == DRY_PAGE_KEPT || index - start >= dry_page_count(page))
 			break;
 		return page;
 	}

@@ -29,7 +29,7 @@ static uint32_t free_from(const struct dry_arena *arena, uint32_t index, uint32_
 	return found;
 }
 
-/* Make free blocks of pages that free_from() has found. false: no memory. */
+/* Make free blocks of pages that free_from() has found. false: no memory, or not there. */
 static bool make_blocks(struct dry_arena *arena, uint32_t index, uint32_t count, unsigned node)
 {
 	uint32_t chunk = dry_chunk_pages(arena), at;
@@ -40,7 +40,7 @@ static bool make_blocks(struct dry_arena *arena, uint32_t index, uint32_t count,
 	for (at = dry_round_up(index, chunk); arena->owns_memory && at < index + count; at += chunk)
 		if (dry_chunk_is_retired(arena, at >> arena->max_order))
 			dry_chunk_revive_locked(arena, at >> arena->max_order);
-	return true;
+	return free_from(arena, index, count) >= count;
 }
 
 uint32_t dry_wide_find_locked(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
@@ -71,6 +71,7 @@ bool dry_arena_extend_run(struct dry_arena *arena, struct dry_page *page, uint32
 	dry_lock_acquire(&arena->lock);
 	if (more <= dry_arena_room_locked(arena) && free_from(arena, end, more) >= more &&
 	    make_blocks(arena, end, more, page->node) && dry_buddy_afford_locked(arena, end, more)) {
+		dry_buddy_take_locked(arena, end, more);
 		page->order = (uint8_t)order;
 		dry_page_set_count(page, count);
 		done = true;

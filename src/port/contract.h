@@ -37,6 +37,18 @@ size_t dry_port_address_room(void);
  */
 void *dry_port_reserve(size_t size, size_t align, bool readable);
 
+/*
+ * Where address space is reserved bit by bit: a place, aligned to `align`, from which on `size` bytes are likely to be free and to
+ * stay so, away from where others map memory; of each call another. NULL: the port knows of none.
+ */
+void *dry_port_window(size_t size, size_t align);
+
+/*
+ * As dry_port_reserve(), just there; what borders on another reservation is one with it. 0, -EBUSY: something is there,
+ * -ENOMEM.
+ */
+int dry_port_reserve_at(void *addr, size_t size, bool readable);
+
 /* Make [addr, addr+size) of a reservation readable and writable. First contents are zero. 0 or -ENOMEM. */
 int dry_port_commit(void *addr, size_t size);
 
@@ -46,12 +58,12 @@ void dry_port_place(void *addr, size_t size, unsigned node);
 /* Give the memory behind a committed range back; it stays committed and reads as zero. */
 void dry_port_purge(void *addr, size_t size);
 
-/* Give a range of a reservation back for good, committed or not. */
+/* Give a range of a reservation back for good, or one that covers parts of several; committed or not. */
 void dry_port_release(void *addr, size_t size);
 
 /*
- * Change the size of a whole committed reservation. may_move: the content may
- * move to a new address. NULL if it cannot be done; then nothing changed.
+ * Change the size of a committed range. may_move: the content may move to a new address. NULL if it cannot
+ * be done, for example because it covers parts of several reservations; then nothing changed.
  */
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
 
@@ -72,6 +84,12 @@ bool dry_port_collapse(void *addr, size_t size);
 /* Memory that is placed from now on: on the node that is asked for, over all nodes in turn, or wherever the system likes. */
 enum dry_placing { DRY_PLACE_LOCAL, DRY_PLACE_INTERLEAVE, DRY_PLACE_OFF };
 void dry_port_set_placing(enum dry_placing placing);
+
+/* Of a hundred pages of a range, so many have memory, about. -1: not known, or it is no committed range any more. */
+int dry_port_density(const void *addr, size_t size);
+
+/* A hint: who uses this committed range will fill it, so that its memory may come in bigger pieces than pages. */
+void dry_port_dense(void *addr, size_t size);
 
 /* ---- CPUs, nodes; slots: port/slots.h ---- */
 
@@ -103,6 +121,9 @@ void dry_port_ending(void);
 
 /* Start a detached helper thread with all signals blocked and a small stack. 0 or -errno. */
 int dry_port_thread_start(void (*fn)(void));
+
+/* The process is known to have one thread. */
+bool dry_port_alone(void);
 
 /* Let another thread run. */
 void dry_port_yield(void);

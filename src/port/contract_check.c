@@ -14,6 +14,8 @@ struct dry_port_calls {
 	size_t (*page_size)(void);
 	size_t (*address_room)(void);
 	void *(*reserve)(size_t size, size_t align, bool readable);
+	void *(*window)(size_t size, size_t align);
+	int (*reserve_at)(void *addr, size_t size, bool readable);
 	int (*commit)(void *addr, size_t size);
 	void (*place)(void *addr, size_t size, unsigned node);
 	void (*purge)(void *addr, size_t size);
@@ -24,6 +26,8 @@ struct dry_port_calls {
 	void (*advise_huge)(void *addr, size_t size, enum dry_huge huge);
 	bool (*collapse)(void *addr, size_t size);
 	void (*set_placing)(enum dry_placing placing);
+	int (*density)(const void *addr, size_t size);
+	void (*dense)(void *addr, size_t size);
 	void (*init)(void);
 	unsigned (*slots)(void);
 	bool (*slot_attach)(void);
@@ -35,6 +39,7 @@ struct dry_port_calls {
 	bool (*restricted)(void);
 	void (*ending)(void);
 	int (*thread_start)(void (*fn)(void));
+	bool (*alone)(void);
 	void (*yield)(void);
 	void (*at_fork)(void (*prepare)(void), void (*parent)(void), void (*child)(bool prepared));
 	void (*forked)(void);
@@ -60,6 +65,8 @@ const struct dry_port_calls dry_port_calls = {
 	.page_size = dry_port_page_size,
 	.address_room = dry_port_address_room,
 	.reserve = dry_port_reserve,
+	.window = dry_port_window,
+	.reserve_at = dry_port_reserve_at,
 	.commit = dry_port_commit,
 	.place = dry_port_place,
 	.purge = dry_port_purge,
@@ -70,6 +77,8 @@ const struct dry_port_calls dry_port_calls = {
 	.advise_huge = dry_port_advise_huge,
 	.collapse = dry_port_collapse,
 	.set_placing = dry_port_set_placing,
+	.density = dry_port_density,
+	.dense = dry_port_dense,
 	.init = dry_port_init,
 	.slots = dry_port_slots,
 	.slot_attach = dry_port_slot_attach,
@@ -81,6 +90,7 @@ const struct dry_port_calls dry_port_calls = {
 	.restricted = dry_port_restricted,
 	.ending = dry_port_ending,
 	.thread_start = dry_port_thread_start,
+	.alone = dry_port_alone,
 	.yield = dry_port_yield,
 	.at_fork = dry_port_at_fork,
 	.forked = dry_port_forked,

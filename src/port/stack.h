@@ -17,6 +17,13 @@
  */
 unsigned dry_port_stack(uintptr_t *frames, unsigned max);
 
+/*
+ * The same of all functions, by the tables for unwinding that compilers emit, where libc has an unwinder; else as above. It
+ * takes microseconds. dry_port_unwinder() makes ready for it, which may allocate: to be called before, outside of allocations.
+ */
+unsigned dry_port_whole_stack(uintptr_t *frames, unsigned max);
+void dry_port_unwinder(void);
+
 /* Text for a return address, "function+0x1c (module+0x2345)" or what of it is known. For reports only. Returns its length. */
 size_t dry_port_symbol(uintptr_t address, char *text, size_t size);
 

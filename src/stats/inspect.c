@@ -3,6 +3,7 @@
 #include <drystone/inspect.h>
 
 #include "heap/heap.h"
+#include "stats/sites.h"
 
 #define FIELD(type, member) DRY_INSPECT_FIELD(struct type, member)
 
@@ -72,6 +73,9 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.page_count = FIELD(dry_page, count),
 	.page_cache = { (uint32_t)(offsetof(struct dry_page, owner) + offsetof(struct dry_slab, cache)), sizeof(void *) },
 	.page_node = FIELD(dry_page, node),
+	.page_first = { (uint32_t)(offsetof(struct dry_page, owner) + offsetof(struct dry_slab, first)), sizeof(uint16_t) },
+	.page_bits = { (uint32_t)(offsetof(struct dry_page, owner) + offsetof(struct dry_slab, bits)), 8 * DRY_SLAB_WORDS },
+	.cache_mgmt = FIELD(dry_cache, mgmt),
 	.extents_table = FIELD(dry_heap, extents.table),
 	.extents_slots = FIELD(dry_heap, extents.slots),
 	.extents_kept = FIELD(dry_heap, extents.spare),
@@ -88,8 +92,10 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.page_free = DRY_PAGE_FREE,
 	.page_run = DRY_PAGE_RUN,
 	.page_slab = DRY_PAGE_SLAB,
+	.mgmt_bitmap = DRY_MGMT_BITMAP,
 	.shared_factor = DRY_SHARED_FACTOR,
 	.stopped_area = dry_stopped_area,
 	.heaps = &dry_heaps,
 	.default_heap = &dry_main_heap,
+	.profile = &dry_profile,
 };

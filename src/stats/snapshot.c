@@ -120,7 +120,7 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 		return -DRY_ENOMEM;
 	struct dry_caches *caches = &heap->caches;
 	struct dry_arena *arena = dry_heap_arena(heap);
-	stats->reserved = arena->granules << DRY_GRANULE_SHIFT;
+	stats->reserved = dry_arena_granules(arena) << DRY_GRANULE_SHIFT;
 	dry_lock_acquire(&heap->extents.lock);
 	stats->guarded = atomic_load_explicit(&heap->guarded, memory_order_relaxed);
 	stats->extents = heap->extents.live_bytes + stats->guarded;

@@ -5,26 +5,6 @@
 
 #include "base/bits.h"
 
-void dry_link_insert(struct dry_link *link, void *behind)
-{
-	struct dry_link *prev = behind, *next = prev->next;
-
-	link->prev = prev;
-	link->next = next;
-	if (next != NULL)
-		next->prev = link;
-	prev->next = link;
-}
-
-void dry_link_remove(struct dry_link *link)
-{
-	struct dry_link *next = link->next, *prev = link->prev;
-
-	if (next != NULL)
-		next->prev = prev;
-	prev->next = next;
-}
-
 static void run_insert(struct dry_heap *heap, char *run, size_t pages)
 {
 	uint16_t *entry = dry_map_of(heap, run);

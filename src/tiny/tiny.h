@@ -51,12 +51,16 @@
 #include "base/compiler.h"
 #include "tiny_config.h"
 
+/* A slab of several objects has at most so many; a power of two. */
+#ifndef DRY_TINY_SLAB_PAGES
+#define DRY_TINY_SLAB_PAGES 64
+#endif
+
 enum {
 	DRY_TINY_BINS = 15,	  /* lists of free runs, by floor(log2(pages)) */
 	DRY_TINY_LOOK = 4,	  /* runs looked at in each */
 	DRY_TINY_POOLS = 8,	  /* at most, in one heap */
 	DRY_TINY_SPARES = 2,	  /* empty slabs kept */
-	DRY_TINY_SLAB_PAGES = 64, /* a slab of several objects has at most so many; a power of two */
 	DRY_TINY_CARVE = 8,	  /* objects linked at once */
 	DRY_TINY_MAX_PAGES = 32255,
 	DRY_TINY_PAGE_SHIFT = 8, /* 256: the smallest page */

@@ -563,6 +563,8 @@ static const struct {
 	BUG(free_middle_of_big), BUG(free_middle_of_freed), BUG(realloc_stack), BUG(realloc_middle),
 	BUG(usable_of_middle), BUG(sized_free_too_big), BUG(sized_free_too_small), BUG(sized_free_same_class),
 	BUG(sized_free_aligned), BUG(leak_at_exit),
+	BUG(read_next_page), BUG(read_given_back), BUG(own_heap_double_free),
+	BUG(own_heap_overflow), BUG(own_heap_write_after_free), BUG(own_heap_interior),
 };
 
 int main(int argc, char **argv)

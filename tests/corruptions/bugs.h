@@ -37,4 +37,11 @@ void two_owners_other_between(void);
 void two_owners_threads(void);
 void two_owners_overlap(void);
 
+void read_next_page(void);
+void read_given_back(void);
+void own_heap_double_free(void);
+void own_heap_overflow(void);
+void own_heap_write_after_free(void);
+void own_heap_interior(void);
+
 #endif

@@ -98,10 +98,13 @@ static struct dry_slab *listed_slab(const struct dry_cache *cache, const struct 
 	return NULL;
 }
 
+/* One that is not packed: of general caches the one for frees. */
 static struct dry_array *some_array(const struct dry_cache *cache, unsigned least)
 {
-	for (uint32_t slot = 0; cache->alloc_place != 0 && slot < s.heap->caches.slot_count; slot++) {
-		struct dry_array *array = dry_area_array(s.heap->caches.areas[slot], cache->alloc_place);
+	uint32_t place = cache->packed ? cache->free_place : cache->alloc_place;
+
+	for (uint32_t slot = 0; place != 0 && slot < s.heap->caches.slot_count; slot++) {
+		struct dry_array *array = dry_area_array(s.heap->caches.areas[slot], place);
 
 		if (s.heap->caches.areas[slot] != dry_stopped_area && dry_array_avail(array, false) >= least)
 			return array;
@@ -274,11 +277,10 @@ static void hurt_extents(unsigned how, unsigned by)
 	case 3:
 		SET(extents->promised, extents->slots + 1 + by);
 		break;
-	case 4: /* older than the one before it */
+	case 4: /* before the one that comes before it */
 		if (extents->cached < 2)
 			break;
-		SET(extents->spare[0].age, 1 + by);
-		SET(extents->spare[1].age, by);
+		SET(extents->spare[1].addr, extents->spare[0].addr - 4096 * by);
 		break;
 	default: /* where it is not looked for */
 		if (!entry)

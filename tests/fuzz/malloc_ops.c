@@ -17,7 +17,7 @@
 
 struct block {
 	unsigned char *at;
-	size_t size, usable;
+	size_t size, usable, align;
 	size_t asked; /* what a sized free has to say: pvalloc() rounds up */
 };
 
@@ -76,7 +76,7 @@ static void got(struct block *block, void *at, size_t size, size_t align)
 		EXPECT(faults.refused || faults.fail || world.may_fail);
 		return;
 	}
-	*block = (struct block){ at, size, malloc_usable_size(at), size };
+	*block = (struct block){ at, size, malloc_usable_size(at), align, size };
 	EXPECT((uintptr_t)at % align == 0 && block->usable >= size);
 	paint(block);
 }
@@ -201,11 +201,16 @@ static void op_alloc(void)
 static void op_free(void)
 {
 	struct block *block = &blocks[input_16(&in) % BLOCKS];
+	unsigned how = input_8(&in) % 16;
+	size_t align = block->align < 8 ? 8 : block->align;
 
 	if (block->at)
 		painted(block);
+	/* Who says a size has to say an alignment, too. */
+	if (align > 16 && (how == 2 || how == 3 || how == 6))
+		how = 7;
 	errno = 77;
-	switch (input_8(&in) % 16) {
+	switch (how) {
 	case 0:
 		_ZdlPv(block->at);
 		break;
@@ -223,14 +228,14 @@ static void op_free(void)
 		_ZdaPvSt11align_val_t(NULL, 16);
 		break;
 	case 5:
-		_ZdlPvmSt11align_val_t(block->at, block->asked, 8);
+		_ZdlPvmSt11align_val_t(block->at, block->asked, align);
 		_ZdaPvmSt11align_val_t(NULL, 0, 8);
 		break;
 	case 6:
 		free_sized(block->at, block->asked);
 		break;
 	case 7:
-		free_aligned_sized(block->at, 8, block->asked);
+		free_aligned_sized(block->at, align, block->asked);
 		break;
 	case 8:
 		cfree(block->at);

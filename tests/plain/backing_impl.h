@@ -97,6 +97,16 @@ static inline struct dry_slab *dry_backing_slab_of(const struct dry_backing *bac
 	return &backing->page[plain_page_of(backing, object) >> order << order];
 }
 
+static inline struct dry_cache *dry_backing_cache_of(const struct dry_slab *slab)
+{
+	return slab->cache;
+}
+
+static inline void dry_backing_set_cache(struct dry_slab *slab, struct dry_cache *cache)
+{
+	slab->cache = cache;
+}
+
 static inline bool dry_backing_is_slab(const struct dry_slab *slab)
 {
 	return slab->state == PLAIN_SLAB;
@@ -134,6 +144,12 @@ static inline unsigned dry_backing_max_order(const struct dry_backing *backing)
 static inline size_t dry_backing_bytes(const struct dry_backing *backing)
 {
 	return (size_t)backing->pages << backing->shift;
+}
+
+static inline bool dry_backing_may_wait(dry_gfp gfp)
+{
+	(void)gfp;
+	return true;
 }
 
 static inline unsigned dry_backing_node(const struct dry_backing *backing)

@@ -201,6 +201,38 @@ static void test_wrong_frees(void)
 	plain_close(caches);
 }
 
+/* Limits that change while objects are in use: what arrays and depots held is in the slabs, and nothing is lost. */
+static void test_tune(struct dry_caches *caches, bool packed, unsigned limit)
+{
+	struct dry_cache *cache = make(caches, packed, limit);
+	void *objects[600];
+	size_t left;
+
+	for (unsigned to = limit; to != 0; to /= 2) {
+		for (unsigned i = 0; i < 600; i++)
+			objects[i] = plain_alloc(cache);
+		for (unsigned i = 0; i < 300; i++)
+			plain_free(cache, objects[i]);
+		CHECK(plain_cached(cache) != 0);
+		CHECK(dry_cache_tune(cache, to, (to + 1) / 2));
+		CHECK_EQ(cache->limit, to);
+		plain_holds(cache, 300);
+		for (unsigned i = 300; i < 600; i++) {
+			plain_free(cache, objects[i]);
+			left = dry_array_avail(dry_area_array(caches->areas[plain.slot], cache->free_place), false);
+			CHECK(left <= to);
+		}
+		plain_holds(cache, 0);
+	}
+	CHECK(dry_cache_tune(cache, limit, limit)); /* and back, as large as they were made */
+	plain_free(cache, plain_alloc(cache));
+	plain.no_fence = true;
+	CHECK(!dry_cache_tune(cache, 1, 1) && cache->limit == limit);
+	plain.no_fence = false;
+	plain_holds(cache, 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const unsigned limits[] = { 1, 2, 7, 63, 64, 65, 128, 250 };
@@ -213,6 +245,7 @@ int main(int argc, char **argv)
 			test_flush(caches, packed, limits[i]);
 			test_bulk(caches, packed, limits[i]);
 			test_moving(caches, packed, limits[i]);
+			test_tune(caches, packed, limits[i]);
 		}
 		plain_close(caches);
 	}

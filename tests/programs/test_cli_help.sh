@@ -11,8 +11,8 @@ options() { "$cli" help "$1" | sed -n 's/^  -., \(--[a-z]*\).*/\1/p'; }
 "$cli" --help >"$work/help" || fail "--help"
 "$cli" help | cmp -s - "$work/help" || fail "help and --help differ"
 commands=$(sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' "$work/help")
-[ "$(echo $commands)" = 'run info top doctor experiment help' ] || fail "commands: $commands"
-for command in run info top doctor experiment; do
+[ "$(echo $commands)" = 'run info top profile doctor experiment help' ] || fail "commands: $commands"
+for command in run info top profile doctor experiment; do
 	"$cli" help $command >"$work/one" && "$cli" $command --help >"$work/two" && cmp -s "$work/one" "$work/two" ||
 		fail "help $command and $command --help differ"
 	grep -qi "^usage: drystone $command " "$work/one" || fail "help $command: $(head -n 1 "$work/one")"

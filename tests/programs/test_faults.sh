@@ -47,4 +47,58 @@ for conf in check:1 secure:1; do
 	grep -q '^  main+0x' "$work/err" || fail "$conf: no caller: $(cat "$work/err")"
 	rm "$work"/log.[0-9]*
 done
+# What programs see of their handlers, and how they end. The port to POSIX does not stand in for sigaction().
+own_handlers() {
+	"${CC:-cc}" -O1 "$(dirname "$0")/faults.c" -o "$work/faults"
+	seen() {
+		for how in 0 1 2 4 5 8 10 12 16 20 26 31; do
+			status=0
+			"$@" "$work/faults" $how 2>/dev/null || status=$?
+			echo "$how: $status"
+		done
+	}
+	seen env >"$work/plain"
+	grep -q 'signal 11, code 1, right place, stack 1, mask 11, context 1' "$work/plain" || fail "no faults: $(cat "$work/plain")"
+	for conf in abort:1 guard:1 secure:1; do
+		seen env LD_PRELOAD="$lib" DRYSTONE_CONF=$conf >"$work/with"
+		cmp -s "$work/plain" "$work/with" || fail "$conf: $(diff "$work/plain" "$work/with")"
+	done
+
+	# run times with handlers of their own: the status, and whether their own report is there
+	cat >"$work/Crash.java" <<'END'
+public class Crash {
+	public static void main(String[] none) throws Exception {
+		Class<?> unsafe = Class.forName("sun.misc.Unsafe");
+		java.lang.reflect.Field field = unsafe.getDeclaredField("theUnsafe");
+		field.setAccessible(true);
+		unsafe.getMethod("putAddress", long.class, long.class).invoke(field.get(null), 16L, 0L);
+	}
+}
+END
+	crash() {
+		status=0
+		"$@" >"$work/err" 2>&1 || status=$?
+		echo "$status $(grep -c 'BUG. Segmentation\|# A fatal error has been detected\|# An error report file' "$work/err")"
+	}
+	crashes() {
+		if command -v ruby >/dev/null && ruby -e 'require "fiddle"' 2>/dev/null; then
+			crash "$@" ruby -e 'require "fiddle"; Fiddle::Pointer.new(16)[0, 1] = "x"'
+		fi
+		if command -v java >/dev/null && [ -f "$work/Crash.class" ]; then
+			crash "$@" java -Xmx64m -XX:+UseSerialGC -XX:ErrorFile="$work/hs_err" -cp "$work" Crash
+		fi
+	}
+	if command -v javac >/dev/null; then
+		javac -Xlint:none -d "$work" "$work/Crash.java" 2>/dev/null || true
+	fi
+	crashes env >"$work/plain"
+	for conf in guard:1 secure:1; do
+		crashes env LD_PRELOAD="$lib" DRYSTONE_CONF=$conf >"$work/with"
+		cmp -s "$work/plain" "$work/with" || fail "$conf: run times: $(diff "$work/plain" "$work/with")"
+	done
+}
+case ${GLIBC_TUNABLES:-}$lib in
+*rseq=0* | */posix/*) ;;
+*) own_handlers ;;
+esac
 finish

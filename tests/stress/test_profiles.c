@@ -7,6 +7,7 @@
  * DRY_TEST_CONF: guarded=guard:1,guard_rate:50
  * DRY_TEST_CONF: debug=debug:FZPUQ
  * DRY_TEST_CONF: checked=check:1
+ * DRY_TEST_CONF: profiled=profile:64
  */
 #include <signal.h>
 #include <sys/wait.h>

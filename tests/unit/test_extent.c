@@ -44,18 +44,21 @@ static size_t random_size(struct rng *rng)
 static void make(struct block *block, struct rng *rng)
 {
 	size_t align = (size_t)1 << rng_below(rng, 22);
-	bool zeroed;
+	size_t dirty;
 
 	block->asked = random_size(rng);
-	block->at = dry_extent_alloc(&extents, block->asked, align, 0, &zeroed);
+	block->at = dry_extent_alloc(&extents, block->asked, align, 0, &dirty);
 	CHECK(block->at != NULL);
 	CHECK(((uintptr_t)block->at & (align - 1)) == 0);
 	CHECK_EQ((uintptr_t)block->at % dry_port_page_size(), 0);
 	block->size = dry_extent_size(&extents, block->at);
 	CHECK(block->size >= block->asked && block->size % dry_port_page_size() == 0);
 	CHECK(block->size <= (block->asked + dry_port_page_size()) / 4 * 5);
-	if (zeroed)
-		CHECK(*(uint64_t *)block->at == 0 && *last_word(block) == 0);
+	CHECK(dirty <= block->size);
+	if (dirty == 0)
+		CHECK(*(uint64_t *)block->at == 0);
+	if (dirty < block->size)
+		CHECK(*last_word(block) == 0 && *(uint64_t *)(block->at + dirty) == 0);
 	stamp(block);
 }
 
@@ -74,11 +77,13 @@ static void change(struct block *block, struct rng *rng)
 	}
 	CHECK(may_move || moved == block->at);
 	block->at = moved;
-	block->size = (size + page - 1) / page * page;
-	CHECK_EQ(dry_extent_size(&extents, moved), block->size);
+	size = (size + page - 1) / page * page;
+	block->size = dry_extent_size(&extents, moved);
+	CHECK(block->size >= size && block->size <= size + size / 8 + page && block->size % page == 0);
+	CHECK(size > was.size || block->size == size);
 	CHECK(*(uint64_t *)moved == was.stamp);
 	if (block->size > was.size)
-		CHECK(*(uint64_t *)(moved + was.size - 8) == ~was.stamp && *last_word(block) == 0);
+		CHECK(*(uint64_t *)(moved + was.size - 8) == ~was.stamp);
 	stamp(block);
 }
 
@@ -159,37 +164,117 @@ static void against_model(struct rng *rng)
 	dry_extents_fini(&extents);
 }
 
-/* A freed extent serves the next request of nearly its size, for as long as it was said. */
+static char *take(size_t pages, size_t *dirty)
+{
+	char *at = dry_extent_alloc(&extents, pages * dry_port_page_size(), 1, 0, dirty);
+
+	CHECK(at != NULL && dry_extents_check(&extents) == NULL);
+	return at;
+}
+
+static void give(void *at)
+{
+	CHECK(dry_extent_free(&extents, at) && dry_extents_check(&extents) == NULL);
+}
+
+/* A freed extent is split for what fits, and is one again when its parts are freed. */
 static void reuse(void)
 {
-	size_t left, page = dry_port_page_size();
-	bool zeroed;
-	char *first, *second;
+	size_t page = dry_port_page_size(), dirty;
+	char *whole, *low, *high;
 
 	dry_extents_init(&extents, CAP, 1, NULL);
-	first = dry_extent_alloc(&extents, 100 * page, page, 0, &zeroed);
-	CHECK(first != NULL && zeroed);
-	CHECK(dry_extent_alloc(&extents, 0, page, 0, &zeroed) == NULL);
-	CHECK(dry_extent_alloc(&extents, SIZE_MAX - 1, page, 0, &zeroed) == NULL);
-	CHECK(dry_extent_alloc(&extents, SIZE_MAX / 2, page, 0, &zeroed) == NULL);
-	CHECK(dry_extent_free(&extents, first));
-	CHECK(!dry_extent_free(&extents, first));
-	CHECK(dry_extent_was_freed(&extents, first));
-	second = dry_extent_alloc(&extents, 79 * page, page, 0, &zeroed); /* too small by a quarter */
-	CHECK(second != NULL && zeroed && second != first);
-	CHECK(dry_extent_free(&extents, second));
-	second = dry_extent_alloc(&extents, 81 * page, page, 0, &zeroed);
-	CHECK(second == first && !zeroed);
-	CHECK_EQ(dry_extent_size(&extents, second), 100 * page);
-	CHECK(dry_extent_free(&extents, second));
+	whole = take(100, &dirty);
+	CHECK_EQ(dirty, 0);
+	CHECK(dry_extent_alloc(&extents, 0, page, 0, &dirty) == NULL);
+	CHECK(dry_extent_alloc(&extents, SIZE_MAX - 1, page, 0, &dirty) == NULL);
+	CHECK(dry_extent_alloc(&extents, SIZE_MAX / 2, page, 0, &dirty) == NULL);
+	give(whole);
+	CHECK(!dry_extent_free(&extents, whole));
+	CHECK(dry_extent_was_freed(&extents, whole) && dry_extent_was_freed(&extents, whole + 99 * page));
+	low = take(60, &dirty);
+	CHECK(low == whole && dirty == 60 * page && dry_extent_size(&extents, low) == 60 * page);
+	CHECK(!dry_extent_was_freed(&extents, whole));
+	high = take(38, &dirty); /* what is left over is not worth to be kept apart */
+	CHECK(high == whole + 60 * page && dry_extent_size(&extents, high) == 40 * page);
+	CHECK_EQ(extents.cached, 0);
+	CHECK_EQ(dry_extent_free(&extents, low), true);
+	CHECK_EQ(dry_extent_free(&extents, high), true);
+	CHECK_EQ(extents.cached, 1);
+	CHECK_EQ(extents.cached_bytes, 100 * page);
+	CHECK_EQ(atomic_load(&extents.fresh), 100 * page);
+	dry_extents_fini(&extents);
+}
+
+/* The smallest that fits, not the first; and where none does, the biggest with new pages behind it. */
+static void fit(void)
+{
+	size_t page = dry_port_page_size(), dirty, apart;
+	char *block[5], *got;
+
+	dry_extents_init(&extents, CAP, 1, NULL);
+	for (size_t i = 0; i < 5; i++) { /* every other one stays, so that they are not joined */
+		static const size_t pages[] = { 90, 10, 50, 10, 70 };
+		block[i] = take(pages[i], &dirty);
+	}
+	for (size_t i = 0; i < 5; i += 2)
+		give(block[i]);
+	memset(block[0], 7, page);
+	apart = extents.cached;
+	got = take(60, &dirty);
+	if (apart != 3) { /* the system put what stays elsewhere, into gaps: they are one */
+		dry_extents_fini(&extents);
+		return;
+	}
+	CHECK(got == block[4] && dirty == dry_extent_size(&extents, got));
+	give(got);
+	got = take(200, &dirty);
+	CHECK(dirty == 0 || (dirty == 90 * page && got[0] == 7));
+	for (size_t at = dirty; at < 200 * page; at += page)
+		CHECK_EQ(got[at], 0);
+	CHECK_EQ(dry_extent_size(&extents, got), 200 * page);
+	CHECK(dry_extents_check(&extents) == NULL);
+	dry_extents_fini(&extents);
+}
+
+/* It grows into what is spare behind it, and what it gives up is spare. */
+static void in_place(void)
+{
+	size_t page = dry_port_page_size(), dirty;
+	char *at, *other;
+
+	dry_extents_init(&extents, CAP, 1, NULL);
+	at = take(100, &dirty);
+	CHECK(dry_extent_resize(&extents, at, 20 * page, true) == at);
+	CHECK_EQ(extents.cached_bytes, 80 * page);
+	CHECK(dry_extent_resize(&extents, at, 60 * page, false) == at);
+	CHECK_EQ(dry_extent_size(&extents, at), 60 * page);
+	CHECK_EQ(extents.cached_bytes, 40 * page);
+	other = take(40, &dirty);
+	CHECK(other == at + 60 * page && dirty == 40 * page);
+	CHECK_EQ(atomic_load(&extents.fresh), 100 * page);
+	CHECK(dry_extents_check(&extents) == NULL);
+	dry_extents_fini(&extents);
+}
+
+/* What nobody needs goes back: after the time that was said, and at once what is over the cap. */
+static void decay(void)
+{
+	size_t page = dry_port_page_size(), left, dirty;
+
+	dry_extents_init(&extents, CAP, 1, NULL);
+	give(take(100, &dirty));
 	CHECK_EQ(dry_extent_decay(&extents, 3, &left), 0);
 	CHECK_EQ(dry_extent_decay(&extents, 3, &left), 0);
-	CHECK_EQ(left, 179 * page);
-	CHECK_EQ(dry_extent_decay(&extents, 3, &left), 179 * page);
+	CHECK_EQ(left, 100 * page);
+	CHECK_EQ(dry_extent_decay(&extents, 3, &left), 100 * page);
 	CHECK_EQ(left, 0);
-	first = dry_extent_alloc(&extents, CAP + page, page, 0, &zeroed); /* over the cap: at once */
-	CHECK(dry_extent_free(&extents, first));
-	CHECK_EQ(extents.cached_bytes, 0);
+	give(take(3 * CAP / page, &dirty));
+	CHECK_EQ(extents.cached_bytes, CAP - CAP / 4);
+	CHECK_EQ(dry_extent_balance(&extents, CAP / 4, CAP), 0);
+	CHECK_EQ(dry_extent_balance(&extents, CAP / 4, CAP / 8), CAP / 4);
+	CHECK_EQ(dry_extent_balance(&extents, CAP, CAP / 8), CAP / 2 - CAP / 8);
+	CHECK_EQ(extents.cached_bytes, CAP / 8);
 	dry_extents_fini(&extents);
 }
 
@@ -237,6 +322,9 @@ int main(int argc, char **argv)
 	struct rng rng = { test_seed(argc, argv) };
 
 	reuse();
+	fit();
+	in_place();
+	decay();
 	against_model(&rng);
 	threads(&rng);
 	return 0;

@@ -236,7 +236,7 @@ static void step_map(struct model *m)
 /* Any address: inside of the arena, just outside, anywhere. */
 static void step_look(struct model *m)
 {
-	size_t bytes = (size_t)m->arena.pages << m->arena.page_shift;
+	size_t bytes = dry_arena_granules(&m->arena) << DRY_GRANULE_SHIFT;
 	uintptr_t at = m->arena.base + rng_below(&m->rng, bytes);
 	uint32_t index = dry_arena_index(&m->arena, (void *)at);
 	struct dry_page *found = dry_arena_run_of(&m->arena, (void *)at);
@@ -432,15 +432,40 @@ static void neighbours_keep_maps(void)
 	}
 }
 
+static void *source_reserve(void *arg, size_t size, size_t align)
+{
+	(void)arg;
+	return dry_port_reserve(size, align, false);
+}
+static int source_commit(void *arg, void *addr, size_t size, unsigned node)
+{
+	(void)arg;
+	(void)node;
+	return dry_port_commit(addr, size);
+}
+static void source_purge(void *arg, void *addr, size_t size)
+{
+	(void)arg;
+	dry_port_purge(addr, size);
+}
+static void source_release(void *arg, void *addr, size_t size)
+{
+	(void)arg;
+	dry_port_release(addr, size);
+}
+
 /* What an arena gives up belongs to others from then on, also when the arena goes. */
 static void give_up(void)
 {
-	struct dry_arena_attr attr = { .reserve = (size_t)16 << 20 };
+	static const struct dry_page_source source = { .reserve = source_reserve, .commit = source_commit,
+						       .purge = source_purge, .release = source_release };
+	struct dry_arena_attr attr = { .reserve = (size_t)16 << 20, .source = &source };
 	struct dry_arena *arena = &model.arena;
 	uint32_t chunk;
 	unsigned char *end, there;
 
 	CHECK_EQ(dry_arena_init(arena, &attr), 0);
+	CHECK_EQ(arena->reserved, arena->pages); /* a source is asked once; windows: test_page_window.c */
 	chunk = UINT32_C(1) << arena->max_order;
 	CHECK(dry_arena_alloc(arena, chunk, 1, 0) != NULL);
 	CHECK(!dry_arena_give_up(arena, (size_t)13 << 20));

@@ -192,7 +192,7 @@ static void guards(void)
 {
 	size_t page = dry_port_page_size(), size = DRY_META_BIG + page, left;
 	struct dry_extents extents;
-	bool zeroed;
+	size_t dirty;
 
 	CHECK(begin(0, NULL, 0));
 	char *big = dry_meta_alloc(&meta, size);
@@ -205,13 +205,13 @@ static void guards(void)
 	CHECK(faults(big));
 	char *small = dry_meta_alloc(&meta, 64);
 	CHECK(small != NULL && !faults(small));
-	guarded((char *)meta.own.base, (size_t)meta.own.pages << meta.own.page_shift);
+	guarded((char *)meta.own.base, (size_t)meta.own.reserved << meta.own.page_shift);
 	CHECK(dry_arena_alloc(&arena, 1, 1, 0) != NULL);
 	guarded(arena.desc_array.start, arena.desc_array.reserved);
 	guarded(arena.map_array.start, arena.map_array.reserved);
 	guarded(arena.chunk_array.start, arena.chunk_array.reserved);
 	dry_extents_init(&extents, 0, 1, NULL);
-	CHECK(dry_extent_alloc(&extents, 1, 1, 0, &zeroed) != NULL && !faults(extents.table));
+	CHECK(dry_extent_alloc(&extents, 1, 1, 0, &dirty) != NULL && !faults(extents.table));
 	guarded((char *)extents.table, extents.slots * sizeof(struct dry_extent));
 	dry_extent_decay(&extents, 0, &left);
 	dry_extents_fini(&extents);

@@ -5,6 +5,7 @@
  * DRY_TEST_NO_NORSEQ: pages know nothing of slots.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -126,21 +127,45 @@ static void child_of_purge(void)
 	_exit(0);
 }
 
-/* Make pages dirty and wait until a purger has taken some; then the lock is held. */
+/*
+ * Make pages dirty and wait until a purger has taken some; then the lock is held. A purger that has waited for the fork before
+ * may say once more that it waits, and be gone: then there may be none in limbo, and it is done again.
+ */
 static void wait_for_purge(void)
 {
 	struct dry_page *page;
 
-	while ((page = dry_arena_alloc(&arena, 1, 1, 0)) == NULL)
-		dry_port_yield();
-	atomic_store(&in_purge, false);
-	atomic_store(&fork_wanted, true);
-	touch(dry_arena_index_of(&arena, page), 1);
-	dry_arena_free(&arena, page);
-	while (!atomic_load(&in_purge))
-		dry_port_yield();
-	dry_lock_acquire_unranked(&arena.lock);
-	CHECK(arena.limbo_count != 0);
+	for (;;) {
+		while ((page = dry_arena_alloc(&arena, 1, 1, 0)) == NULL)
+			dry_port_yield();
+		atomic_store(&in_purge, false);
+		atomic_store(&fork_wanted, true);
+		touch(dry_arena_index_of(&arena, page), 1);
+		dry_arena_free(&arena, page);
+		while (!atomic_load(&in_purge))
+			dry_port_yield();
+		dry_lock_acquire_unranked(&arena.lock);
+		if (arena.limbo_count != 0)
+			return;
+		dry_lock_release(&arena.lock);
+		atomic_store(&fork_wanted, false);
+	}
+}
+
+/* Where it is, for who finds it without an end. */
+static const char *volatile phase = "start";
+static volatile size_t fork_number;
+
+static void tell(int signal)
+{
+	char text[256];
+	int length = snprintf(text, sizeof(text),
+			      "no end: %s, fork %zu, wanted %d, in purge %d, lock %u, limbo %u, used %zu, dirty %zu\n", phase,
+			      fork_number, atomic_load(&fork_wanted), atomic_load(&in_purge),
+			      (unsigned)*(volatile uint32_t *)(void *)&arena.lock, arena.limbo_count, arena.used, arena.free_dirty);
+
+	(void)signal;
+	check_exit(text, length, sizeof(text));
 }
 
 static void forks(void)
@@ -150,7 +175,10 @@ static void forks(void)
 	size_t i;
 
 	for (i = 0; i < 20; i++) {
+		fork_number = i;
+		phase = "waiting for a purge";
 		wait_for_purge();
+		phase = "fork and its child";
 		child = fork();
 		if (child == 0)
 			child_of_purge();
@@ -173,6 +201,7 @@ static void threads(struct rng *rng)
 		CHECK(pthread_create(&thread[i], NULL, i < THREADS ? worker : purger,
 				     (void *)(uintptr_t)rng_next(rng)) == 0);
 	forks();
+	phase = "the end of threads";
 	for (i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	atomic_store(&stop, true);
@@ -282,8 +311,12 @@ int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
 
+	signal(SIGALRM, tell);
+	alarm(240);
 	threads(&rng);
+	phase = "full while purging";
 	full_while_purging();
+	phase = "metadata goes back";
 	metadata_goes_back();
 	return 0;
 }

@@ -4,6 +4,7 @@
  * it execs, the program has this process's id, gets its signals and gives its exit status.
  */
 #include "cli.h"
+#include "run.h"
 
 #include <drystone/drystone.h>
 #include <errno.h>
@@ -34,6 +35,7 @@ struct run {
 	const char *library, *conf, *fail;
 	const char *name; /* of the library's file */
 	bool stats;
+	struct run_profile profile;
 };
 
 bool cli_find_library(const char *wanted, const char *name, char *path)
@@ -83,7 +85,7 @@ static bool set_joined(const char *variable, const char *first, char separator, 
 	return result == 0;
 }
 
-static bool set_environment(const struct run *run)
+static bool set_environment(struct run *run)
 {
 	char library[PATH_MAX];
 
@@ -94,6 +96,9 @@ static bool set_environment(const struct run *run)
 		return false;
 	}
 	if (!set_joined("LD_PRELOAD", library, ':', getenv("LD_PRELOAD")))
+		return false;
+	if (run->profile.output != NULL &&
+	    (!run_profile_begin(&run->profile) || !set_joined("DRYSTONE_CONF", getenv("DRYSTONE_CONF"), ',', run->profile.conf)))
 		return false;
 	if (run->conf != NULL && !set_joined("DRYSTONE_CONF", getenv("DRYSTONE_CONF"), ',', run->conf))
 		return false;
@@ -141,6 +146,9 @@ static int parse(struct run *run, int argc, char **argv)
 		case 'f':
 			run->fail = optarg;
 			break;
+		case 'p':
+			run->profile.output = optarg;
+			break;
 		case 'l':
 			run->library = optarg;
 			break;
@@ -165,6 +173,8 @@ static int main_run(int argc, char **argv)
 	if (!set_environment(&run))
 		return CLI_RUN_FAILED;
 	cli_warn_if_not_loaded(argv[optind]);
+	if (run.profile.output != NULL)
+		return run_profile_program(&run.profile, argv + optind);
 	execvp(argv[optind], argv + optind);
 	error = errno;
 	cli_error("cannot run %s: %s", argv[optind], strerror(error));
@@ -178,6 +188,8 @@ static const struct cli_option options[] = {
 	{ 'f', "fail", "WHICH", "let allocations fail: nth=N, every=N or chance=N (in a million,\n"
 				"seed=N), of cache=NAME or site=FUNCTION, say (each one);\n"
 				"joined by slashes" },
+	{ 'p', "profile", "FILE", "which functions allocated how much, when it has ended: .pb.gz for\n"
+				  "pprof, .folded, .html, else a table" },
 	{ 'a', "allocator", "NAME", "drystone (the default); tiny: the allocator for small machines;\n"
 				    "sequential: what that one replaces" },
 	{ 'l', "library", "PATH", "the library to load" },

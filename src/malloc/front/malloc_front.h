@@ -44,7 +44,7 @@ static DRY_SLOW void *malloc_miss(size_t size)
 		cache = atomic_load_explicit(&HEAP->general[dry_class_of(slot + HEAP->caches.hooks->tail)], memory_order_acquire);
 	dry_background_poke();
 	if (DRY_LIKELY(cache != NULL)) {
-		if (dry_general_ask_secondary(HEAP, size, ALIGN, &object))
+		if (dry_general_ask_secondary(HEAP, size, ALIGN, false, &object))
 			return object;
 		return dry_general_alloc_slow(cache, slot);
 	}
@@ -78,6 +78,7 @@ static DRY_SLOW void free_miss(void *object)
 	if (object == NULL)
 		return;
 	dry_general_free(HEAP, object);
+	dry_background_freed();
 	errno = saved;
 }
 
@@ -87,6 +88,7 @@ static DRY_SLOW void free_released(void *object)
 	int saved = errno;
 
 	dry_free_slow(dry_backing_find(&HEAP->caches.backing, object)->cache, object);
+	dry_background_freed();
 	errno = saved;
 }
 

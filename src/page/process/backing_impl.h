@@ -14,6 +14,7 @@
 #include "base/fatal.h"
 #include "page/meta.h"
 #include "page/page.h"
+#include "port/probe.h"
 
 #define DRY_SLAB_WORDS 4
 #define DRY_SLAB_NIL   DRY_PAGE_NIL
@@ -27,6 +28,7 @@ struct dry_cache;
 struct dry_backing {
 	struct dry_arena arena; /* first: a hit reads its first fields */
 	struct dry_meta meta;
+	const struct dry_slab_pages *pages; /* written before the first slab. NULL: slabs lie side by side */
 	unsigned nodes; /* 1 to 8 */
 };
 
@@ -66,9 +68,11 @@ static inline struct dry_slab *dry_slab_in(struct dry_page *run)
 
 static inline struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp)
 {
-	struct dry_page *run = dry_arena_alloc(&backing->arena, UINT32_C(1) << order, UINT32_C(1) << order, node);
+	struct dry_page *run;
 
 	(void)gfp;
+	run = backing->pages != NULL ? backing->pages->alloc(&backing->arena, order, node) :
+				       dry_arena_alloc(&backing->arena, UINT32_C(1) << order, UINT32_C(1) << order, node);
 	return run != NULL ? dry_slab_of_page(run) : NULL;
 }
 
@@ -76,11 +80,18 @@ static inline void dry_backing_publish(struct dry_backing *backing, struct dry_s
 {
 	dry_page_set_kind(dry_page_of_slab(slab), DRY_PAGE_SLAB);
 	dry_arena_set_map(&backing->arena, dry_page_of_slab(slab), (uint16_t)place);
+	DRY_PROBE_3(drystone, slab_made, (uintptr_t)dry_arena_start(&backing->arena, dry_page_of_slab(slab)),
+		    (uint64_t)dry_page_count(dry_page_of_slab(slab)) << backing->arena.page_shift, (uintptr_t)slab->cache);
 }
 
 static inline void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab)
 {
-	dry_arena_free(&backing->arena, dry_page_of_slab(slab));
+	DRY_PROBE_3(drystone, slab_returned, (uintptr_t)dry_arena_start(&backing->arena, dry_page_of_slab(slab)),
+		    (uint64_t)dry_page_count(dry_page_of_slab(slab)) << backing->arena.page_shift, (uintptr_t)slab->cache);
+	if (backing->pages != NULL)
+		backing->pages->free(&backing->arena, dry_page_of_slab(slab));
+	else
+		dry_arena_free(&backing->arena, dry_page_of_slab(slab));
 }
 
 static inline void *dry_backing_address(const struct dry_backing *backing, const struct dry_slab *slab)
@@ -112,6 +123,16 @@ static inline struct dry_slab *dry_backing_slab_of(const struct dry_backing *bac
 	return dry_slab_of_page(&arena->desc[dry_arena_block_start(arena, dry_arena_index(arena, object), order)]);
 }
 
+static inline struct dry_cache *dry_backing_cache_of(const struct dry_slab *slab)
+{
+	return slab->cache;
+}
+
+static inline void dry_backing_set_cache(struct dry_slab *slab, struct dry_cache *cache)
+{
+	slab->cache = cache;
+}
+
 static inline bool dry_backing_is_slab(const struct dry_slab *slab)
 {
 	return dry_page_kind(dry_page_of_slab(slab)) == DRY_PAGE_SLAB;
@@ -131,7 +152,7 @@ static inline bool dry_backing_is_of(const struct dry_backing *backing, const vo
 {
 	size_t granule = ((uintptr_t)ptr - backing->arena.base) >> DRY_GRANULE_SHIFT;
 
-	return DRY_LIKELY(granule < backing->arena.granules) && DRY_LIKELY(backing->arena.map[granule] == place);
+	return DRY_LIKELY(granule < dry_arena_granules(&backing->arena)) && DRY_LIKELY(backing->arena.map[granule] == place);
 }
 
 /* ---- the rest ---- */
@@ -158,7 +179,13 @@ static inline unsigned dry_backing_max_order(const struct dry_backing *backing)
 
 static inline size_t dry_backing_bytes(const struct dry_backing *backing)
 {
-	return backing->arena.granules << DRY_GRANULE_SHIFT;
+	return (size_t)backing->arena.pages << backing->arena.page_shift;
+}
+
+static inline bool dry_backing_may_wait(dry_gfp gfp)
+{
+	(void)gfp;
+	return true;
 }
 
 static inline unsigned dry_backing_node(const struct dry_backing *backing)

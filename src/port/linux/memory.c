@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Memory of the Linux port, where it differs from plain POSIX. Keeps errno. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* mremap */
+#define _GNU_SOURCE /* mremap, mincore */
 #endif
+#include "base/compiler.h"
 #include "port/contract.h"
 #include "port/unix/map.h"
 
@@ -13,6 +14,9 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define SAMPLE  128 /* pages looked at in one place */
+#define SAMPLES 4   /* places */
 
 /* Address space in use, in pages: the first number in statm. 0: unknown. No allocation, no stdio. */
 static size_t pages_in_use(void)
@@ -88,13 +92,22 @@ bool dry_port_collapse(void *addr, size_t size)
 	return done == 0;
 }
 
-int dry_port_commit(void *addr, size_t size)
+static DRY_SLOW int commit_advised(void *addr, size_t size, enum dry_huge huge)
 {
 	int done = dry_unix_commit(addr, size);
 
-	if (done == 0 && size >= HUGE)
-		dry_port_advise_huge(addr, size, (enum dry_huge)atomic_load_explicit(&huge_pages, memory_order_relaxed));
+	if (done == 0)
+		dry_port_advise_huge(addr, size, huge);
 	return done;
+}
+
+/* No frame of its own where nothing was said (docs/design/stack.md). */
+int dry_port_commit(void *addr, size_t size)
+{
+	int huge = atomic_load_explicit(&huge_pages, memory_order_relaxed);
+
+	return DRY_UNLIKELY(huge != DRY_HUGE_SYSTEM) && size >= HUGE ? commit_advised(addr, size, (enum dry_huge)huge) :
+								       dry_unix_commit(addr, size);
 }
 
 void dry_port_purge(void *addr, size_t size)
@@ -110,6 +123,32 @@ void dry_port_purge(void *addr, size_t size)
 void dry_port_release(void *addr, size_t size)
 {
 	dry_unix_release(addr, size, dry_port_purge);
+}
+
+int dry_port_density(const void *addr, size_t size)
+{
+	unsigned char there[SAMPLE];
+	size_t page = dry_port_page_size(), pages = size / page, step = pages / SAMPLES, seen = 0, found = 0;
+	int saved = errno;
+
+	if (dry_port_restricted() || step < SAMPLE)
+		return -1;
+	for (size_t at = 0; at + SAMPLE <= pages; at += step) {
+		if (mincore((char *)addr + at * page, SAMPLE * page, there) != 0)
+			break; /* unmapped meanwhile */
+		for (size_t i = 0; i < SAMPLE; i++)
+			found += there[i] & 1;
+		seen += SAMPLE;
+	}
+	errno = saved;
+	return seen >= SAMPLES * SAMPLE ? (int)(found * 100 / seen) : -1;
+}
+
+void dry_port_dense(void *addr, size_t size)
+{
+	/* what the user said of huge pages goes before what is guessed */
+	if (!dry_port_restricted() && atomic_load_explicit(&huge_pages, memory_order_relaxed) != DRY_HUGE_NEVER)
+		dry_port_advise_huge(addr, size, DRY_HUGE_ALWAYS);
 }
 
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)

@@ -31,6 +31,17 @@ uint32_t dry_port_thread(void)
 	return dry_linux_thread;
 }
 
+#ifdef __GLIBC__
+int __sigaction(int signal, const struct sigaction *action, struct sigaction *old);
+#else
+#define __sigaction sigaction /* nobody stands in for it there (override_signal.c) */
+#endif
+
+int dry_unix_real_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
+{
+	return __sigaction(signal, action, old);
+}
+
 void dry_unix_resend(int signal, const siginfo_t *info)
 {
 	if (syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signal, info) != 0)

@@ -25,7 +25,6 @@
 #include "port/linux/filter.h"
 #include "port/linux/node.h"
 #include "port/linux/thread.h"
-#include "port/unix/fork.h"
 #include "port/unix/thread_slots.h"
 
 #ifndef AT_RSEQ_FEATURE_SIZE
@@ -124,7 +123,7 @@ bool dry_port_slot_fence(void)
 	 * A thread that is alone is in no sequence: it is here, and a signal has ended the one that it interrupted. (Under
 	 * thread slots a handler does not allocate.)
 	 */
-	if (dry_unix_alone())
+	if (dry_port_alone())
 		return true;
 	return membarrier() && (use_rseq || dry_thread_slots_quiet());
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Memory of the POSIX port: mmap and mprotect, nothing else. Keeps errno. */
+#include "base/error.h"
 #include "port/contract.h"
 #include "port/unix/map.h"
 
@@ -60,6 +61,22 @@ void dry_port_set_placing(enum dry_placing placing)
 	(void)placing;
 }
 
+/* POSIX cannot say that something is to be mapped there or not at all. */
+void *dry_port_window(size_t size, size_t align)
+{
+	(void)size;
+	(void)align;
+	return NULL;
+}
+
+int dry_port_reserve_at(void *addr, size_t size, bool readable)
+{
+	(void)addr;
+	(void)size;
+	(void)readable;
+	return -DRY_ENOMEM;
+}
+
 void dry_port_place(void *addr, size_t size, unsigned node)
 {
 	(void)addr;
@@ -87,4 +104,18 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_mov
 	if (new_size < old_size)
 		dry_port_release((char *)addr + new_size, old_size - new_size);
 	return addr;
+}
+
+/* POSIX has no such question. */
+int dry_port_density(const void *addr, size_t size)
+{
+	(void)addr;
+	(void)size;
+	return -1;
+}
+
+void dry_port_dense(void *addr, size_t size)
+{
+	(void)addr;
+	(void)size;
 }

@@ -56,6 +56,11 @@ void dry_port_yield(void)
 	errno = saved;
 }
 
+int dry_unix_real_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
+{
+	return sigaction(signal, action, old);
+}
+
 void dry_unix_resend(int signal, const siginfo_t *info)
 {
 	(void)info;

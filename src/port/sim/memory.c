@@ -30,6 +30,7 @@ static struct range {
 } range[RANGES]; /* reservations, by address */
 static unsigned ranges;
 static size_t room, reserved, committed;
+static size_t windows; /* where the next one begins, in pages */
 static bool strict, mapped, refuse_all;
 
 static void map_region(void)
@@ -69,6 +70,7 @@ void dry_sim_memory_begin(size_t bytes, bool strictly)
 	refuse_all = false;
 	ranges = 0;
 	reserved = committed = 0;
+	windows = PAGES / 2;
 	room = bytes != 0 && bytes < REGION ? bytes : REGION;
 	strict = strictly;
 	protect(0, PAGES, strict ? PROT_NONE : PROT_READ | PROT_WRITE);
@@ -167,6 +169,30 @@ static size_t gap(size_t count, size_t align, unsigned *before)
 	return at + count <= PAGES ? at : PAGES;
 }
 
+/* The reservation that ends where the new one begins, and the one that begins where it ends. */
+static void join(unsigned which)
+{
+	if (which + 1 < ranges && range[which].first + range[which].count == range[which + 1].first) {
+		range[which].count += range[which + 1].count;
+		memmove(&range[which + 1], &range[which + 2], (--ranges - which - 1) * sizeof(range[0]));
+	}
+}
+
+/* Free pages become a reservation, the one with the number `before`. */
+static void take(unsigned before, size_t first, size_t count, bool readable)
+{
+	memmove(&range[before + 1], &range[before], (ranges++ - before) * sizeof(range[0]));
+	range[before] = (struct range){ (uint32_t)first, (uint32_t)count };
+	memset(state + first, RESERVED, count);
+	memset(placed + first, 0, count);
+	reserved += count * PAGE;
+	if (strict)
+		protect(first, count, readable ? PROT_READ : PROT_NONE);
+	join(before); /* a range may cover several reservations */
+	if (before > 0)
+		join(before - 1);
+}
+
 static void *reserve(size_t size, size_t align, bool readable)
 {
 	size_t count = size / PAGE, at;
@@ -177,13 +203,7 @@ static void *reserve(size_t size, size_t align, bool readable)
 	at = gap(count, align / PAGE, &before);
 	if (at == PAGES)
 		return NULL;
-	memmove(&range[before + 1], &range[before], (ranges++ - before) * sizeof(range[0]));
-	range[before] = (struct range){ (uint32_t)at, (uint32_t)count };
-	memset(state + at, RESERVED, count);
-	memset(placed + at, 0, count);
-	reserved += size;
-	if (strict)
-		protect(at, count, readable ? PROT_READ : PROT_NONE);
+	take(before, at, count, readable);
 	return address(at);
 }
 
@@ -193,6 +213,41 @@ void *dry_port_reserve(size_t size, size_t align, bool readable)
 	if (size % PAGE != 0 || align < PAGE || !dry_is_pow2(align))
 		dry_sim_fail("reserve: %zu bytes aligned to %zu: not pages", size, align);
 	return refused() ? NULL : reserve(size, align, readable);
+}
+
+/*
+ * In the upper half, windows side by side: what does not find room below is in their way, as in the world. Where all of
+ * this address space is small, they have to be.
+ */
+void *dry_port_window(size_t size, size_t align)
+{
+	size_t pages = dry_round_up(size, align) / PAGE, at;
+
+	DRY_SIM_POINT("window");
+	if (pages > PAGES / 8)
+		return NULL;
+	at = windows + pages <= PAGES ? windows : PAGES / 2;
+	windows = at + pages;
+	return address(at);
+}
+
+int dry_port_reserve_at(void *addr, size_t size, bool readable)
+{
+	size_t first = ((uintptr_t)addr - BASE) / PAGE, count = size / PAGE;
+	unsigned before = 0;
+
+	DRY_SIM_POINT("reserve at");
+	if (size % PAGE != 0 || (uintptr_t)addr % PAGE != 0 || first + count > PAGES)
+		dry_sim_fail("reserve at %p, %zu bytes: not pages", addr, size);
+	if (refused() || reserved + size > room || ranges == RANGES)
+		return -DRY_ENOMEM;
+	for (size_t i = first; i < first + count; i++)
+		if (state[i] != FREE)
+			return -DRY_EBUSY;
+	while (before < ranges && range[before].first < first)
+		before++;
+	take(before, first, count, readable);
+	return 0;
 }
 
 static void commit(size_t first, size_t count)
@@ -216,15 +271,21 @@ int dry_port_commit(void *addr, size_t size)
 	return 0;
 }
 
+/* Pages that must all be committed. */
+static void committed_range(const void *addr, size_t size, size_t *first, const char *call)
+{
+	reservation(addr, size, first, call);
+	for (size_t i = *first; i < *first + size / PAGE; i++)
+		if (state[i] != COMMITTED)
+			dry_sim_fail("%s: %p, %zu bytes: not committed", call, addr, size);
+}
+
 void dry_port_place(void *addr, size_t size, unsigned node)
 {
 	size_t first;
 
 	DRY_SIM_POINT("place");
-	reservation(addr, size, &first, "place");
-	for (size_t i = first; i < first + size / PAGE; i++)
-		if (state[i] != COMMITTED)
-			dry_sim_fail("place: %p, %zu bytes: not committed", addr, size);
+	committed_range(addr, size, &first, "place");
 	memset(placed + first, node < dry_sim.setup.nodes ? (int)node + 1 : 0, size / PAGE);
 }
 
@@ -243,10 +304,7 @@ void dry_port_purge(void *addr, size_t size)
 	size_t first;
 
 	DRY_SIM_POINT("purge");
-	reservation(addr, size, &first, "purge");
-	for (size_t i = first; i < first + size / PAGE; i++)
-		if (state[i] != COMMITTED)
-			dry_sim_fail("purge: %p, %zu bytes: not committed", addr, size);
+	committed_range(addr, size, &first, "purge");
 	clear(first, size / PAGE);
 }
 
@@ -292,9 +350,10 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_mov
 	void *to;
 
 	DRY_SIM_POINT("resize");
+	committed_range(addr, old_size, &first, "resize");
 	which = reservation(addr, old_size, &first, "resize");
-	if (range[which].first != first || range[which].count != old_size / PAGE || new_size % PAGE != 0 || count == 0)
-		dry_sim_fail("resize: %p, %zu to %zu bytes: not a whole reservation", addr, old_size, new_size);
+	if (new_size % PAGE != 0 || count == 0)
+		dry_sim_fail("resize: %p, %zu to %zu bytes: not pages", addr, old_size, new_size);
 	if (new_size <= old_size) {
 		if (new_size < old_size)
 			release(which, first + count, old_size / PAGE - count);
@@ -311,4 +370,19 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_mov
 	which = reservation(addr, old_size, &first, "resize");
 	release(which, first, old_size / PAGE);
 	return to;
+}
+
+/* As far as a range has pages, all of them have memory. */
+int dry_port_density(const void *addr, size_t size)
+{
+	DRY_SIM_POINT("density");
+	return state[((uintptr_t)addr - BASE) / PAGE] == COMMITTED && size != 0 ? 100 : -1;
+}
+
+void dry_port_dense(void *addr, size_t size)
+{
+	size_t first;
+
+	DRY_SIM_POINT("dense");
+	committed_range(addr, size, &first, "dense");
 }

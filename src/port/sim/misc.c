@@ -5,6 +5,7 @@
 
 #include "percpu.h"
 #include "port/sim/machine.h"
+#include "port/save.h"
 #include "port/stack.h"
 
 #define PATIENCE 20 /* rounds that a fence waits for an owner of a slot, as in unix/thread_slots.c */
@@ -111,6 +112,11 @@ void dry_port_ending(void)
 {
 }
 
+bool dry_port_alone(void)
+{
+	return false;
+}
+
 void dry_port_yield(void)
 {
 	DRY_SIM_POINT("yield");
@@ -184,6 +190,41 @@ unsigned dry_port_stack(uintptr_t *frames, unsigned max)
 	(void)frames;
 	(void)max;
 	return 0;
+}
+
+unsigned dry_port_whole_stack(uintptr_t *frames, unsigned max)
+{
+	return dry_port_stack(frames, max);
+}
+
+void dry_port_unwinder(void)
+{
+}
+
+/* There are no files, and no signals. */
+bool dry_port_save(const char *path, void (*fill)(dry_port_writer *write, void *arg))
+{
+	(void)path;
+	(void)fill;
+	return false;
+}
+
+void dry_port_mapped(dry_port_writer *write, void *arg)
+{
+	(void)write;
+	(void)arg;
+}
+
+size_t dry_port_resident(void)
+{
+	return 0;
+}
+
+bool dry_port_on_signal(int signal, void (*fn)(void))
+{
+	(void)signal;
+	(void)fn;
+	return false;
 }
 
 size_t dry_port_symbol(uintptr_t address, char *text, size_t size)

@@ -7,7 +7,6 @@
 #include <pthread.h>
 
 #include "port/contract.h"
-#include "port/unix/fork.h"
 #include "port/unix/lock_count.h"
 
 _Thread_local unsigned dry_locks_held;
@@ -24,7 +23,7 @@ static void (*on_prepare)(void), (*on_parent)(void), (*on_child)(bool prepared);
  */
 static _Thread_local uint32_t forks;
 
-bool dry_unix_alone(void)
+bool dry_port_alone(void)
 {
 	return &__libc_single_threaded != NULL && __libc_single_threaded;
 }
@@ -35,7 +34,7 @@ bool dry_unix_alone(void)
  */
 static void prepare(void)
 {
-	bool takes = !dry_unix_alone() && dry_locks_held == 0;
+	bool takes = !dry_port_alone() && dry_locks_held == 0;
 
 	forks = forks << 1 | takes;
 	if (!takes)

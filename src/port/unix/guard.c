@@ -85,6 +85,11 @@ static uintptr_t counter(const ucontext_t *context)
 #endif
 }
 
+static bool is_default(const struct sigaction *action)
+{
+	return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
+}
+
 /*
  * After the report the fault takes its course: to the handler that was there before, else the instruction
  * runs again and ends the process where the fault is, for the core file to show.
@@ -102,23 +107,55 @@ static void handle(int signal, siginfo_t *info, void *context)
 	else if (next->sa_handler != SIG_DFL && next->sa_handler != SIG_IGN)
 		next->sa_handler(signal);
 	else {
-		sigaction(signal, next, NULL);
+		dry_unix_real_sigaction(signal, next, NULL);
 		if (info->si_code <= 0)
 			dry_unix_resend(signal, info);
 	}
 }
 
+/* With the mask and the stack of who was there, who then runs as if called itself. */
+static void stand_in(int signal)
+{
+	struct sigaction *under = &before[signal == SIGBUS], action;
+
+	if (dry_unix_real_sigaction(signal, NULL, under) != 0)
+		return;
+	action = *under;
+	if (is_default(under))
+		action.sa_flags = SA_ONSTACK | SA_NODEFER;
+	action.sa_flags |= SA_SIGINFO;
+	action.sa_sigaction = handle;
+	dry_unix_real_sigaction(signal, &action, NULL);
+}
+
+bool dry_unix_handles(int signal)
+{
+	return on_fault != NULL && (signal == SIGSEGV || signal == SIGBUS);
+}
+
+int dry_unix_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
+{
+	bool resets = action != NULL && is_default(action);
+	struct sigaction was;
+	int failed = dry_unix_real_sigaction(signal, action, &was);
+
+	if (failed)
+		return failed;
+	if ((was.sa_flags & SA_SIGINFO) && was.sa_sigaction == handle)
+		was = before[signal == SIGBUS];
+	if (resets)
+		stand_in(signal);
+	if (old != NULL)
+		*old = was;
+	return 0;
+}
+
 void dry_port_on_fault(void (*fn)(uintptr_t address, const char *access, uintptr_t pc))
 {
-	struct sigaction action;
 	int saved = errno;
 
 	on_fault = fn;
-	memset(&action, 0, sizeof(action));
-	action.sa_sigaction = handle;
-	action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGSEGV, &action, &before[0]);
-	sigaction(SIGBUS, &action, &before[1]);
+	stand_in(SIGSEGV);
+	stand_in(SIGBUS);
 	errno = saved;
 }

@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-_Static_assert(DRY_ENOMEM == ENOMEM && DRY_EFAULT == EFAULT && DRY_EBUSY == EBUSY && DRY_EINVAL == EINVAL,
+_Static_assert(DRY_EIO == EIO && DRY_ENOMEM == ENOMEM && DRY_EFAULT == EFAULT && DRY_EBUSY == EBUSY && DRY_EINVAL == EINVAL &&
+	       DRY_EOPNOTSUPP == EOPNOTSUPP,
 	       "base/error.h has the values of this libc");
 
 size_t dry_port_page_size(void)

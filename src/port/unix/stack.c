@@ -44,6 +44,8 @@ extern int program_main(int count, char **arguments) __asm__("main") DRY_WEAK;
 /* Where the library is linked in from libdrystone.a, its code has a section of its own. */
 extern const char own_start[] __asm__("__start_dry_text") DRY_WEAK, own_stop[] __asm__("__stop_dry_text") DRY_WEAK;
 extern char **environ;
+/* glibc's; it loads the unwinder of gcc at its first call, and then neither allocates nor takes a lock. */
+extern int system_backtrace(void **frames, int max) __asm__("backtrace") DRY_WEAK;
 
 /* ---- where code is --------------------------------------------------------------------- */
 
@@ -224,5 +226,40 @@ __attribute__((noinline, no_sanitize("address", "undefined", "thread"))) unsigne
 			break;
 		frame = (const uintptr_t *)next;
 	}
+	return count;
+}
+
+static _Atomic bool unwinds;
+
+void dry_port_unwinder(void)
+{
+	void *frame[1];
+
+	if (atomic_load_explicit(&unwinds, memory_order_relaxed) || system_backtrace == NULL || dry_port_restricted())
+		return;
+	system_backtrace(frame, 1);
+	atomic_store_explicit(&unwinds, true, memory_order_relaxed);
+}
+
+#define MOST       128
+#define OWN_FRAMES 8 /* most frames of ours above the program's */
+
+unsigned dry_port_whole_stack(uintptr_t *frames, unsigned max)
+{
+	void *found[MOST + OWN_FRAMES];
+	unsigned room = (max < MOST ? max : MOST) + OWN_FRAMES, first = 0, count;
+	int saved = errno;
+
+	if (!atomic_load_explicit(&unwinds, memory_order_relaxed))
+		return dry_port_stack(frames, max);
+	if (atomic_load_explicit(&code_count, memory_order_relaxed) == 0)
+		read_code();
+	count = (unsigned)system_backtrace(found, (int)room);
+	errno = saved;
+	while (first < count && (is_own((uintptr_t)found[first]) || first == 0))
+		first++;
+	count = count - first < max ? count - first : max;
+	for (unsigned i = 0; i < count; i++)
+		frames[i] = (uintptr_t)found[first + i];
 	return count;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Threads and text, for the linux and the posix port. Keeps errno. */
 #include "port/contract.h"
+#include "port/unix/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -99,40 +100,17 @@ void dry_port_log_to(const char *path, size_t length)
 	log_path[length] = '\0';
 }
 
-/* path with the number of the process in place of %p */
-static void expand(char *name, size_t room, const char *path, unsigned long number)
-{
-	char digits[24];
-	size_t n = 0;
-
-	while (*path != '\0' && n + sizeof(digits) < room) {
-		if (path[0] != '%' || path[1] != 'p') {
-			name[n++] = *path++;
-			continue;
-		}
-		unsigned long left = number;
-		size_t d = sizeof(digits);
-		do
-			digits[--d] = (char)('0' + left % 10);
-		while ((left /= 10) != 0);
-		memcpy(name + n, digits + d, sizeof(digits) - d);
-		n += sizeof(digits) - d;
-		path += 2;
-	}
-	name[n] = '\0';
-}
-
 /* Where text goes. Two threads that open the log at once append to the same file. */
 static int text_fd(void)
 {
-	char name[sizeof(log_path) + 64];
+	char name[DRY_UNIX_PATH];
 	pid_t pid;
 
 	if (log_path[0] == '\0')
 		return report_fd;
 	pid = getpid();
 	if (log_fd < 0 || log_owner != pid) {
-		expand(name, sizeof(name), log_path, (unsigned long)pid);
+		dry_unix_path(name, sizeof(name), log_path, (unsigned long)pid);
 		log_fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 		log_owner = pid;
 	}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The sequences on per-CPU arrays in Linux: with interrupts off, so that they are alone on their processor. Layout and operands
+ * are those of src/port/arch/x86_64/percpu.h; a slot is a processor's number.
+ *
+ * Stopped slots point to dry_stopped_area, which is only as long as its first array: it is known by its address.
+ */
+#ifndef DRY_KERNEL_PERCPU_H
+#define DRY_KERNEL_PERCPU_H
+
+#include <linux/irqflags.h>
+#include <linux/smp.h>
+#include <linux/types.h>
+
+#include "base/bits.h"
+#include "port/slots.h"
+
+#define DRY_STOPPED_BYTES 64
+
+extern char dry_stopped_area[];
+
+struct dry_percpu_array {
+	uint64_t word;
+	uint16_t limit;
+	uint16_t pad[3];
+	void *entry[];
+};
+
+/* Interrupts are off. An acquire is not needed: the address is what the rest is reached through. */
+static __always_inline struct dry_percpu_array *dry_percpu_array(const void *base, size_t disp, size_t at)
+{
+	char *const *slots = (char *const *)((const char *)base + disp);
+	char *area = READ_ONCE(slots[raw_smp_processor_id()]);
+
+	return (struct dry_percpu_array *)(likely(area != dry_stopped_area) ? area + at * 8 : area);
+}
+
+static __always_inline size_t dry_percpu_room(const struct dry_percpu_array *array, size_t used, size_t max)
+{
+	size_t room = array->limit > used ? array->limit - used : 0;
+
+	return room < max ? room : max;
+}
+
+static __always_inline void *dry_percpu_pop(const void *base, size_t disp, size_t at)
+{
+	struct dry_percpu_array *array;
+	void *object = NULL;
+	unsigned long flags;
+	size_t n;
+
+	local_irq_save(flags);
+	array = dry_percpu_array(base, disp, at);
+	n = array->word & 0xffff;
+	if (likely(n != 0)) {
+		object = array->entry[n - 1];
+		array->word += 0xffff; /* one less, and a pop more */
+	}
+	local_irq_restore(flags);
+	return object;
+}
+
+static __always_inline bool dry_percpu_push(const void *base, size_t disp, size_t at, void *object)
+{
+	struct dry_percpu_array *array;
+	unsigned long flags;
+	bool room;
+	size_t n;
+
+	local_irq_save(flags);
+	array = dry_percpu_array(base, disp, at);
+	n = array->word & 0xffff;
+	room = likely(n < array->limit);
+	if (room) {
+		array->entry[n] = object;
+		array->word++;
+	}
+	local_irq_restore(flags);
+	return room;
+}
+
+static inline size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max)
+{
+	struct dry_percpu_array *array;
+	unsigned long flags;
+	size_t n, count;
+
+	local_irq_save(flags);
+	array = dry_percpu_array(base, disp, at);
+	n = array->word & 0xffff;
+	count = n < max ? n : max;
+	if (count != 0) {
+		memcpy(objects, array->entry + n - count, count * sizeof(void *));
+		array->word -= count;
+	}
+	local_irq_restore(flags);
+	return count;
+}
+
+static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
+{
+	struct dry_percpu_array *array;
+	unsigned long flags;
+	size_t n, count;
+
+	local_irq_save(flags);
+	array = dry_percpu_array(base, disp, at);
+	n = array->word & 0xffff;
+	count = dry_percpu_room(array, n, max);
+	if (count != 0) {
+		memcpy(array->entry + n, objects, count * sizeof(void *));
+		array->word += count;
+	}
+	local_irq_restore(flags);
+	return count;
+}
+
+/* The packed stack, whose word is the newest entry. The kernel's caches have one array each, and none is packed. */
+static inline void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
+{
+	struct dry_percpu_array *array;
+	unsigned long flags;
+	uint64_t word;
+
+	local_irq_save(flags);
+	array = dry_percpu_array(base, disp, at);
+	word = array->word;
+	if ((word & 0xff) != 0)
+		array->word = (uint64_t)(uintptr_t)array->entry[(word & 0xff) - 1];
+	local_irq_restore(flags);
+	return (word & 0xff) != 0 ? dry_unpack_address(word, array) : NULL;
+}
+
+static inline size_t dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
+{
+	struct dry_percpu_array *array;
+	unsigned long flags;
+	size_t n, count;
+	uint64_t word;
+
+	local_irq_save(flags);
+	array = dry_percpu_array(base, disp, at);
+	word = array->word;
+	n = word & 0xff;
+	count = dry_percpu_room(array, n, max);
+	for (size_t i = 0; i < count; i++) {
+		array->entry[n + i] = (void *)(uintptr_t)word;
+		word = (uint64_t)(uintptr_t)objects[i] << 16 | (n + i + 1);
+	}
+	if (count != 0)
+		array->word = word;
+	local_irq_restore(flags);
+	return count;
+}
+
+static inline uint64_t dry_percpu_empty_word(bool packed)
+{
+	return 0;
+}
+
+static inline unsigned dry_percpu_slot(void)
+{
+	return raw_smp_processor_id();
+}
+
+#endif

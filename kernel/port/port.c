@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* What core and base ask of Linux besides pages: locks and the fence. */
+#include <linux/smp.h>
+
+#include "port_impl.h"
+#include "slab/caches.h"
+
+struct mutex dry_port_mutexes[DRY_RANK_ALIEN];
+static struct lock_class_key classes[DRY_RANK_COUNT];
+
+/* ---- locks ---- */
+
+void dry_lock_init(struct dry_lock *lock, enum dry_rank rank)
+{
+	lock->rank = rank;
+	if (rank < DRY_RANK_ALIEN) {
+		__mutex_init(&dry_port_mutexes[rank], "drystone, rare", &classes[rank]);
+		return;
+	}
+	spin_lock_init(&lock->spin);
+	lockdep_set_class(&lock->spin, &classes[rank]);
+}
+
+void dry_lock_acquire(struct dry_lock *lock)
+{
+	unsigned long flags;
+
+	if (lock->rank < DRY_RANK_ALIEN) {
+		mutex_lock(&dry_port_mutexes[lock->rank]);
+		return;
+	}
+	spin_lock_irqsave(&lock->spin, flags);
+	lock->flags = flags;
+}
+
+/* Of a rare lock: from any context, where a mutex cannot be tried in all of them. */
+bool dry_lock_try(struct dry_lock *lock)
+{
+	unsigned long flags;
+
+	if (lock->rank < DRY_RANK_ALIEN)
+		return !in_interrupt() && mutex_trylock(&dry_port_mutexes[lock->rank]);
+	if (!spin_trylock_irqsave(&lock->spin, flags))
+		return false;
+	lock->flags = flags;
+	return true;
+}
+
+void dry_lock_release(struct dry_lock *lock)
+{
+	if (lock->rank < DRY_RANK_ALIEN)
+		mutex_unlock(&dry_port_mutexes[lock->rank]);
+	else
+		spin_unlock_irqrestore(&lock->spin, lock->flags);
+}
+
+/* ---- slots ---- */
+
+/* A processor has its area before it runs (slab_prepare_cpu()), so there is nothing to do but to look. */
+bool dry_port_slot_attach(void)
+{
+	return READ_ONCE(dry_kernel_caches->slots[raw_smp_processor_id()]) != dry_stopped_area;
+}
+
+static void nothing(void *unused)
+{
+}
+
+/* Where an interrupt came through, no sequence is under way. On one processor nor is one while we are here. */
+bool dry_port_slot_fence(void)
+{
+	if (num_online_cpus() > 1)
+		on_each_cpu(nothing, NULL, 1);
+	return true;
+}

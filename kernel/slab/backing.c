@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* Pages of slabs, in and out. */
+#include <linux/rcupdate.h>
+
+#include "slab/caches.h"
+
+/* Unlocked and not published: nobody knows the pages but their maker. */
+struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp)
+{
+	struct page *page = alloc_pages_node(backing->nodes == 1 ? NUMA_NO_NODE : (int)node, gfp | __GFP_COMP, order);
+
+	return page != NULL ? page_slab(page) : NULL;
+}
+
+void dry_backing_publish(struct dry_backing *backing, struct dry_slab *slab, uint32_t place)
+{
+	__folio_set_slab(slab_folio(slab));
+	account_slab(slab, slab_order(slab), slab->slab_cache, GFP_NOWAIT);
+}
+
+void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab)
+{
+	struct folio *folio = slab_folio(slab);
+	int order = folio_order(folio);
+
+	if (folio_test_slab(folio)) {
+		unaccount_slab(slab, order, slab->slab_cache);
+		__folio_clear_slab(folio);
+	}
+	page_mapcount_reset(folio_page(folio, 0));
+	folio->mapping = NULL;
+	if (current->reclaim_state)
+		current->reclaim_state->reclaimed_slab += 1 << order;
+	__free_pages(folio_page(folio, 0), order);
+}
+
+struct dry_cache *dry_backing_cache_of(const struct dry_slab *slab)
+{
+	return slab->slab_cache->dry;
+}
+
+void dry_backing_set_cache(struct dry_slab *slab, struct dry_cache *cache)
+{
+	slab->slab_cache = cache->arg;
+}
+
+bool dry_backing_is_of(const struct dry_backing *backing, const void *ptr, uint32_t place)
+{
+	const struct dry_slab *slab = dry_backing_find(backing, ptr);
+
+	return slab != NULL && slab->slab_cache->dry->free_place == place;
+}
+
+/* ---- slabs that go after a grace period ---- */
+
+static_assert(sizeof(struct rcu_head) <= sizeof(((struct dry_grace_head *)0)->opaque));
+
+static void graced(struct rcu_head *rcu)
+{
+	struct dry_grace_head *head = (struct dry_grace_head *)rcu;
+
+	head->func(head);
+}
+
+static void call(void *unused, struct dry_grace_head *head, void (*func)(struct dry_grace_head *))
+{
+	head->func = func;
+	call_rcu((struct rcu_head *)head->opaque, graced);
+}
+
+static void barrier_of_grace(void *unused)
+{
+	rcu_barrier();
+}
+
+const struct dry_grace dry_kernel_grace = { .call = call, .barrier = barrier_of_grace };

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Core's pages in Linux (src/core/backing.h): alloc_pages(), and struct slab as the descriptor. A slab is named by twice its first
+ * page's number.
+ */
+#ifndef DRY_KERNEL_BACKING_IMPL_H
+#define DRY_KERNEL_BACKING_IMPL_H
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/swap.h>
+
+#include "mm/slab.h"
+#include "base/fatal.h"
+
+#define dry_slab       slab
+#define DRY_SLAB_WORDS 3
+#define DRY_SLAB_NIL   0u
+
+typedef u32 dry_slab_ref;
+typedef gfp_t dry_gfp;
+#define DRY_GFP_DEFAULT GFP_KERNEL
+
+/* Of a page where objects are small, else of four objects, up to four pages: more are hard to get once memory is in pieces. */
+#define DRY_SLAB_PREFERRED(size) ((size) <= 1024 ? PAGE_SIZE : min_t(size_t, roundup_pow_of_two(size) * 4, PAGE_SIZE * 4))
+
+/* Without state: there is one world of pages. */
+struct dry_backing {
+	unsigned int nodes;
+};
+
+/* backing.c */
+struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp);
+void dry_backing_publish(struct dry_backing *backing, struct dry_slab *slab, uint32_t place);
+void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab);
+struct dry_cache *dry_backing_cache_of(const struct dry_slab *slab);
+void dry_backing_set_cache(struct dry_slab *slab, struct dry_cache *cache);
+bool dry_backing_is_of(const struct dry_backing *backing, const void *ptr, uint32_t place);
+/* meta.c */
+void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes);
+void dry_backing_meta_free(struct dry_backing *backing, void *at, size_t bytes);
+
+static inline void *dry_backing_address(const struct dry_backing *backing, const struct dry_slab *slab)
+{
+	return slab_address(slab);
+}
+
+static inline unsigned dry_backing_node_of(const struct dry_slab *slab)
+{
+	return slab_nid(slab);
+}
+
+static inline dry_slab_ref dry_backing_ref(const struct dry_backing *backing, const struct dry_slab *slab)
+{
+	return (u32)page_to_pfn(slab_page(slab)) << 1;
+}
+
+static inline struct dry_slab *dry_backing_deref(const struct dry_backing *backing, dry_slab_ref ref)
+{
+	return page_slab(pfn_to_page(ref >> 1));
+}
+
+static inline struct dry_slab *dry_backing_slab_of(const struct dry_backing *backing, const void *object, unsigned order)
+{
+	return page_slab(pfn_to_page(page_to_pfn(virt_to_page(object)) >> order << order));
+}
+
+static inline bool dry_backing_is_slab(const struct dry_slab *slab)
+{
+	return folio_test_slab((struct folio *)slab_folio(slab));
+}
+
+static inline bool dry_backing_contains(const struct dry_backing *backing, const void *ptr)
+{
+	return virt_addr_valid(ptr);
+}
+
+static inline struct dry_slab *dry_backing_find(const struct dry_backing *backing, const void *ptr)
+{
+	return virt_addr_valid(ptr) ? virt_to_slab(ptr) : NULL;
+}
+
+static inline unsigned dry_backing_page_shift(const struct dry_backing *backing)
+{
+	return PAGE_SHIFT;
+}
+
+static inline unsigned dry_backing_max_order(const struct dry_backing *backing)
+{
+	return MAX_ORDER - 1;
+}
+
+static inline size_t dry_backing_bytes(const struct dry_backing *backing)
+{
+	return SIZE_MAX / 2;
+}
+
+/* The kernel has reclaimed what it could before it says that there is no page. */
+static inline bool dry_backing_may_wait(dry_gfp gfp)
+{
+	return false;
+}
+
+static inline unsigned dry_backing_node(const struct dry_backing *backing)
+{
+	return numa_mem_id();
+}
+
+#define dry_backing_corrupt dry_fatal
+#define dry_backing_warn    dry_warn
+
+#endif

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* Caches: made, shrunk, destroyed; how the set of them comes up, and what is done from time to time. */
+#include <linux/cpu.h>
+#include <linux/init.h>
+#include <linux/workqueue.h>
+
+#include "base/error.h"
+#include "core/batch.h"
+#include "core/create.h"
+#include "core/reap.h"
+#include "core/slots.h"
+#include "core/walk.h"
+#include "slab/caches.h"
+
+#define AREA_BYTES  ((size_t)CONFIG_DRYSTONE_AREA_KB << 10)
+#define REAP_PERIOD (2 * HZ)
+
+struct dry_caches *dry_kernel_caches;
+
+/* ---- one cache ---- */
+
+static void construct(void *object, void *s)
+{
+	((struct kmem_cache *)s)->ctor(object);
+}
+
+/* Objects of a per-CPU array: 16 KiB of them, and no more than 60. */
+static unsigned int limit_of(size_t size)
+{
+	return clamp_t(size_t, SZ_16K / size, 8, 60);
+}
+
+static gfp_t page_gfp_of(slab_flags_t flags)
+{
+	gfp_t gfp = flags & SLAB_RECLAIM_ACCOUNT ? __GFP_RECLAIMABLE : 0;
+
+	if (flags & SLAB_CACHE_DMA)
+		gfp |= GFP_DMA;
+	if (flags & SLAB_CACHE_DMA32)
+		gfp |= GFP_DMA32;
+	return gfp;
+}
+
+int __kmem_cache_create(struct kmem_cache *s, slab_flags_t flags)
+{
+	struct dry_cache_attr attr = {
+		.name = s->name,
+		.size = s->size,
+		.align = s->align,
+		.flags = DRY_CACHE_NO_MERGE | (flags & SLAB_TYPESAFE_BY_RCU ? DRY_CACHE_TYPESAFE_BY_RCU : 0),
+		.ctor = s->ctor ? construct : NULL,
+		.arg = s,
+		.limit = limit_of(s->size),
+	};
+	int error;
+
+	s->flags = flags;
+	s->page_gfp = page_gfp_of(flags);
+	s->dry = dry_cache_make(dry_kernel_caches, &attr, false, &error);
+	if (s->dry == NULL)
+		return -error;
+	s->size = s->dry->size;
+	s->num = s->dry->num;
+	s->reciprocal = reciprocal_value(s->size);
+	return 0;
+}
+
+/* 0, or -EBUSY: objects are out, and the cache lives on. */
+int __kmem_cache_shutdown(struct kmem_cache *s)
+{
+	return dry_cache_unmake(s->dry);
+}
+
+void __kmem_cache_release(struct kmem_cache *s)
+{
+}
+
+/* 0: no slab is left. */
+int __kmem_cache_shrink(struct kmem_cache *s)
+{
+	size_t freed;
+
+	dry_cache_empty(s->dry, &freed);
+	return dry_node_slabs(s->dry) != 0;
+}
+
+slab_flags_t kmem_cache_flags(unsigned int object_size, slab_flags_t flags, const char *name)
+{
+	return flags;
+}
+
+/* Another name for a cache that will do. */
+struct kmem_cache *__kmem_cache_alias(const char *name, unsigned int size, unsigned int align, slab_flags_t flags,
+				      void (*ctor)(void *))
+{
+	struct kmem_cache *s = find_mergeable(size, align, flags, name, ctor);
+
+	if (s != NULL) {
+		s->refcount++;
+		s->object_size = max(s->object_size, size); /* which is what is zeroed, too */
+	}
+	return s;
+}
+
+/* ---- all of them ---- */
+
+/* More nodes than core has room for are one. */
+static unsigned int nodes_of_world(void)
+{
+	return nr_node_ids <= DRY_MAX_NODES ? nr_node_ids : 1;
+}
+
+void __init kmem_cache_init(void)
+{
+	static struct kmem_cache cache_of_caches;
+	struct dry_caches *caches = dry_backing_meta_alloc(NULL, struct_size(caches, slots, nr_cpu_ids));
+
+	if (caches == NULL)
+		panic("drystone: no memory for its caches");
+	dry_fatal_aborts = false; /* what can go on does, after a report */
+	dry_kernel_caches = caches;
+	caches->backing.nodes = nodes_of_world();
+	caches->grace = &dry_kernel_grace;
+	if (!dry_caches_init(caches, nr_cpu_ids, caches->backing.nodes, AREA_BYTES, false))
+		panic("drystone: no memory for its slots");
+	dry_slot_open_locked(caches, smp_processor_id());
+
+	kmem_cache = &cache_of_caches;
+	create_boot_cache(kmem_cache, "kmem_cache", sizeof(struct kmem_cache), SLAB_HWCACHE_ALIGN, 0, 0);
+	list_add(&kmem_cache->list, &slab_caches);
+	slab_state = PARTIAL;
+	setup_kmalloc_cache_index_table();
+	create_kmalloc_caches(0);
+}
+
+void __init kmem_cache_init_late(void)
+{
+	slab_state = FULL;
+}
+
+#ifdef CONFIG_SMP
+/* A processor is to run. Without memory for its arrays it takes objects from slabs. */
+int slab_prepare_cpu(unsigned int cpu)
+{
+	dry_lock_acquire(&dry_kernel_caches->lock);
+	dry_slot_open_locked(dry_kernel_caches, cpu);
+	dry_lock_release(&dry_kernel_caches->lock);
+	return 0;
+}
+
+/* It does not run any more: its arrays are not touched, so the next rounds of the reap empty them. */
+int slab_dead_cpu(unsigned int cpu)
+{
+	return 0;
+}
+#endif
+
+static void reap(struct work_struct *work);
+static DECLARE_DEFERRABLE_WORK(reap_work, reap);
+
+static void reap(struct work_struct *work)
+{
+	dry_caches_reap(dry_kernel_caches, false);
+	schedule_delayed_work(&reap_work, REAP_PERIOD);
+}
+
+static int __init start_reap(void)
+{
+	schedule_delayed_work(&reap_work, REAP_PERIOD);
+	return 0;
+}
+late_initcall(start_reap);

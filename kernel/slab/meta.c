@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * Memory for metadata: arrays, depots, caches. Never from a cache, so that no lock meets itself, and away from objects. Pieces of
+ * 64 bytes and multiples from lists, which keep what comes back; from half a page on, pages.
+ */
+#include "slab/caches.h"
+
+#define UNIT   64
+#define PIECES (PAGE_SIZE / 2)
+
+struct piece {
+	struct piece *next;
+};
+
+static DEFINE_SPINLOCK(lock);
+static struct piece *pieces[PIECES / UNIT]; /* by units; guarded by lock */
+static atomic_long_t pages;
+
+size_t dry_kernel_meta_bytes(void)
+{
+	return (size_t)atomic_long_read(&pages) << PAGE_SHIFT;
+}
+
+static void *get_pages(size_t bytes)
+{
+	void *at = alloc_pages_exact(bytes, GFP_NOWAIT | __GFP_ZERO | __GFP_NOWARN);
+
+	if (at != NULL)
+		atomic_long_add(PAGE_ALIGN(bytes) >> PAGE_SHIFT, &pages);
+	return at;
+}
+
+static struct piece *take(unsigned int list)
+{
+	struct piece *piece;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lock, flags);
+	piece = pieces[list];
+	if (piece != NULL)
+		pieces[list] = piece->next;
+	spin_unlock_irqrestore(&lock, flags);
+	return piece;
+}
+
+static void give(unsigned int list, struct piece *piece)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&lock, flags);
+	piece->next = pieces[list];
+	pieces[list] = piece;
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes)
+{
+	unsigned int units = DIV_ROUND_UP(bytes, UNIT);
+	struct piece *piece;
+	char *page;
+
+	if (bytes > PIECES)
+		return get_pages(bytes);
+	piece = take(units - 1);
+	if (piece != NULL)
+		return memset(piece, 0, units * UNIT);
+	page = get_pages(PAGE_SIZE);
+	if (page == NULL)
+		return NULL;
+	for (size_t at = units * UNIT; at + units * UNIT <= PAGE_SIZE; at += units * UNIT)
+		give(units - 1, (struct piece *)(page + at));
+	return page;
+}
+
+void dry_backing_meta_free(struct dry_backing *backing, void *at, size_t bytes)
+{
+	if (bytes <= PIECES) {
+		give(DIV_ROUND_UP(bytes, UNIT) - 1, at);
+		return;
+	}
+	atomic_long_sub(PAGE_ALIGN(bytes) >> PAGE_SHIFT, &pages);
+	free_pages_exact(at, bytes);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* Objects in and out, with all that the kernel wants done at either moment. */
+#include <linux/debugobjects.h>
+#include <linux/kmemleak.h>
+#include <linux/module.h>
+#include <trace/events/kmem.h>
+
+#include "mm/internal.h"
+
+#include "core/alloc.h"
+#include "core/fast.h"
+#include "slab/caches.h"
+
+/* ---- out ---- */
+
+static noinline void *alloc_slow(struct kmem_cache *s, gfp_t flags, int node)
+{
+	if (unlikely(flags & GFP_SLAB_BUG_MASK))
+		flags = kmalloc_fix_flags(flags);
+	if (dry_kernel_caches->nodes == 1)
+		node = NUMA_NO_NODE;
+	return dry_alloc_slow(s->dry, (flags & ~__GFP_ZERO) | s->page_gfp, node);
+}
+
+static __always_inline void *object_alloc(struct kmem_cache *s, struct list_lru *lru, gfp_t flags, int node)
+{
+	struct obj_cgroup *objcg = NULL;
+	void *object = NULL;
+
+	flags &= gfp_allowed_mask;
+	s = slab_pre_alloc_hook(s, lru, &objcg, 1, flags);
+	if (unlikely(s == NULL))
+		return NULL;
+	/* An array may hold objects of any node. */
+	if (likely(node == NUMA_NO_NODE || dry_kernel_caches->nodes == 1))
+		object = dry_fast_alloc(s->dry);
+	if (unlikely(object == NULL))
+		object = alloc_slow(s, flags, node);
+	slab_post_alloc_hook(s, objcg, flags, 1, &object, slab_want_init_on_alloc(flags, s));
+	return object;
+}
+
+void *kmem_cache_alloc(struct kmem_cache *s, gfp_t flags)
+{
+	void *object = object_alloc(s, NULL, flags, NUMA_NO_NODE);
+
+	trace_kmem_cache_alloc(_RET_IP_, object, s, flags, NUMA_NO_NODE);
+	return object;
+}
+EXPORT_SYMBOL(kmem_cache_alloc);
+
+void *kmem_cache_alloc_lru(struct kmem_cache *s, struct list_lru *lru, gfp_t flags)
+{
+	void *object = object_alloc(s, lru, flags, NUMA_NO_NODE);
+
+	trace_kmem_cache_alloc(_RET_IP_, object, s, flags, NUMA_NO_NODE);
+	return object;
+}
+EXPORT_SYMBOL(kmem_cache_alloc_lru);
+
+void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node)
+{
+	void *object = object_alloc(s, NULL, flags, node);
+
+	trace_kmem_cache_alloc(_RET_IP_, object, s, flags, node);
+	return object;
+}
+EXPORT_SYMBOL(kmem_cache_alloc_node);
+
+/* For kmalloc(), which has its own tracepoints. */
+void *__kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node, size_t orig_size, unsigned long caller)
+{
+	return object_alloc(s, NULL, flags, node);
+}
+
+int kmem_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t size, void **p)
+{
+	struct obj_cgroup *objcg = NULL;
+	size_t got;
+
+	flags &= gfp_allowed_mask;
+	s = slab_pre_alloc_hook(s, NULL, &objcg, size, flags);
+	if (unlikely(s == NULL))
+		return 0;
+	got = dry_alloc_bulk(s->dry, (flags & ~__GFP_ZERO) | s->page_gfp, size, p);
+	if (unlikely(got == 0))
+		memset(p, 0, size * sizeof(*p)); /* the hook gives back what was charged for each */
+	slab_post_alloc_hook(s, objcg, flags, size, p, slab_want_init_on_alloc(flags, s));
+	return got;
+}
+EXPORT_SYMBOL(kmem_cache_alloc_bulk);
+
+/* ---- in ---- */
+
+/* false: somebody keeps the object for a while. */
+static __always_inline bool object_leaves(struct kmem_cache *s, void *object)
+{
+	bool init = slab_want_init_on_free(s);
+
+	memcg_slab_free_hook(s, virt_to_slab(object), &object, 1);
+	kmemleak_free_recursive(object, s->flags);
+	debug_check_no_locks_freed(object, s->object_size);
+	if (!(s->flags & SLAB_DEBUG_OBJECTS))
+		debug_check_no_obj_freed(object, s->object_size);
+	if (unlikely(init))
+		memset(object, 0, s->object_size);
+	return !kasan_slab_free(s, object, init);
+}
+
+static __always_inline void object_put(struct kmem_cache *s, void *object)
+{
+	if (unlikely(!dry_percpu_push(DRY_SLOTS(dry_kernel_caches), s->dry->free_place, object)))
+		dry_free_slow(s->dry, object);
+}
+
+/* After quarantine: KASAN's. */
+void ___cache_free(struct kmem_cache *s, void *object, unsigned long caller)
+{
+	object_put(s, object);
+}
+
+void __kmem_cache_free(struct kmem_cache *s, void *object, unsigned long caller)
+{
+	if (likely(object_leaves(s, object)))
+		object_put(s, object);
+}
+
+void kmem_cache_free(struct kmem_cache *s, void *object)
+{
+	s = cache_from_obj(s, object);
+	if (unlikely(s == NULL))
+		return;
+	trace_kmem_cache_free(_RET_IP_, object, s);
+	__kmem_cache_free(s, object, _RET_IP_);
+}
+EXPORT_SYMBOL(kmem_cache_free);
+
+/* Of one cache. */
+static void free_many(struct kmem_cache *s, size_t size, void **p)
+{
+	size_t count = 0, pushed;
+
+	for (size_t i = 0; i < size; i++)
+		if (object_leaves(s, p[i])) {
+			swap(p[count], p[i]);
+			count++;
+		}
+	pushed = dry_percpu_push_batch(DRY_SLOTS(dry_kernel_caches), s->dry->free_place, p, count);
+	dry_free_bulk(s->dry, count - pushed, p + pushed);
+}
+
+void kmem_cache_free_bulk(struct kmem_cache *s, size_t size, void **p)
+{
+	if (s != NULL) {
+		free_many(s, size, p);
+		return;
+	}
+	for (size_t i = 0; i < size; i++) {
+		struct folio *folio = virt_to_folio(p[i]);
+
+		if (likely(folio_test_slab(folio)))
+			__kmem_cache_free(folio_slab(folio)->slab_cache, p[i], _RET_IP_);
+		else
+			free_large_kmalloc(folio, p[i]);
+	}
+}
+EXPORT_SYMBOL(kmem_cache_free_bulk);
+
+/* ---- what an object is ---- */
+
+#ifdef CONFIG_PRINTK
+void __kmem_obj_info(struct kmem_obj_info *kpp, void *object, struct slab *slab)
+{
+	kpp->kp_ptr = object;
+	kpp->kp_slab = slab;
+	kpp->kp_slab_cache = slab->slab_cache;
+	kpp->kp_objp = nearest_obj(slab->slab_cache, slab, object);
+}
+#endif
+
+#ifdef CONFIG_HARDENED_USERCOPY
+/* Only what lies within the region of one object that its cache lets through. */
+void __check_heap_object(const void *ptr, unsigned long n, const struct slab *slab, bool to_user)
+{
+	struct kmem_cache *s = slab->slab_cache;
+	unsigned long offset = ptr - nearest_obj(s, slab, (void *)ptr);
+
+	if (offset >= s->useroffset && offset - s->useroffset <= s->usersize && n <= s->useroffset + s->usersize - offset)
+		return;
+	usercopy_abort("SLAB object", s->name, to_user, offset, n);
+}
+#endif

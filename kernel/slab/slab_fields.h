@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The members of struct slab between its flags and its count of references (mm/slab.h includes this there). They lie over
+ * those of struct page: bit 0 behind the flags tells the tail of a compound page, so a name in a list (next, prev: twice a page's
+ * number) has it clear. A page's mapping lies at bits[0] and is cleared when a slab goes.
+ */
+	union {
+		struct {
+			u32 next, prev;
+			struct kmem_cache *slab_cache;
+		};
+		struct list_head slab_list;
+		struct rcu_head rcu_head;
+	};
+	union {
+		u64 bits[3];
+		u64 grace[3];
+		void *freelist;
+	};
+	/* Over a page's count of mappings, whose upper four bits would say what type of page it is not. */
+	u32 active : 13;
+	u32 first : 15;
+	u32 list : 4;

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "debug/fence.h"
+
+#include <stdatomic.h>
+
+#include "page/budget.h"
+#include "port/guard.h"
+
+#define DENSE  4096u
+#define MOST   10000u
+#define SPARSE 8u
+#define KEPT   1024u
+
+static _Atomic uint32_t fences, slabs, turn; /* counts; relaxed: one more or less does not matter */
+static struct dry_page *_Atomic kept[KEPT];
+
+static bool wants_fence(void)
+{
+	uint32_t now = atomic_load_explicit(&fences, memory_order_relaxed);
+
+	return now < DENSE || (now < MOST && atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed) % SPARSE == 0);
+}
+
+static size_t bytes_of(const struct dry_arena *arena, uint32_t pages)
+{
+	return (size_t)pages << arena->page_shift;
+}
+
+static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned node)
+{
+	uint32_t pages = UINT32_C(1) << order;
+	bool fence = order < arena->max_order && wants_fence();
+	struct dry_page *run = dry_arena_alloc(arena, pages + fence, pages, node);
+
+	/* Where it is refused the page is there, and not used. */
+	if (run == NULL || !fence ||
+	    dry_port_decommit((char *)dry_arena_start(arena, run) + bytes_of(arena, pages), bytes_of(arena, 1)) != 0)
+		return run;
+	dry_budget_give(bytes_of(arena, 1));
+	run->flags |= DRY_PAGE_FENCED;
+	atomic_fetch_add_explicit(&fences, 1, memory_order_relaxed);
+	return run;
+}
+
+/* Its turn has come. Where the system refuses the memory it is nobody's for good. */
+static void let_go(struct dry_arena *arena, struct dry_page *run)
+{
+	if (dry_port_commit(dry_arena_start(arena, run), bytes_of(arena, run->count)) != 0)
+		return;
+	if (run->flags & DRY_PAGE_FENCED)
+		dry_budget_count(bytes_of(arena, run->count));
+	run->flags &= (uint8_t)~DRY_PAGE_FENCED;
+	dry_arena_free(arena, run);
+}
+
+/* The process's count has the pages of a run as the arena has them, but for what is taken away: while it is kept, all of it. */
+static void free_pages(struct dry_arena *arena, struct dry_page *run)
+{
+	struct dry_page *oldest;
+
+	if (run->flags & DRY_PAGE_FENCED) {
+		atomic_fetch_sub_explicit(&fences, 1, memory_order_relaxed);
+		dry_budget_count(bytes_of(arena, 1));
+	}
+	run->flags &= (uint8_t)~DRY_PAGE_FENCED;
+	dry_arena_keep(arena, run);
+	if (dry_port_decommit(dry_arena_start(arena, run), bytes_of(arena, run->count)) == 0) {
+		run->flags |= DRY_PAGE_FENCED;
+		dry_budget_give(bytes_of(arena, run->count));
+	}
+	/* acq_rel: who takes a run out sees it as who put it in left it */
+	oldest = atomic_exchange_explicit(&kept[atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) % KEPT], run,
+					  memory_order_acq_rel);
+	if (oldest != NULL)
+		let_go(arena, oldest);
+}
+
+const struct dry_slab_pages dry_fences = { alloc, free_pages };

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Fences: after a slab of the default heap comes a page that faults, and a slab that is given back faults as a whole until
+ * 1024 others were.
+ *
+ *   arena | slab | fence | slab | fence | ...
+ *
+ * How dense: every slab has one, until there are 4096 fences; then one slab of eight, up to 10,000 in all, for a system gives a
+ * process only so many mappings (65,530), and guarded blocks take some. They cost address space and no memory.
+ *
+ * Concurrency: no lock; a counter, and places that are exchanged.
+ *
+ * Must not know: objects, caches.
+ */
+#ifndef DRY_DEBUG_FENCE_H
+#define DRY_DEBUG_FENCE_H
+
+#include "page/page.h"
+
+/* For dry_backing.pages. */
+extern const struct dry_slab_pages dry_fences;
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "malloc/metrics.h"
+
+#include <string.h>
+
+#include "base/fatal.h"
+#include "malloc/options.h"
+#include "port/contract.h"
+#include "port/save.h"
+#include "stats/metrics.h"
+
+static struct dry_lock writing = DRY_LOCK_INIT(DRY_RANK_METRICS);
+static bool to_file; /* written at start */
+
+static void write_file(void)
+{
+	static bool said;
+
+	dry_lock_acquire(&writing);
+	if (!dry_port_save(dry_option_metrics, dry_metrics_write) && !said) {
+		said = true;
+		dry_warn("metrics: cannot be written: %s", dry_option_metrics);
+	}
+	dry_lock_release(&writing);
+}
+
+static void keep_file(void)
+{
+	for (;;) {
+		write_file();
+		dry_port_sleep_ms(dry_option_metrics_ms);
+	}
+}
+
+static void serve(void)
+{
+	dry_port_serve(dry_metrics_write);
+}
+
+void dry_metrics_start(void)
+{
+	static const char prefix[] = "unix:";
+	bool at_socket = memcmp(dry_option_metrics, prefix, sizeof(prefix) - 1) == 0;
+
+	if (dry_option_metrics[0] == '\0')
+		return;
+	if (at_socket && !dry_port_listen(dry_option_metrics + sizeof(prefix) - 1))
+		dry_warn("metrics: no such socket can be made: %s", dry_option_metrics);
+	else if (dry_port_thread_start(at_socket ? serve : keep_file) != 0)
+		dry_warn("metrics: no thread is to be had");
+	else
+		to_file = !at_socket;
+}
+
+void dry_metrics_forked(void)
+{
+	to_file = false;
+}
+
+void dry_metrics_finish(void)
+{
+	if (to_file)
+		write_file();
+	dry_port_unlisten();
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Heap profiles: a sample of the default heap's general allocations, on average one every `mean` bytes (a Poisson process in
+ * bytes as served), is noted with its stack (stats/sites.h).
+ *
+ * A sampled block comes from a heap of its own, "profile", so that its free finds it by its address, which no hit takes for its
+ * own. That heap stays when sampling ends, for the blocks in it.
+ *
+ *   a class, on a slot:  left = allocations to come before the sample. Whoever finds the array empty takes from it what it puts
+ *                        into the array, and never puts in more than is left: so the next one to be sampled misses, too
+ *   bigger blocks:       all go by the slow path; one count of bytes
+ *
+ * Objects that frees put into alloc arrays (core/alloc.c, spill) are owed: they are charged to whoever misses next.
+ *
+ * Concurrency: counts are relaxed atomics; that a thread changes its slot in the midst costs no more than a sample too early
+ * or too late.
+ */
+#ifndef DRY_MALLOC_SAMPLE_H
+#define DRY_MALLOC_SAMPLE_H
+
+#include "heap/heap.h"
+
+/* From now on one sample every `mean` bytes (later on, still the first mean); 0: no more. false: no memory for it. */
+bool dry_sample_set(size_t mean);
+
+/* As in heap/secondary.h, of the default heap alone. */
+bool dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block);
+bool dry_sample_contains(const void *ptr);
+void dry_sample_free(void *block);
+size_t dry_sample_size(void *block);
+
+/* All samples to a file, which pprof reads; %p in its name is the number of the process. false: it cannot be written. */
+bool dry_sample_write(const char *path);
+
+/* Housekeeping of the heap of samples. */
+void dry_sample_reap(void);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Address space of arenas that own their memory (docs/design/address-space.md).
+ *
+ * In a window: a range that is free, and that nothing but its place keeps free. Each part begins at a place of its own there and
+ * is reserved further as the arena grows, so that what is reserved is about what is used:
+ *
+ *   | pages ---->                 | desc -->    | map ->    | chunks ->    |
+ *
+ * Whole, from the start: from a source of a user's, or where there is no window to be had.
+ */
+#include "base/annotate.h"
+#include "base/error.h"
+#include "page/internal.h"
+
+#define MAX_RESERVE ((size_t)UINT32_MAX / 2 << DRY_GRANULE_SHIFT)
+#define TRIES       8 /* windows to look for one that is free where things begin */
+
+static size_t desc_bytes(const struct dry_arena *arena, size_t size)
+{
+	return (size >> arena->page_shift) * sizeof(struct dry_page);
+}
+static size_t map_bytes(size_t size)
+{
+	return (size >> DRY_GRANULE_SHIFT) * sizeof(uint16_t);
+}
+
+static size_t guard_of(const struct dry_arena *arena)
+{
+	return arena->guarded ? dry_port_page_size() : 0;
+}
+
+/* ---- arrays --------------------------------------------------------------- */
+
+static void array_fini(struct dry_arena_array *array)
+{
+	if (array->reserved != 0)
+		dry_release_apart(array->start, array->reserved);
+	array->start = NULL;
+	array->reserved = array->committed = 0;
+}
+
+static void arrays_fini(struct dry_arena *arena)
+{
+	array_fini(&arena->desc_array);
+	array_fini(&arena->map_array);
+	array_fini(&arena->chunk_array);
+}
+
+/* at: in a window; NULL: anywhere. */
+static bool array_init(struct dry_arena_array *array, char *at, size_t bytes, bool readable)
+{
+	size_t guard = dry_port_page_size(), size = dry_round_up(bytes, guard);
+
+	if (at == NULL)
+		array->start = dry_reserve_apart(size, readable);
+	else if (dry_port_reserve_at(at, size + 2 * guard, readable) == 0)
+		array->start = at + guard;
+	array->reserved = array->start != NULL ? size : 0;
+	return array->start != NULL;
+}
+
+/* Room for `bytes` in an array that lies in a window; what was the guard page at its end becomes part of it. */
+static bool array_reserve(struct dry_arena_array *array, size_t bytes, bool readable)
+{
+	size_t guard = dry_port_page_size(), want = dry_round_up(bytes, guard);
+
+	if (want <= array->reserved)
+		return true;
+	if (dry_port_reserve_at((char *)array->start + array->reserved + guard, want - array->reserved, readable) != 0)
+		return false;
+	array->reserved = want;
+	return true;
+}
+
+/* ---- beginning -------------------------------------------------------------- */
+
+static void begin(struct dry_arena *arena, void *base, size_t size, size_t reserved)
+{
+	arena->base = (uintptr_t)base;
+	arena->pages = (uint32_t)(size >> arena->page_shift);
+	arena->reserved = (uint32_t)(reserved >> arena->page_shift);
+	arena->granules = reserved >> DRY_GRANULE_SHIFT;
+	arena->desc = arena->desc_array.start;
+	arena->map = arena->map_array.start;
+}
+
+/* Before the pages, and after them, a page that is never committed; the rest of a chunk at both ends goes back. */
+static void *reserve_guarded(size_t size)
+{
+	char *base = dry_port_reserve(size + 2 * DRY_CHUNK_SIZE, DRY_CHUNK_SIZE, false);
+	size_t guard = dry_port_page_size();
+
+	if (base == NULL)
+		return NULL;
+	dry_port_release(base, DRY_CHUNK_SIZE - guard);
+	base += DRY_CHUNK_SIZE;
+	dry_port_release(base + size + guard, DRY_CHUNK_SIZE - guard);
+	return base;
+}
+
+static void release_pages(const struct dry_arena *arena, char *start, size_t size)
+{
+	if (arena->guarded)
+		dry_release_apart(start, size);
+	else
+		dry_source_release(&arena->source, start, size);
+}
+
+/* Pages and metadata for `size` bytes, a multiple of a chunk. All or nothing. */
+static bool reserve_whole(struct dry_arena *arena, size_t size)
+{
+	void *base = arena->guarded ? reserve_guarded(size) : dry_source_reserve(&arena->source, size, DRY_CHUNK_SIZE);
+
+	if (base == NULL)
+		return false;
+	if (!array_init(&arena->desc_array, NULL, desc_bytes(arena, size), false) ||
+	    !array_init(&arena->map_array, NULL, map_bytes(size), true) ||
+	    !array_init(&arena->chunk_array, NULL, size / DRY_CHUNK_SIZE, false)) {
+		arrays_fini(arena);
+		release_pages(arena, base, size);
+		return false;
+	}
+	begin(arena, base, size, size);
+	return true;
+}
+
+/* A first chunk of pages and its metadata at their places in a window. All or nothing. */
+static bool reserve_first(struct dry_arena *arena, char *window, const size_t span[4])
+{
+	size_t first = DRY_CHUNK_SIZE, guard = guard_of(arena);
+	char *base = window + DRY_CHUNK_SIZE, *desc = window + span[0], *map = desc + span[1];
+
+	if (dry_port_reserve_at(base - guard, first + 2 * guard, false) != 0)
+		return false;
+	if (!array_init(&arena->desc_array, desc, desc_bytes(arena, first), false) ||
+	    !array_init(&arena->map_array, map, map_bytes(first), true) ||
+	    !array_init(&arena->chunk_array, map + span[2], 1, false)) {
+		arrays_fini(arena);
+		release_pages(arena, base, first);
+		return false;
+	}
+	return true;
+}
+
+static bool reserve_window(struct dry_arena *arena, size_t size)
+{
+	size_t chunk = DRY_CHUNK_SIZE; /* each part: with a rest for guard pages */
+	size_t span[4] = { size + 2 * chunk, dry_round_up(desc_bytes(arena, size), chunk) + chunk,
+			   dry_round_up(map_bytes(size), chunk) + chunk, dry_round_up(size / chunk, chunk) + chunk };
+
+	/* A source does not know windows. Tools that keep books of ranges are told of one. */
+	if (arena->source.reserve != NULL || dry_annotate != NULL)
+		return false;
+	for (unsigned i = 0; i < TRIES; i++) {
+		char *window = dry_port_window(span[0] + span[1] + span[2] + span[3], chunk);
+
+		if (window == NULL)
+			return false;
+		if (reserve_first(arena, window, span)) {
+			begin(arena, window + chunk, size, chunk);
+			arena->window = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Reserved whole: a limit on address space (ulimit -v) is shared with extents, libraries and
+ * stacks, so an arena takes 5/8 of what is left (dry_arena_give_up() returns
+ * what it does not need). Without a known limit the system may still refuse:
+ * then less, by halves.
+ */
+bool dry_reserve_begin(struct dry_arena *arena, size_t want)
+{
+	size_t room, size = dry_round_down(want < MAX_RESERVE ? want : MAX_RESERVE, DRY_CHUNK_SIZE), less;
+
+	for (less = size; less >= DRY_CHUNK_SIZE && less >= size / 64; less = dry_round_down(less / 2, DRY_CHUNK_SIZE))
+		if (reserve_window(arena, less))
+			return true;
+	room = dry_port_address_room();
+	if (room != SIZE_MAX && size > room / 8 * 5)
+		size = dry_round_down(room / 8 * 5, DRY_CHUNK_SIZE);
+	for (; size >= DRY_CHUNK_SIZE; size = dry_round_down(size / 2, DRY_CHUNK_SIZE))
+		if (reserve_whole(arena, size))
+			return true;
+	return false;
+}
+
+/* ---- growing ------------------------------------------------------------------ */
+
+bool dry_reserve_arrays_locked(struct dry_arena *arena, size_t end)
+{
+	return array_reserve(&arena->desc_array, desc_bytes(arena, end), false) &&
+	       array_reserve(&arena->map_array, map_bytes(end), true) &&
+	       array_reserve(&arena->chunk_array, end / DRY_CHUNK_SIZE, false);
+}
+
+int dry_reserve_pages_locked(struct dry_arena *arena, size_t from, size_t end)
+{
+	size_t guard = guard_of(arena), have = (size_t)arena->reserved << arena->page_shift;
+	char *base = (char *)arena->base;
+	int rc;
+
+	if (from == have) /* what was the guard page at the end becomes part of it */
+		rc = dry_port_reserve_at(base + from + guard, end - from, false);
+	else
+		rc = dry_port_reserve_at(base + from - guard, end - from + 2 * guard, false);
+	if (rc != 0)
+		return rc;
+	arena->reserved = (uint32_t)(end >> arena->page_shift);
+	if (dry_arena_granules(arena) < end >> DRY_GRANULE_SHIFT) /* relaxed: see there */
+		__atomic_store_n(&arena->granules, end >> DRY_GRANULE_SHIFT, __ATOMIC_RELAXED);
+	return 0;
+}
+
+void dry_reserve_undo_locked(struct dry_arena *arena, uint32_t before, uint32_t from)
+{
+	release_pages(arena, dry_arena_address(arena, from), (size_t)(arena->reserved - from) << arena->page_shift);
+	arena->reserved = before;
+}
+
+bool dry_arena_give_up(struct dry_arena *arena, size_t size)
+{
+	uint32_t count, unused;
+
+	if (!arena->owns_memory || size > (size_t)arena->pages << arena->page_shift)
+		return false;
+	dry_lock_acquire(&arena->lock);
+	count = (uint32_t)(dry_round_up(size, DRY_CHUNK_SIZE) >> arena->page_shift);
+	unused = arena->reserved - dry_arena_committed_locked(arena);
+	if (arena->window && count > unused)
+		count = unused;
+	if (count <= unused && count != 0) {
+		arena->reserved -= count;
+		if (!arena->window)
+			arena->pages = arena->reserved;
+		dry_source_release(&arena->source, dry_arena_address(arena, arena->reserved),
+				   (size_t)count << arena->page_shift);
+	}
+	dry_lock_release(&arena->lock);
+	return count <= unused && count != 0;
+}
+
+/* ---- the end ------------------------------------------------------------------ */
+
+/* From chunk `from` on: how many chunks that are all lost, or all not. */
+static uint32_t alike(const struct dry_arena *arena, uint32_t from, uint32_t committed, uint32_t end)
+{
+	bool lost = from < committed && dry_chunk_is_lost(arena, from);
+	uint32_t to = from + 1;
+
+	while (to < end && (to < committed && dry_chunk_is_lost(arena, to)) == lost)
+		to++;
+	return to - from;
+}
+
+void dry_reserve_end(struct dry_arena *arena)
+{
+	uint32_t committed = dry_arena_committed_locked(arena) >> arena->max_order, end = arena->reserved >> arena->max_order;
+
+	for (uint32_t chunk = 0, count; chunk < end; chunk += count) {
+		count = alike(arena, chunk, committed, end);
+		if (chunk >= committed || !dry_chunk_is_lost(arena, chunk))
+			release_pages(arena, dry_arena_address(arena, chunk << arena->max_order), (size_t)count * DRY_CHUNK_SIZE);
+	}
+	arrays_fini(arena);
+}

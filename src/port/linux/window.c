@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Windows: address space that is reserved bit by bit (docs/design/address-space.md).
+ *
+ *   0      2/3: programs      3/4  windows  7/8                            top: stack, below it what is mapped
+ *   |-------|--heap--> --------|--------------|-----------------------<----------|
+ *
+ * Nothing else begins there, on any of the processors, and what is mapped has an eighth of everything to grow down to it.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* MAP_FIXED_NOREPLACE */
+#endif
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "port/contract.h"
+#include "port/guard.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17; before, what is not known is left out, and the address is a wish */
+#endif
+
+_Static_assert(DRY_EBUSY == EBUSY && DRY_ENOMEM == ENOMEM, "base/error.h has the values of this libc");
+
+void *dry_port_window(size_t size, size_t align)
+{
+	static _Atomic uintptr_t next; /* windows of one process do not overlap, until there are very many */
+	uintptr_t stack = getauxval(AT_RANDOM), eighth, at, start;
+
+	if (stack == 0)
+		return NULL;
+	eighth = UINT64_C(1) << (dry_log2_floor(stack) - 2); /* the program's first stack ends where all does */
+	if (size > eighth / 2)
+		return NULL;
+	at = atomic_load_explicit(&next, memory_order_relaxed);
+	do {
+		start = at;
+		if (at < 6 * eighth || at > 7 * eighth - size)
+			start = 6 * eighth + dry_port_random() % ((eighth - size) / align) * align;
+	} while (!atomic_compare_exchange_weak_explicit(&next, &at, dry_round_up(start + size, align), memory_order_relaxed,
+							memory_order_relaxed));
+	return (void *)start;
+}
+
+int dry_port_reserve_at(void *addr, size_t size, bool readable)
+{
+	int saved = errno, rc = 0;
+	void *got = mmap(addr, size, readable ? PROT_READ : PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (got == MAP_FAILED)
+		rc = errno == EEXIST ? -DRY_EBUSY : -DRY_ENOMEM;
+	else if (got != addr)
+		rc = munmap(got, size) == 0 ? -DRY_EBUSY : -DRY_ENOMEM;
+	errno = saved;
+	return rc;
+}

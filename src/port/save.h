@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What statistics ask of a port beyond contract.h: files. Nothing here allocates or changes errno. */
+#ifndef DRY_PORT_SAVE_H
+#define DRY_PORT_SAVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef void dry_port_writer(void *arg, const char *text, size_t bytes);
+
+/*
+ * What fill(write, arg) writes becomes the content of a file, at once and whole: until then there is the old one. %p in the
+ * path is the number of the process. false: it cannot be written; then nothing has changed.
+ */
+bool dry_port_save(const char *path, void (*fill)(dry_port_writer *write, void *arg));
+
+/* What is mapped where, as the lines of /proc/self/maps; nothing where that is not to be had. */
+void dry_port_mapped(dry_port_writer *write, void *arg);
+
+/* Bytes of the process that are resident; 0: not to be had. */
+size_t dry_port_resident(void);
+
+/*
+ * Whoever connects to the socket at `path` (%p as above) gets what fill(write, arg) writes, after an HTTP header if it asks by
+ * HTTP. listen: false: the socket cannot be made. serve, for a thread of its own: does not return. unlisten: its name goes.
+ */
+bool dry_port_listen(const char *path);
+void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg));
+void dry_port_unlisten(void);
+
+/* Call fn(), which may do no more than a handler may, whenever the process gets the signal. false: it cannot be had. */
+bool dry_port_on_signal(int signal, void (*fn)(void));
+
+#endif

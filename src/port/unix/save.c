@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Files for the linux and the posix port: written beside the old one, then put in its place. */
+#include "port/save.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "port/contract.h"
+#include "port/unix/path.h"
+
+#define ROOM (DRY_UNIX_PATH + 64)
+
+struct file {
+	int fd;
+	bool failed;
+	size_t used;
+	char text[4096];
+};
+
+static void flush(struct file *file)
+{
+	for (size_t done = 0; done < file->used && !file->failed;) {
+		ssize_t n = write(file->fd, file->text + done, file->used - done);
+		if (n > 0)
+			done += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			file->failed = true;
+	}
+	file->used = 0;
+}
+
+static void put(void *arg, const char *text, size_t bytes)
+{
+	struct file *file = arg;
+
+	for (size_t i = 0; i < bytes; i++) {
+		if (file->used == sizeof(file->text))
+			flush(file);
+		file->text[file->used++] = text[i];
+	}
+}
+
+static bool save(const char *path, void (*fill)(dry_port_writer *write, void *arg))
+{
+	char name[ROOM], fresh[ROOM];
+	struct file file = { .fd = -1 };
+
+	dry_unix_path(name, DRY_UNIX_PATH, path, (unsigned long)getpid());
+	/* Others may write the same file. */
+	memcpy(fresh, name, strlen(name));
+	dry_unix_path(fresh + strlen(name), sizeof(fresh) - DRY_UNIX_PATH, ".new-%p", (unsigned long)getpid());
+	file.fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (file.fd < 0)
+		return false;
+	fill(put, &file);
+	flush(&file);
+	close(file.fd);
+	if (!file.failed && rename(fresh, name) == 0)
+		return true;
+	unlink(fresh);
+	return false;
+}
+
+bool dry_port_save(const char *path, void (*fill)(dry_port_writer *write, void *arg))
+{
+	int saved = errno, cancel;
+	bool done;
+
+	if (dry_port_restricted())
+		return false;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc() must not become a cancellation point */
+	done = save(path, fill);
+	pthread_setcancelstate(cancel, NULL);
+	errno = saved;
+	return done;
+}
+
+void dry_port_mapped(dry_port_writer *writer, void *arg)
+{
+	int saved = errno, fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	char text[1024];
+
+	for (ssize_t n; fd >= 0 && (n = read(fd, text, sizeof(text))) > 0;)
+		writer(arg, text, (size_t)n);
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+}
+
+size_t dry_port_resident(void)
+{
+	int saved = errno, fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	char text[64] = "";
+	size_t pages = 0;
+
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+		for (const char *at = strchr(text, ' '); at != NULL && at[1] >= '0' && at[1] <= '9'; at++)
+			pages = pages * 10 + (size_t)(at[1] - '0');
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+	return pages * dry_port_page_size();
+}
+
+static void (*wanted)(void); /* immutable once a handler is there */
+
+static void handle(int signal)
+{
+	(void)signal;
+	wanted();
+}
+
+bool dry_port_on_signal(int signal, void (*fn)(void))
+{
+	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART };
+	int saved = errno;
+	bool done;
+
+	wanted = fn;
+	sigemptyset(&action.sa_mask);
+	done = sigaction(signal, &action, NULL) == 0;
+	errno = saved;
+	return done;
+}

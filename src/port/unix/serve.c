@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* A text for whoever connects to a socket in the file system; to who speaks HTTP, with a header. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "port/contract.h"
+#include "port/save.h"
+#include "port/unix/path.h"
+
+#define PATIENCE 200 /* ms that who connects has to ask */
+
+static int door = -1;            /* written before the thread that serves it begins */
+static struct sockaddr_un place; /* likewise */
+static pid_t owner;              /* a child of a fork has the socket, too, and may not remove its name */
+
+static bool bind_at(int fd)
+{
+	int other;
+	bool stale;
+
+	if (bind(fd, (struct sockaddr *)&place, sizeof(place)) == 0)
+		return true;
+	if (errno != EADDRINUSE)
+		return false;
+	/* Whoever left it there does not answer. */
+	other = socket(AF_UNIX, SOCK_STREAM, 0);
+	stale = other >= 0 && connect(other, (struct sockaddr *)&place, sizeof(place)) != 0 && errno == ECONNREFUSED;
+	if (other >= 0)
+		close(other);
+	return stale && unlink(place.sun_path) == 0 && bind(fd, (struct sockaddr *)&place, sizeof(place)) == 0;
+}
+
+bool dry_port_listen(const char *path)
+{
+	char name[DRY_UNIX_PATH];
+	int saved = errno, fd = -1;
+
+	dry_unix_path(name, sizeof(name), path, (unsigned long)getpid());
+	if (strlen(name) < sizeof(place.sun_path) && !dry_port_restricted())
+		fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	if (fd >= 0) {
+		place.sun_family = AF_UNIX;
+		memcpy(place.sun_path, name, strlen(name) + 1);
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+		if (bind_at(fd) && listen(fd, 8) == 0) {
+			owner = getpid();
+			door = fd;
+		} else {
+			close(fd);
+		}
+	}
+	errno = saved;
+	return door >= 0;
+}
+
+struct guest {
+	int fd;
+	bool gone;
+	size_t used;
+	char text[4096];
+};
+
+static void flush(struct guest *guest)
+{
+	for (size_t done = 0; done < guest->used && !guest->gone;) {
+		ssize_t n = send(guest->fd, guest->text + done, guest->used - done, MSG_NOSIGNAL);
+		if (n > 0)
+			done += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			guest->gone = true;
+	}
+	guest->used = 0;
+}
+
+static void say(void *arg, const char *text, size_t bytes)
+{
+	struct guest *guest = arg;
+
+	for (size_t i = 0; i < bytes; i++) {
+		if (guest->used == sizeof(guest->text))
+			flush(guest);
+		guest->text[guest->used++] = text[i];
+	}
+}
+
+static void answer(int fd, void (*fill)(dry_port_writer *write, void *arg))
+{
+	static const char header[] = "HTTP/1.0 200 OK\r\nConnection: close\r\n"
+				     "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n\r\n";
+	struct pollfd asks = { .fd = fd, .events = POLLIN };
+	struct timeval patience = { .tv_sec = 2 };
+	struct guest guest = { .fd = fd };
+
+	/* Who does not read what it asked for has its door shut. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (poll(&asks, 1, PATIENCE) == 1 && recv(fd, guest.text, sizeof(guest.text), MSG_DONTWAIT) >= 4 &&
+	    memcmp(guest.text, "GET ", 4) == 0)
+		say(&guest, header, sizeof(header) - 1);
+	fill(say, &guest);
+	flush(&guest);
+	shutdown(fd, SHUT_WR);
+}
+
+void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg))
+{
+	for (;;) {
+		int fd = accept(door, NULL, NULL);
+		if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
+			dry_port_sleep_ms(1000); /* no file descriptors, perhaps */
+		if (fd < 0)
+			continue;
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+		answer(fd, fill);
+		close(fd);
+	}
+}
+
+void dry_port_unlisten(void)
+{
+	if (door >= 0 && owner == getpid())
+		unlink(place.sun_path);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "stats/metrics.h"
+
+#include <string.h>
+
+#include "base/fmt.h"
+#include "heap/heap.h"
+
+#define MOST   100 /* caches with a label of their own; all others are one */
+#define OTHERS "(others)"
+
+enum total { RESIDENT, ALLOCATED, ACTIVE, WASTE, RETAINED, METADATA, RESERVED, CACHES, ALLOCS, SLOW_ALLOCS, SLOW_FREES, TOTALS };
+enum figure { BYTES, LIVE, OBJECTS, SLABS, CACHE_ALLOCS, FIGURES };
+
+struct family {
+	const char *key, *unit, *help; /* unit NULL: a number; "counter": one that grows */
+};
+
+static const struct family totals[TOTALS] = {
+	[RESIDENT] = { "resident_bytes", "bytes", "Resident memory of the process" },
+	[ALLOCATED] = { "allocated_bytes", "bytes", "What the program holds" },
+	[ACTIVE] = { "active_bytes", "bytes", "Memory of slabs, page runs and extents: live and waste" },
+	[WASTE] = { "waste_bytes", "bytes", "Slab memory that holds no object of the program" },
+	[RETAINED] = { "retained_bytes", "bytes", "Free memory that was not given back yet" },
+	[METADATA] = { "metadata_bytes", "bytes", "Descriptors, arrays, cache structures" },
+	[RESERVED] = { "reserved_bytes", "bytes", "Address space" },
+	[CACHES] = { "caches", NULL, "Caches, aliases not counted" },
+	[ALLOCS] = { "allocs", "counter", "Allocations from caches" },
+	[SLOW_ALLOCS] = { "slow_allocs", "counter", "Of them, those that found an array cache empty" },
+	[SLOW_FREES] = { "slow_frees", "counter", "Frees that found an array cache full" },
+};
+static const struct family fragmentation = { "fragmentation_ratio", "ratio", "The part of active_bytes that is waste" };
+static const struct family figures[FIGURES] = {
+	[BYTES] = { "cache_bytes", "bytes", "Memory of its slabs or pages" },
+	[LIVE] = { "cache_live_bytes", "bytes", "Bytes of objects that the program holds" },
+	[OBJECTS] = { "cache_active_objs", NULL, "Objects that the program holds" },
+	[SLABS] = { "cache_num_slabs", NULL, "Slabs" },
+	[CACHE_ALLOCS] = { "cache_allocs", "counter", "Allocations" },
+};
+
+struct row {
+	char heap[32], name[64];
+	uint64_t value[FIGURES];
+};
+
+static struct collected {
+	uint64_t sum[TOTALS];
+	size_t count;
+	size_t page;
+	struct row row[MOST + 1];
+} all; /* too big for a helper's stack */
+
+/* ---- collected ------------------------------------------------------------------------------ */
+
+/* Of this heap and name; those beyond the bound share the last one. */
+static struct row *row_of(const char *heap, const char *name)
+{
+	for (size_t i = 0; i < all.count; i++)
+		if (i == MOST || (strcmp(all.row[i].heap, heap) == 0 && strcmp(all.row[i].name, name) == 0))
+			return &all.row[i];
+	struct row *row = &all.row[all.count++];
+	memset(row, 0, sizeof(*row));
+	dry_format(row->heap, sizeof(row->heap), "%s", all.count <= MOST ? heap : OTHERS);
+	dry_format(row->name, sizeof(row->name), "%s", all.count <= MOST ? name : OTHERS);
+	return row;
+}
+
+static int add_cache(dry_cache *cache, void *arg)
+{
+	const struct dry_heap *heap = arg;
+	struct dry_cache_stats s;
+
+	if (cache->root != cache || dry_cache_stats(cache, &s) != 0)
+		return 0;
+	struct row *row = row_of(heap->name, s.name);
+	row->value[BYTES] += s.slabs * s.pages_per_slab * all.page;
+	row->value[LIVE] += s.active_objects * s.slot_size;
+	row->value[OBJECTS] += s.active_objects;
+	row->value[SLABS] += s.slabs;
+	row->value[CACHE_ALLOCS] += s.allocs;
+	return 0;
+}
+
+static void add_heap(struct dry_heap *heap)
+{
+	struct dry_heap_stats s;
+
+	if (dry_heap_stats(heap, &s) != 0)
+		return;
+	all.page = (size_t)1 << dry_heap_arena(heap)->page_shift;
+	all.sum[ACTIVE] += s.in_use + s.extents;
+	all.sum[WASTE] += s.idle;
+	all.sum[RETAINED] += s.dirty;
+	all.sum[METADATA] += s.metadata;
+	all.sum[RESERVED] += s.reserved;
+	all.sum[CACHES] += s.caches;
+	all.sum[ALLOCS] += s.allocs;
+	all.sum[SLOW_ALLOCS] += s.slow_allocs;
+	all.sum[SLOW_FREES] += s.slow_frees;
+	dry_heap_for_each_cache(heap, add_cache, heap);
+}
+
+static void collect(void)
+{
+	all.count = 0;
+	memset(all.sum, 0, sizeof(all.sum));
+	all.sum[RESIDENT] = dry_port_resident();
+	dry_lock_acquire(&dry_heaps_lock);
+	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
+		add_heap(heap);
+	dry_lock_release(&dry_heaps_lock);
+	all.sum[ALLOCATED] = all.sum[ACTIVE] - (all.sum[WASTE] < all.sum[ACTIVE] ? all.sum[WASTE] : all.sum[ACTIVE]);
+}
+
+/* ---- written ---------------------------------------------------------------------------------- */
+
+struct out {
+	dry_port_writer *write;
+	void *arg;
+};
+
+static void put(const struct out *out, const char *text)
+{
+	out->write(out->arg, text, strlen(text));
+}
+
+static bool grows(const struct family *family)
+{
+	return family->unit != NULL && strcmp(family->unit, "counter") == 0;
+}
+
+static void put_family(const struct out *out, const struct family *family)
+{
+	char line[256];
+
+	dry_format(line, sizeof(line), "# TYPE drystone_%s %s\n", family->key, grows(family) ? "counter" : "gauge");
+	put(out, line);
+	if (family->unit != NULL && !grows(family)) {
+		dry_format(line, sizeof(line), "# UNIT drystone_%s %s\n", family->key, family->unit);
+		put(out, line);
+	}
+	dry_format(line, sizeof(line), "# HELP drystone_%s %s.\n", family->key, family->help);
+	put(out, line);
+}
+
+static void put_label(const struct out *out, const char *name, const char *text)
+{
+	put(out, name);
+	put(out, "=\"");
+	for (; *text != '\0'; text++) {
+		if (*text == '"' || *text == '\\')
+			put(out, "\\");
+		out->write(out->arg, (unsigned char)*text < ' ' ? "?" : text, 1);
+	}
+	put(out, "\"");
+}
+
+static void put_value(const struct out *out, uint64_t value)
+{
+	char line[32];
+
+	dry_format(line, sizeof(line), " %llu\n", (unsigned long long)value);
+	put(out, line);
+}
+
+static void put_name(const struct out *out, const struct family *family)
+{
+	put(out, "drystone_");
+	put(out, family->key);
+	put(out, grows(family) ? "_total" : "");
+}
+
+static void put_figure(const struct out *out, enum figure figure)
+{
+	put_family(out, &figures[figure]);
+	for (size_t i = 0; i < all.count; i++) {
+		put_name(out, &figures[figure]);
+		put_label(out, "{heap", all.row[i].heap);
+		put_label(out, ",cache", all.row[i].name);
+		put(out, "}");
+		put_value(out, all.row[i].value[figure]);
+	}
+}
+
+void dry_metrics_write(dry_port_writer *write, void *arg)
+{
+	struct out out = { write, arg };
+	uint64_t share;
+	char line[32];
+
+	collect();
+	for (int i = 0; i < TOTALS; i++) {
+		put_family(&out, &totals[i]);
+		put_name(&out, &totals[i]);
+		put_value(&out, all.sum[i]);
+	}
+	share = all.sum[ACTIVE] != 0 ? all.sum[WASTE] * 1000 / all.sum[ACTIVE] : 0;
+	put_family(&out, &fragmentation);
+	put_name(&out, &fragmentation);
+	dry_format(line, sizeof(line), " %llu.%03llu\n", (unsigned long long)(share / 1000), (unsigned long long)(share % 1000));
+	put(&out, line);
+	for (int i = 0; i < FIGURES && all.count != 0; i++)
+		put_figure(&out, (enum figure)i);
+	put(&out, "# EOF\n");
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* drystone in place of SLAB, over the mock: the test that kernels run at boot, then what is seen from below and beside. */
+#include "core/cache.h"
+#include "mm/slab.h"
+#include "mocked.h"
+#include "slab/caches.h"
+#include "support/check.h"
+
+static struct kmem_cache general[14]; /* of 2^n bytes */
+
+/* ---- of mm/slab_common.c ---- */
+
+void create_boot_cache(struct kmem_cache *s, const char *name, unsigned int size, slab_flags_t flags, unsigned int at,
+		       unsigned int n)
+{
+	(void)at, (void)n;
+	s->name = name;
+	s->size = s->object_size = size;
+	s->align = is_power_of_2(size) ? size : 8;
+	CHECK_EQ(__kmem_cache_create(s, flags), 0);
+	s->refcount = 1;
+}
+
+void setup_kmalloc_cache_index_table(void)
+{
+}
+
+void create_kmalloc_caches(slab_flags_t flags)
+{
+	static char names[ARRAY_SIZE(general)][16];
+
+	for (unsigned int i = 5; i < ARRAY_SIZE(general); i++) {
+		snprintf(names[i], sizeof(names[i]), "kmalloc-%u", 1u << i);
+		create_boot_cache(&general[i], names[i], 1u << i, flags, 0, 0);
+		list_add(&general[i].list, &slab_caches);
+	}
+}
+
+void *__kmalloc(size_t size, gfp_t gfp)
+{
+	unsigned int i = 5;
+
+	if (size == 0)
+		return ZERO_SIZE_PTR;
+	while (i < ARRAY_SIZE(general) && size > (size_t)1 << i)
+		i++;
+	return i == ARRAY_SIZE(general) ? kmalloc_large_node(size, gfp, NUMA_NO_NODE) :
+					  __kmem_cache_alloc_node(&general[i], gfp, NUMA_NO_NODE, size, 0);
+}
+
+void free_large_kmalloc(struct folio *folio, void *object)
+{
+	CHECK(page_address(&folio->page) == object);
+	mock_slab_bytes -= (long)folio_size(folio);
+	__free_pages(&folio->page, (unsigned int)folio_order(folio));
+}
+
+void kfree(const void *at)
+{
+	if (ZERO_OR_NULL_PTR(at))
+		return;
+	struct folio *folio = virt_to_folio(at);
+	if (folio_test_slab(folio))
+		__kmem_cache_free(folio_slab(folio)->slab_cache, (void *)at, 0);
+	else
+		free_large_kmalloc(folio, (void *)at);
+}
+
+size_t __ksize(const void *at)
+{
+	struct folio *folio = virt_to_folio(at);
+
+	return folio_test_slab(folio) ? folio_slab(folio)->slab_cache->object_size : folio_size(folio);
+}
+
+struct kmem_cache *find_mergeable(unsigned int size, unsigned int align, slab_flags_t flags, const char *name, void (*ctor)(void *))
+{
+	(void)size, (void)align, (void)flags, (void)name, (void)ctor;
+	return NULL;
+}
+
+gfp_t kmalloc_fix_flags(gfp_t flags)
+{
+	return flags & ~GFP_SLAB_BUG_MASK;
+}
+
+struct kmem_cache *slab_pre_alloc_hook(struct kmem_cache *s, struct list_lru *lru, struct obj_cgroup **objcg, size_t size,
+				       gfp_t flags)
+{
+	(void)lru, (void)objcg, (void)size;
+	mock_might(flags);
+	return s;
+}
+
+void slab_post_alloc_hook(struct kmem_cache *s, struct obj_cgroup *objcg, gfp_t flags, size_t size, void **p, bool init)
+{
+	(void)objcg, (void)flags;
+	for (size_t i = 0; i < size; i++)
+		if (p[i] != NULL && init)
+			memset(p[i], 0, s->object_size);
+}
+
+void mock_leaving(slab_flags_t flags)
+{
+	(void)flags;
+}
+
+/* ---- tests ---- */
+
+static struct slabinfo info_of(struct kmem_cache *s)
+{
+	struct slabinfo info;
+
+	get_slabinfo(s, &info);
+	return info;
+}
+
+/* Pages that are slabs now are what was accounted, and no others are marked. */
+static void check_accounts(void)
+{
+	long bytes = 0;
+	struct kmem_cache *s;
+
+	list_for_each_entry(s, &slab_caches, list)
+		bytes += (long)(info_of(s).num_slabs * (PAGE_SIZE << s->dry->order));
+	CHECK_EQ(bytes, mock_slab_bytes);
+	for (unsigned long pfn = 0; pfn < max_pfn; pfn++)
+		bytes -= mock_pages[pfn].flags & 1 ? (long)folio_size((struct folio *)&mock_pages[pfn]) : 0;
+	CHECK_EQ(bytes, 0);
+}
+
+/* The reap, twice a round untouched, leaves no slab that holds nothing. */
+static void test_reap(void)
+{
+	static void *at[3000];
+	struct kmem_cache *s = &general[8];
+
+	for (int i = 0; i < 3000; i++)
+		at[i] = kmalloc(250, GFP_KERNEL);
+	CHECK_EQ(info_of(s).active_objs >= 3000, 1);
+	check_accounts();
+	for (int i = 0; i < 3000; i++)
+		kfree(at[i]);
+	for (int round = 0; round < 4; round++)
+		mock_work(NULL);
+	CHECK_EQ(info_of(s).num_slabs, 0);
+	check_accounts();
+}
+
+static void test_tunables(void)
+{
+	static void *at[500];
+	static const char *const bad[] = { "kmalloc-256", "kmalloc-256 0 1 8", "kmalloc-256 8 9 8", "kmalloc-256 9999 1 8",
+					   "nobody 4 2 8", "kmalloc-256 4 2 -1" };
+	struct kmem_cache *s = &general[8];
+	loff_t where = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		CHECK_EQ(slabinfo_write(NULL, bad[i], strlen(bad[i]), &where), -EINVAL);
+	for (int i = 0; i < 500; i++)
+		at[i] = kmalloc(256, GFP_KERNEL);
+	CHECK_EQ(slabinfo_write(NULL, "kmalloc-256 6 3 8\n", 18, &where), 18);
+	CHECK_EQ(info_of(s).limit, 6);
+	CHECK_EQ(info_of(s).batchcount, 3);
+	for (int i = 0; i < 500; i++)
+		kfree(at[i]);
+	CHECK_EQ(slabinfo_write(NULL, "kmalloc-256 16 16 8\n", 20, &where), 20);
+	CHECK_EQ(info_of(s).limit, 16);
+}
+
+/* Interrupts off, and no page at once: NULL, and all goes on. */
+static void test_no_memory(void)
+{
+	static void *at[4096];
+	unsigned int got = 0;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	mock_no_pages = true;
+	while (got < ARRAY_SIZE(at) && (at[got] = kmalloc(4000, GFP_ATOMIC)) != NULL)
+		got++;
+	CHECK(got < ARRAY_SIZE(at));
+	mock_no_pages = false;
+	while (got > 0)
+		kfree(at[--got]);
+	local_irq_restore(flags);
+	at[0] = kmalloc(4000, GFP_KERNEL);
+	CHECK(at[0] != NULL);
+	kfree(at[0]);
+	check_accounts();
+}
+
+/* Objects that are asked for on a node lie there, wherever the caller runs, and go back to it. */
+static void test_nodes(void)
+{
+	static void *at[300];
+	struct kmem_cache *s = kmem_cache_create("nodes", 200, 0, 0, NULL);
+
+	for (unsigned int node = 0; node < nr_node_ids; node++) {
+		for (int i = 0; i < 300; i++) {
+			at[i] = kmem_cache_alloc_node(s, GFP_KERNEL, (int)node);
+			CHECK(at[i] != NULL);
+			CHECK_EQ(slab_nid(virt_to_slab(at[i])), (int)node);
+		}
+		kmem_cache_free_bulk(s, 300, at);
+		CHECK_EQ(kmem_cache_shrink(s), 0);
+	}
+	kmem_cache_destroy(s);
+}
+
+/* What is freed twice is told by the slab, at the latest when arrays and depots are emptied; what is kept is right. */
+static void test_double_free(void)
+{
+	struct kmem_cache *s = kmem_cache_create("double", 100, 0, 0, NULL);
+	void *object = kmem_cache_alloc(s, GFP_KERNEL), *other = kmem_cache_alloc(s, GFP_KERNEL);
+	unsigned int before = mock_reports;
+
+	kmem_cache_free(s, object);
+	kmem_cache_shrink(s);
+	kmem_cache_free(s, object);
+	kmem_cache_shrink(s);
+	CHECK(mock_reports > before);
+	CHECK(strstr(mock_text, "double free") != NULL);
+	kmem_cache_free(s, other);
+	kmem_cache_destroy(s);
+}
+
+/* The nodes' number is the argument. */
+int main(int argc, char **argv)
+{
+	nr_node_ids = argc > 1 ? (unsigned int)atoi(argv[1]) : 1;
+	mock_boot();
+	CHECK_EQ(slab_state, FULL);
+	slab_prepare_cpu(1);
+	mock_initcall_start_reap();
+	mock_initcall_drystone_test();
+	CHECK(strstr(mock_text, " 0 failed") != NULL);
+	CHECK_EQ(mock_reports, 0);
+	check_accounts();
+	test_reap();
+	test_tunables();
+	test_no_memory();
+	test_nodes();
+	test_double_free();
+	for (int round = 0; round < 4; round++)
+		mock_work(NULL);
+	check_accounts();
+	return 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* drystone-tiny in place of SLOB, over the mock: the test that kernels run at boot, then what is seen from below. */
+#include "base/fatal.h"
+#include "mm/slab.h"
+#include "mocked.h"
+#include "support/check.h"
+
+/* All that was accounted is marked, and nothing is left of it where nothing is in use. */
+static void check_accounts(void)
+{
+	long marked = 0;
+
+	for (unsigned long pfn = 0; pfn < max_pfn; pfn++)
+		marked += mock_pages[pfn].flags & 1 ? (long)PAGE_SIZE : 0;
+	CHECK_EQ(marked, mock_slab_bytes);
+}
+
+/* Pages go back with the last object in them, but for a few that are kept. */
+static void test_return(void)
+{
+	static void *at[4000];
+	long before = mock_slab_bytes;
+
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 4000; i++)
+			at[i] = kmalloc((size_t)(i * 37 % 3000 + 1), GFP_KERNEL);
+		CHECK(mock_slab_bytes > before + 4000 * 1400);
+		for (int i = 0; i < 4000; i++)
+			kfree(at[i]);
+		check_accounts();
+		CHECK(mock_slab_bytes <= before + 40 * (long)PAGE_SIZE);
+	}
+}
+
+/* No page at once: who may wait gets one nevertheless, who may not NULL. */
+static void test_no_memory(void)
+{
+	static void *at[4096];
+	int got = 0;
+
+	mock_no_pages = true;
+	while (got < 4096 && (at[got] = kmalloc(1000, GFP_ATOMIC)) != NULL)
+		got++;
+	CHECK(got < 4096);
+	for (int i = got; i < got + 100; i++)
+		CHECK((at[i] = kmalloc(1000, GFP_KERNEL)) != NULL);
+	mock_no_pages = false;
+	for (int i = 0; i < got + 100; i++)
+		kfree(at[i]);
+	check_accounts();
+}
+
+static void test_double_free(void)
+{
+	void *object = kmalloc(100, GFP_KERNEL), *other = kmalloc(100, GFP_KERNEL);
+
+	kfree(object);
+	CHECK_EQ(mock_reports, 0);
+	kfree(object);
+	CHECK_EQ(mock_reports, 1);
+	CHECK(strstr(mock_text, "double free") != NULL);
+	kfree(other);
+}
+
+int main(void)
+{
+	mock_boot();
+	CHECK_EQ(slab_state, FULL);
+	mock_initcall_drystone_test();
+	CHECK(strstr(mock_text, " 0 failed") != NULL);
+	CHECK_EQ(mock_reports, 0);
+	check_accounts();
+	test_return();
+	test_no_memory();
+	test_double_free();
+	return 0;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Address space that is taken, and limits that the program sets on itself while it runs: RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK.
+ * They hold, threads and libraries find room beside, nothing is lost, and a raised limit can be used. Blocks are not
+ * touched but for their first bytes: it is about what is reserved.
+ * DRY_TEST_NO_POSIX: there all is reserved at start.
+ */
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "../support/check.h"
+
+#define MIB  ((size_t)1 << 20)
+#define MOST 2000000
+
+static void *blocks[MOST];
+
+/* Bytes, of a line of /proc/self/status. Without stdio, which allocates. */
+static size_t status_of(const char *name)
+{
+	static char text[8192];
+	int fd = open("/proc/self/status", O_RDONLY);
+	ssize_t length = read(fd, text, sizeof(text) - 1);
+	const char *line;
+
+	CHECK(length > 0 && close(fd) == 0);
+	text[length] = '\0';
+	line = strstr(text, name);
+	CHECK(line != NULL);
+	return strtoul(line + strlen(name), NULL, 10) << 10;
+}
+
+/* Blocks of one size until there are no more, or `most` bytes; how many there are then. */
+static size_t fill(size_t from, size_t size, size_t most)
+{
+	for (errno = 0; from < MOST && from * size < most; from++) {
+		blocks[from] = malloc(size);
+		if (blocks[from] == NULL) {
+			CHECK_EQ(errno, ENOMEM);
+			break;
+		}
+		*(size_t *)blocks[from] = from;
+	}
+	return from;
+}
+
+static void drop(size_t from, size_t to)
+{
+	for (; from < to; from++) {
+		CHECK_EQ(*(size_t *)blocks[from], from);
+		free(blocks[from]);
+	}
+}
+
+static void limit_to(int resource, size_t bytes)
+{
+	struct rlimit limit;
+
+	CHECK(getrlimit(resource, &limit) == 0);
+	limit.rlim_cur = bytes != 0 ? bytes : limit.rlim_max;
+	CHECK(setrlimit(resource, &limit) == 0);
+}
+
+static void *allocate(void *arg)
+{
+	void *block = malloc(5000);
+
+	CHECK(block != NULL);
+	free(block);
+	return arg;
+}
+
+static void threads_and_libraries(void)
+{
+	pthread_t ids[4];
+	void *library;
+
+	for (unsigned i = 0; i < 4; i++)
+		CHECK(pthread_create(&ids[i], NULL, allocate, NULL) == 0);
+	for (unsigned i = 0; i < 4; i++)
+		CHECK(pthread_join(ids[i], NULL) == 0);
+	library = dlopen("libresolv.so.2", RTLD_NOW);
+	CHECK(library != NULL);
+	CHECK(dlclose(library) == 0);
+}
+
+static void reserved(void)
+{
+	size_t start = status_of("VmSize:"), n;
+
+	CHECK(start < 100 * MIB);
+	n = fill(0, 5000, (size_t)1 << 30);
+	CHECK_EQ(n, ((size_t)1 << 30) / 5000 + 1);
+	printf("reserved: %zu MiB, with 1 GiB live %zu\n", start / MIB, status_of("VmSize:") / MIB);
+	CHECK(status_of("VmSize:") < 1500 * MIB);
+	CHECK(status_of("VmData:") < 1400 * MIB); /* what strict overcommit counts */
+	drop(0, n);
+}
+
+/* `ulimit -v 1000000` while it runs. */
+static void thousand_bytes(void)
+{
+	size_t n;
+
+	limit_to(RLIMIT_AS, (size_t)1000000 << 10);
+	n = fill(0, 1000, SIZE_MAX);
+	printf("1000000 KiB: %zu MB of 1,000 bytes\n", n / 1000);
+	CHECK(n >= 900000 && n <= 1024000);
+	drop(0, n);
+}
+
+static void limited(int resource, size_t size)
+{
+	size_t bytes = 500 * 1000 * 1000, before, n, half, more;
+
+	before = fill(0, 30000, 100 * MIB); /* something is there already */
+	limit_to(resource, bytes);
+	threads_and_libraries();
+	n = fill(before, size, SIZE_MAX);
+	printf("limit of 500 MB, blocks of %zu: %zu MB\n", size, ((n - before) * size + before * 30000) / 1000000);
+	CHECK((n - before) * size + before * 30000 < bytes);
+	CHECK((n - before) * size + before * 30000 > bytes / 5 * 4);
+	CHECK(status_of(resource == RLIMIT_AS ? "VmSize:" : "VmData:") <= bytes);
+	half = before + (n - before) / 2;
+	drop(half, n);
+	threads_and_libraries();
+	more = fill(half, size, SIZE_MAX);
+	CHECK(more >= n - (n - before) / 20); /* it can be had again */
+	limit_to(resource, 0);
+	n = fill(more, size, (more + 100) * size);
+	CHECK_EQ(n, more + 100);
+	threads_and_libraries();
+	drop(0, n);
+}
+
+static void address_space(void)
+{
+	limited(RLIMIT_AS, 1000);
+}
+static void address_space_big(void)
+{
+	limited(RLIMIT_AS, 1500000);
+}
+static void data(void)
+{
+	limited(RLIMIT_DATA, 1000);
+}
+
+/* Memory that is locked is there at once, and counts with all that is reserved. With rights, or where the limit has room. */
+static void locked(void)
+{
+	size_t n, start = status_of("VmSize:");
+	struct rlimit limit;
+
+	CHECK(getrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+	if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+		CHECK(errno == ENOMEM && limit.rlim_cur < start);
+		printf("locked: not tried, the limit is %zu bytes\n", (size_t)limit.rlim_cur);
+		return;
+	}
+	CHECK(status_of("VmLck:") <= start);
+	n = fill(0, 1000, 50 * MIB);
+	printf("locked: %zu MiB, with %zu MB of blocks %zu\n", start / MIB, n / 1000, status_of("VmLck:") / MIB);
+	CHECK(n == 50 * MIB / 1000 + 1 || limit.rlim_cur != RLIM_INFINITY);
+	CHECK(status_of("VmLck:") <= start + 50 * MIB * 5 / 4 + 20 * MIB);
+	drop(0, n);
+}
+
+int main(void)
+{
+	static void (*const each[])(void) = { reserved, thousand_bytes, address_space, address_space_big, data, locked };
+	int status;
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		fflush(stdout);
+		pid_t child = fork();
+		CHECK(child >= 0);
+		if (child == 0) {
+			each[i]();
+			fflush(stdout);
+			_exit(0);
+		}
+		CHECK(waitpid(child, &status, 0) == child);
+		CHECK_EQ(status, 0);
+	}
+	return 0;
+}

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# Metrics from the library: a file, a socket; well-formed, as much as the command says, and what the dashboard asks for.
+. "$(dirname "$0")/common.inc"
+need python3 cc
+cc -O1 -pthread "$here/profiled.c" -o "$work/profiled" || { fail "profiled.c does not compile"; finish; }
+
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:$work/%p.txt "$work/profiled" >"$work/out" || fail "with metrics: $?"
+mv "$work"/[0-9]*.txt "$work/metrics.txt" || fail "no file at exit"
+python3 "$here/openmetrics.py" --most-labels 101 --expect drystone_cache_live_bytes=12800000 --expect drystone_allocs_total=300000 \
+	<"$work/metrics.txt" >"$work/count" || fail "file: $(head -n 5 "$work/metrics.txt")"
+python3 - "$top/contrib/grafana-drystone.json" "$work/metrics.txt" <<'EOF' || fail "the dashboard asks for what there is not"
+import json, re, sys
+text = open(sys.argv[2], encoding="utf-8").read()
+asked = {name for panel in json.load(open(sys.argv[1], encoding="utf-8"))["panels"] for target in panel["targets"]
+         for name in re.findall(r"drystone_\w+", target["expr"])}
+assert len(asked) > 8 and all(re.search(r"^%s[ {]" % name, text, re.M) for name in asked), asked
+EOF
+
+# while it runs: rewritten, never seen in part; at a socket, by HTTP and without; as the command says
+mkfifo "$work/orders"
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:$work/live.txt,metrics_ms:10 "$work/profiled" again <"$work/orders" >"$work/said" &
+children="$children $!"
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:$work/socket sh -c 'read x' <"$work/orders" >"$work/said2" &
+shell=$!
+children="$children $shell"
+exec 3>"$work/orders"
+for _ in $(seq 500); do [ -s "$work/live.txt" ] && [ -S "$work/socket" ] && break || sleep 0.02; done
+python3 - "$work/live.txt" "$work/socket" "$work/plain.txt" "$work/http.txt" <<'EOF' || fail "file or socket, while it runs"
+import socket, sys, time
+seen = set()
+end = time.monotonic() + 20
+while len(seen) < 5 and time.monotonic() < end:
+    text = open(sys.argv[1], encoding="utf-8").read()
+    assert text.startswith("# TYPE drystone_resident_bytes") and text.endswith("# EOF\n"), text[-80:]
+    seen.add(text)
+assert len(seen) == 5, "it is not rewritten"
+for request, path in ((b"", sys.argv[3]), (b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", sys.argv[4])):
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(sys.argv[2])
+        client.sendall(request)
+        got = b""
+        while piece := client.recv(65536):
+            got += piece
+    open(path, "wb").write(got)
+# Who connects and says and reads nothing keeps nobody out.
+silent = socket.socket(socket.AF_UNIX)
+silent.connect(sys.argv[2])
+with socket.socket(socket.AF_UNIX) as client:
+    client.settimeout(10)
+    client.connect(sys.argv[2])
+    assert client.recv(65536)
+EOF
+python3 "$here/openmetrics.py" <"$work/plain.txt" >"$work/count" || fail "socket: $(head -n 5 "$work/plain.txt")"
+head -n 1 "$work/http.txt" | grep -q '^HTTP/1.0 200 OK' && sed '1,/^.$/d' "$work/http.txt" | python3 "$here/openmetrics.py" >"$work/count" ||
+	fail "HTTP: $(head -n 5 "$work/http.txt")"
+"$cli" info --openmetrics $shell >"$work/command.txt"
+for name in caches active_bytes cache_bytes; do
+	said() { sed -n "s/^drystone_$name.*[ }]\([0-9]*\)\$/\1/p" "$1" | awk '{ s += $1 } END { print s }'; }
+	[ "$(said "$work/plain.txt")" = "$(said "$work/command.txt")" ] ||
+		fail "$name: $(said "$work/plain.txt"), the command says $(said "$work/command.txt")"
+done
+for _ in 1 2 3; do echo >&3; done
+wait $shell
+for _ in $(seq 100); do [ -e "$work/socket" ] || break; sleep 0.02; done
+
+# what cannot be had is one line
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:/nowhere/x true 2>"$work/err"
+[ "$(grep -c 'metrics: cannot be written: /nowhere/x' "$work/err")" -le 1 ] || fail "a file that cannot be had: $(cat "$work/err")"
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:/nowhere/x "$work/profiled" 2>"$work/err" >"$work/out"
+grep -q '^drystone: metrics: no such socket can be made: unix:/nowhere/x' "$work/err" || fail "a socket that cannot be had: $(cat "$work/err")"
+# a child without a program of its own leaves its parent's file alone
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:$work/parent.txt,metrics_ms:3600000 "$(python3 -c 'import sys; print(sys.executable)')" -c 'import os, time
+time.sleep(0.5)
+before = os.stat("'"$work"'/parent.txt").st_ino
+if os.fork() == 0:
+    raise SystemExit(0)
+os.wait()
+assert os.stat("'"$work"'/parent.txt").st_ino == before' || fail "a forked child writes its parent's file"
+finish

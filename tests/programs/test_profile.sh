@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# Heap profiles: against exact counts; at exit, by signal, by call, from outside; all that they are written as.
+. "$(dirname "$0")/common.inc"
+need python3 cc
+cc -O1 -g -pthread "$here/profiled.c" -o "$work/profiled" || { fail "profiled.c does not compile"; finish; }
+"$cli" profile --help >/dev/null || { fail "profile --help"; finish; }
+
+TMPDIR=$work/tmp
+mkdir "$TMPDIR"
+export TMPDIR
+
+# at exit, as each kind of file
+for kind in pb.gz folded html txt; do
+	"$cli" run --library "$lib" --profile "$work/out.$kind" --conf profile:512 -- "$work/profiled" \
+		>"$work/truth" 2>"$work/err" || fail "run --profile out.$kind: $(cat "$work/err")"
+	[ -s "$work/err" ] && fail "run --profile out.$kind says: $(cat "$work/err")"
+	[ "$kind" = pb.gz ] || continue
+	if ldd "$cli" | grep -q libz; then
+		python3 "$here/profile_check.py" "$work/out.pb.gz" "$work/truth" 2>"$work/err" || fail "out.pb.gz: $(tail -n 1 "$work/err")"
+	fi
+done
+grep -Eq '(^|;)main;work;page;\[kmalloc-4096\] [0-9]+$' "$work/out.folded" || fail "out.folded: $(head -n 3 "$work/out.folded")"
+grep -q 'const stacks = \[$' "$work/out.html" && ! grep -Eq 'src=|href=|//[a-z]+\.[a-z]+/' "$work/out.html" || fail "out.html is not whole in itself"
+grep -Eq '^ *[0-9]+ +[0-9.]+ +[0-9]+ +[0-9.]+  page$' "$work/out.txt" || fail "out.txt: $(cat "$work/out.txt")"
+ls -d "$TMPDIR"/* >/dev/null 2>&1 && fail "run --profile leaves its folder: $(ls "$TMPDIR")"
+"$cli" run --library "$lib" --profile "$work/seven.txt" -- awk 'BEGIN { exit 7 }'
+[ $? = 7 ] && [ -s "$work/seven.txt" ] || fail "the program's exit status is lost"
+
+# as the library writes it; pprof itself, where there is one
+LD_PRELOAD=$lib DRYSTONE_CONF=profile:512,profile_file:$work/own.%p "$work/profiled" >"$work/truth" || fail "profiled"
+mv "$work"/own.* "$work/own" || fail "profile_file: not written"
+"$cli" profile -a -o "$work/again.txt" "$work/own" || fail "profile of a file"
+if command -v go >/dev/null && go tool pprof -help >/dev/null 2>&1; then
+	for file in own out.pb.gz; do
+		PPROF_TMPDIR=$work go tool pprof -sample_index=alloc_space -top "$work/profiled" "$work/$file" >"$work/top" 2>&1
+		grep -Eq ' page$' "$work/top" || fail "pprof of $file: $(cat "$work/top")"
+	done
+fi
+for bad in 'heap profile: 1' 'heap profile: 1: 2 [3: 4] @ heap_v2/0
+1: 2 [3: 4] @ 0x1' 'heap profile: 1: 2 [3: 4] @ heap_v2/512
+x'; do
+	printf '%s\n' "$bad" >"$work/bad"
+	"$cli" profile "$work/bad" >"$work/out" 2>"$work/err" && fail "accepted: $bad"
+done
+
+# by call
+LD_PRELOAD=$lib "$work/profiled" call "$work/called" >"$work/truth" || fail "dry_profile_heap(): $?"
+"$cli" profile -o "$work/called.txt" "$work/called" && grep -q ' small$' "$work/called.txt" || fail "dry_profile_write()"
+
+# by signal, and from outside; then it is off again
+mkfifo "$work/orders"
+LD_PRELOAD=$lib DRYSTONE_CONF=profile:4096,profile_file:$work/by_signal,profile_signal:10 "$work/profiled" again \
+	<"$work/orders" >"$work/said" 2>"$work/err" &
+signalled=$!
+LD_PRELOAD=$lib "$work/profiled" again <"$work/orders" >"$work/said2" 2>"$work/err" &
+asked=$!
+children="$signalled $asked"
+exec 3>"$work/orders"
+for _ in $(seq 500); do grep -q big "$work/said" && grep -q big "$work/said2" && break || sleep 0.02; done
+kill -10 $signalled
+"$cli" profile "$asked" >"$work/out" 2>"$work/err" && fail "a profile of a process that takes no samples"
+grep -q 'takes no samples; --seconds' "$work/err" || fail "no samples: $(cat "$work/err")"
+"$cli" profile --seconds 1 --rate 16384 --all --output "$work/asked.txt" "$asked" 2>"$work/err" || fail "--seconds: $(cat "$work/err")"
+grep -q ' page$' "$work/asked.txt" || fail "--seconds: $(cat "$work/asked.txt")"
+"$cli" profile --all "$asked" >"$work/one" && sleep 0.3 && "$cli" profile --all "$asked" >"$work/two"
+cmp -s "$work/one" "$work/two" || fail "it goes on taking samples"
+for _ in $(seq 100); do [ -s "$work/by_signal" ] && break || sleep 0.02; done
+"$cli" profile "$work/by_signal" >"$work/out" && grep -q ' page$' "$work/out" || fail "profile_signal"
+echo >&3
+echo >&3
+kill $signalled $asked 2>/dev/null
+
+# code without frame pointers
+if [ -x /usr/bin/python3 ]; then
+	PYTHONMALLOC=malloc "$cli" run --library "$lib" --profile "$work/python.folded" --conf profile:4096 -- /usr/bin/python3 -c \
+		'x = [str(i) for i in range(100000)]' || fail "run --profile python3"
+	awk '{ n++ } /_start;.*Py_BytesMain;.*\[/ { whole++ } END { exit !(n > 20 && whole >= 0.95 * n) }' "$work/python.folded" ||
+		fail "python3: stacks end before _start: $(head -n 5 "$work/python.folded")"
+fi
+for bad in '' '1 2' '--seconds x 1' '--rate 0 1' '--nonsense'; do
+	# shellcheck disable=SC2086 # words
+	"$cli" profile $bad >"$work/out" 2>"$work/err"
+	[ $? = 2 ] && [ -s "$work/err" ] || fail "profile $bad"
+done
+finish

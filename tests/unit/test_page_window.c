@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Arenas in windows: reserved as they grow; others' memory in the way of the pages is passed over and left alone, in the way of
+ * the arrays it is the end of growth; a limit on address space; windows do not overlap.
+ * DRY_TEST_NO_NORSEQ: pages know nothing of slots.
+ * DRY_TEST_NO_POSIX: it has no windows.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "check.h"
+#include "page/internal.h"
+#include "random.h"
+
+#define CHUNK DRY_CHUNK_SIZE
+#define GIB   ((size_t)1 << 30)
+
+static struct dry_arena arena;
+static uint32_t chunk; /* pages */
+
+static void begin(size_t size, bool guarded)
+{
+	struct dry_arena_attr attr = { .reserve = size, .guarded = guarded };
+
+	CHECK_EQ(dry_arena_init(&arena, &attr), 0);
+	chunk = UINT32_C(1) << arena.max_order;
+	CHECK(arena.window && arena.reserved == chunk);
+	CHECK_EQ((size_t)arena.pages << arena.page_shift, size);
+}
+
+static struct dry_page *take(void)
+{
+	struct dry_page *page = dry_arena_alloc(&arena, chunk, 1, 0);
+
+	if (arena.committed < 300 * chunk) /* it looks at every page */
+		CHECK(dry_arena_check(&arena) == NULL);
+	if (page == NULL)
+		return NULL;
+	char *at = dry_arena_start(&arena, page);
+	CHECK(dry_arena_contains(&arena, at) && at[0] == 0 && at[CHUNK - 1] == 0);
+	CHECK_EQ(arena.map[((uintptr_t)at - arena.base) >> DRY_GRANULE_SHIFT], 0);
+	at[0] = at[CHUNK - 1] = 1;
+	return page;
+}
+
+static char *foreign(char *at, size_t size)
+{
+	CHECK(mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == at);
+	memset(at, 0x77, size);
+	return at;
+}
+
+static void kept(char *at, size_t size)
+{
+	for (size_t i = 0; i < size; i += 1024)
+		CHECK_EQ(at[i], 0x77);
+	CHECK(dry_arena_run_of(&arena, at) == NULL && dry_arena_run_of(&arena, at + size - 1) == NULL);
+}
+
+static bool mapped(void *at)
+{
+	unsigned char there;
+
+	return mincore(at, 1, &there) == 0;
+}
+
+/* What is reserved is never much more than what is used. */
+static void grows(void)
+{
+	begin(64 * GIB, false);
+	for (size_t taken = 1; taken <= 256; taken++) {
+		CHECK(take() != NULL);
+		CHECK(((size_t)arena.reserved << arena.page_shift) <= taken * CHUNK + taken * CHUNK / 8 + 5 * CHUNK);
+		CHECK(arena.desc_array.reserved <= (size_t)arena.reserved * 64);
+		CHECK_EQ(dry_arena_granules(&arena), (size_t)arena.reserved << arena.page_shift >> DRY_GRANULE_SHIFT);
+	}
+	dry_arena_fini(&arena);
+}
+
+/* Others' memory lies where the arena grows to: in the next chunk, and further away; part of a chunk and many. */
+static void in_the_way(bool guarded)
+{
+	size_t big = 37 * CHUNK;
+	char *first, *second, *base;
+
+	begin(GIB, guarded);
+	base = (char *)arena.base;
+	first = foreign(base + CHUNK + (guarded ? dry_port_page_size() : 0), 65536);
+	second = foreign(base + 11 * CHUNK + 65536, big);
+	for (unsigned i = 0; i < 40; i++)
+		CHECK(take() != NULL);
+	CHECK(arena.lost >= (38 + 1) * chunk && arena.lost <= 2 * (38 + 1) * chunk);
+	kept(first, 65536);
+	kept(second, big);
+	/* They are nobody's: purging, retiring, and runs of more than a chunk go around them. */
+	for (uint32_t i = 0; i < arena.committed; i += chunk)
+		if (dry_page_kind(&arena.desc[i]) == DRY_PAGE_RUN)
+			dry_arena_free(&arena, &arena.desc[i]);
+	CHECK_EQ(arena.used, 0);
+	dry_arena_purge_all(&arena);
+	CHECK(dry_arena_check(&arena) == NULL && arena.retired == 40);
+	for (uint32_t count = 2; count < 32; count *= 2)
+		CHECK(dry_arena_alloc(&arena, count * chunk, 1, 0) != NULL);
+	CHECK(dry_arena_check(&arena) == NULL);
+	dry_arena_fini(&arena);
+	kept(first, 65536);
+	kept(second, big);
+	CHECK(!mapped(base) && !mapped(base + CHUNK / 2) && !mapped(base + 100 * CHUNK) && !mapped(second + big));
+	munmap(first, 65536);
+	munmap(second, big);
+}
+
+/* A run grows, and meets others' memory. */
+static void run_in_the_way(void)
+{
+	struct dry_page *page;
+	char *block;
+
+	begin(GIB, false);
+	page = take();
+	block = foreign((char *)arena.base + 3 * CHUNK, CHUNK);
+	CHECK(dry_arena_extend_run(&arena, page, 2 * chunk) && page->count == 2 * chunk);
+	CHECK(!dry_arena_extend_run(&arena, page, 8 * chunk) && page->count == 2 * chunk);
+	CHECK(dry_arena_check(&arena) == NULL);
+	kept(block, CHUNK);
+	dry_arena_fini(&arena);
+	munmap(block, CHUNK);
+}
+
+/* Behind an array there is nothing to pass over: the arena is as big as it was. */
+static void array_in_the_way(void)
+{
+	struct dry_arena_array *arrays[] = { &arena.desc_array, &arena.map_array, &arena.chunk_array };
+
+	for (unsigned i = 0; i < 3; i++) {
+		size_t page = dry_port_page_size(), got = 0;
+		char *block;
+
+		begin(64 * GIB, false);
+		block = foreign((char *)arrays[i]->start + arrays[i]->reserved + page, page);
+		while (got < 8192 && take() != NULL)
+			got++;
+		CHECK(got != 0 && got < 8192);
+		kept(block, page);
+		dry_arena_fini(&arena);
+		CHECK_EQ(*block, 0x77);
+		munmap(block, page);
+	}
+}
+
+static void gives_up(void)
+{
+	uint32_t before;
+
+	begin(GIB, false);
+	CHECK(!dry_arena_give_up(&arena, (size_t)2 << 30));
+	CHECK(take() != NULL && !dry_arena_give_up(&arena, 1));
+	CHECK(take() != NULL);
+	before = arena.reserved;
+	CHECK(before > 3 * chunk);
+	CHECK(dry_arena_give_up(&arena, 1) && arena.reserved == before - chunk);
+	char *block = foreign(dry_arena_address(&arena, arena.reserved), CHUNK);
+	CHECK(dry_arena_give_up(&arena, GIB) && arena.reserved == 2 * chunk);
+	for (unsigned i = 0; i < 20; i++)
+		CHECK(take() != NULL);
+	kept(block, CHUNK);
+	dry_arena_fini(&arena);
+	munmap(block, CHUNK);
+}
+
+/* Each arena to its limit, and other memory has place again when it is gone. */
+static void limited(void)
+{
+	struct rlimit limit;
+	size_t got = 0;
+	int status;
+	pid_t child = fork();
+
+	CHECK(child >= 0);
+	if (child != 0) {
+		CHECK(waitpid(child, &status, 0) == child && status == 0);
+		return;
+	}
+	limit.rlim_cur = limit.rlim_max = (size_t)400 << 20;
+	CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+	begin(64 * GIB, false);
+	while (take() != NULL)
+		got++;
+	printf("%zu chunks of 4 MiB under a limit of 400 MiB\n", got);
+	fflush(stdout);
+	CHECK(got >= 88 && arena.reserved == got * chunk); /* this program has 15 MiB */
+	dry_arena_fini(&arena);
+	CHECK(mmap(NULL, (size_t)350 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+	_exit(0);
+}
+
+/* From one to the next, and where there is no more room from the beginning. */
+static void apart(void)
+{
+	size_t size = (size_t)1 << 40;
+	char *last = dry_port_window(size, CHUNK), *lowest = last, *next;
+	unsigned far = 0;
+
+	CHECK(last != NULL);
+	for (unsigned i = 0; i < 100; i++) {
+		next = dry_port_window(size, CHUNK);
+		CHECK(next != NULL && (uintptr_t)next % CHUNK == 0);
+		far += next - last != (ptrdiff_t)size;
+		lowest = next < lowest ? next : lowest;
+		last = next;
+	}
+	CHECK(far > 3 && far < 50);
+	CHECK(dry_port_window(SIZE_MAX / 2, CHUNK) == NULL);
+	CHECK_EQ(dry_port_reserve_at(&arena + dry_port_page_size(), dry_port_page_size(), false) != 0, 1);
+	CHECK_EQ(dry_port_reserve_at((void *)((uintptr_t)&arena & -dry_port_page_size()), dry_port_page_size(), false), -EBUSY);
+}
+
+int main(int argc, char **argv)
+{
+	test_seed(argc, argv);
+	limited();
+	grows();
+	in_the_way(false);
+	in_the_way(true);
+	run_in_the_way();
+	array_in_the_way();
+	gives_up();
+	apart();
+	return 0;
+}

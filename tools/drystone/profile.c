@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* drystone profile: which functions hold a program's memory, by a sample of its allocations. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* process_vm_writev */
+#endif
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "profile.h"
+#include "source.h"
+
+#define RATE_MIN 1u
+#define RATE_MAX 1000000000u
+
+struct options {
+	double seconds; /* < 0: only look */
+	uint32_t rate;
+	enum profile_value value;
+	const char *output; /* NULL: a table */
+};
+
+/* ---- a process ------------------------------------------------------------------------------------ */
+
+struct subject {
+	struct target target;
+	struct dry_inspect layout;
+	struct source source;
+};
+
+static bool open_subject(struct subject *subject, const char *text)
+{
+	enum target_result result = TARGET_OK;
+	const char *error = NULL;
+
+	if (!source_parse(&subject->source, text)) {
+		cli_error("profile: no process and no file: %s", text);
+		return false;
+	}
+	if (subject->source.path != NULL)
+		error = target_open_core(&subject->target, subject->source.path);
+	else
+		result = target_open(&subject->target, subject->source.pid);
+	if (error == NULL && result == TARGET_OK)
+		result = target_find_layout(&subject->target, true, &subject->layout);
+	if (error != NULL)
+		cli_error("profile: %s: %s", text, error);
+	if (error == NULL && result != TARGET_OK) {
+		source_explain(&subject->source, result, &subject->layout);
+		cli_error("%s", subject->source.error);
+	}
+	if (error == NULL && result == TARGET_OK)
+		return true;
+	target_close(&subject->target);
+	return false;
+}
+
+/* The process does what it is asked for at one of its next allocations. */
+static bool ask(const struct subject *subject, uint32_t request)
+{
+	uint64_t address = (uint64_t)(uintptr_t)subject->layout.profile + offsetof(struct dry_inspect_profile, request);
+	struct iovec from = { &request, sizeof(request) }, to = { (void *)(uintptr_t)address, sizeof(request) };
+
+	if (process_vm_writev(subject->source.pid, &from, 1, &to, 1, 0) == (ssize_t)sizeof(request))
+		return true;
+	cli_error("profile: process %d cannot be asked for samples: %s", (int)subject->source.pid, strerror(errno));
+	return false;
+}
+
+static bool look(const struct subject *subject, struct profile *profile)
+{
+	const char *wrong = profile_read(profile, &subject->target, &subject->layout);
+
+	if (wrong != NULL)
+		cli_error("profile: %s", wrong);
+	return wrong == NULL;
+}
+
+static void wait_for(double seconds)
+{
+	struct timespec left = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+}
+
+/* Sampled for a while: what was allocated meanwhile, and what of all that was sampled is in use at the end. */
+static bool watch(struct subject *subject, const struct options *options, struct profile *profile)
+{
+	struct profile before = { 0 };
+	bool done = look(subject, &before);
+
+	if (done && !before.on)
+		done = ask(subject, options->rate);
+	if (done)
+		wait_for(options->seconds);
+	if (done) { /* what was loaded meanwhile is to be known by its name */
+		target_close(&subject->target);
+		done = target_open(&subject->target, subject->source.pid) == TARGET_OK;
+	}
+	if (done)
+		done = look(subject, profile);
+	if (done && !before.on)
+		ask(subject, DRY_INSPECT_PROFILE_OFF);
+	if (done && !profile->on) {
+		cli_error("profile: process %d made no allocation, or none that array caches did not serve; or it runs with debug, "
+			  "fail or secure", (int)subject->source.pid);
+		done = false;
+	}
+	if (done)
+		profile_since(profile, &before);
+	profile->seconds = options->seconds;
+	profile_free(&before);
+	return done;
+}
+
+/* ---- input ------------------------------------------------------------------------------------------- */
+
+static bool is_text(const char *path)
+{
+	char start[14] = "";
+	FILE *file = fopen(path, "r");
+	bool text = file != NULL && fread(start, 1, sizeof(start), file) == sizeof(start) &&
+		memcmp(start, "heap profile: ", sizeof(start)) == 0;
+
+	if (file != NULL)
+		fclose(file);
+	return text;
+}
+
+static bool read_text(const char *path, struct profile *profile)
+{
+	FILE *file = fopen(path, "r");
+	const char *wrong = file != NULL ? profile_read_file(profile, file) : strerror(errno);
+
+	if (file != NULL)
+		fclose(file);
+	if (wrong != NULL)
+		cli_error("profile: %s: %s", path, wrong);
+	return wrong == NULL;
+}
+
+static bool read_subject(const char *text, const struct options *options, struct profile *profile)
+{
+	struct subject subject = { .layout = { .version = 0 } };
+	bool done = open_subject(&subject, text);
+
+	if (!done)
+		return false;
+	if (options->seconds < 0 || subject.source.path != NULL)
+		done = look(&subject, profile);
+	else
+		done = watch(&subject, options, profile);
+	if (done && profile->mean == 0) {
+		cli_error("profile: %s takes no samples; --seconds asks it to, DRYSTONE_CONF=profile:BYTES from the start",
+			  text);
+		done = false;
+	}
+	target_close(&subject.target);
+	return done;
+}
+
+/* ---- output ------------------------------------------------------------------------------------------ */
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t a = strlen(text), b = strlen(end);
+
+	return a >= b && strcmp(text + a - b, end) == 0;
+}
+
+static bool write_output(const struct profile *profile, const struct options *options, const char *title)
+{
+	const char *path = options->output;
+	bool done;
+	FILE *file;
+
+	if (path == NULL) {
+		profile_print(profile, options->value, stdout);
+		return true;
+	}
+	errno = 0;
+	if (ends_in(path, ".gz") || ends_in(path, ".pb")) {
+		done = profile_write_pb(profile, path);
+	} else {
+		file = fopen(path, "w");
+		if (file != NULL && ends_in(path, ".html"))
+			profile_print_page(profile, options->value, title, file);
+		else if (file != NULL && ends_in(path, ".folded"))
+			profile_print_folded(profile, options->value, file);
+		else if (file != NULL)
+			profile_print(profile, options->value, file);
+		done = file != NULL && !ferror(file);
+		done = (file == NULL || fclose(file) == 0) && done;
+	}
+	if (!done)
+		cli_error("profile: %s cannot be written: %s", path, strerror(errno));
+	return done;
+}
+
+int profile_show_file(const char *from, const char *output)
+{
+	struct options options = { .seconds = -1, .value = ALL_BYTES, .output = output };
+	struct profile profile = { 0 };
+	bool done = read_text(from, &profile);
+
+	if (done) {
+		profile_scale(&profile);
+		profile_symbolise(&profile);
+		done = write_output(&profile, &options, from);
+	}
+	profile_free(&profile);
+	return done ? 0 : CLI_FAILED;
+}
+
+static bool number(const char *text, double min, double max, double *value)
+{
+	char *end;
+
+	*value = strtod(text, &end);
+	if (end != text && *end == '\0' && *value >= min && *value <= max)
+		return true;
+	cli_error("profile: \"%s\" is no number from %.15g to %.15g", text, min, max);
+	return false;
+}
+
+static int main_profile(int argc, char **argv)
+{
+	struct options options = { .seconds = -1, .rate = 512 << 10, .value = LIVE_BYTES };
+	struct profile profile = { 0 };
+	double rate;
+	bool done;
+	int c;
+
+	while ((c = cli_next_option(&cli_profile, argc, argv)) != -1) {
+		if (c == 's' && !number(optarg, 0.01, 86400, &options.seconds))
+			return CLI_USAGE;
+		if (c == 'r' && !number(optarg, RATE_MIN, RATE_MAX, &rate))
+			return CLI_USAGE;
+		if (c == 'r')
+			options.rate = (uint32_t)rate;
+		if (c == 'a')
+			options.value = ALL_BYTES;
+		if (c == 'o')
+			options.output = optarg;
+		if (c == '?')
+			return CLI_USAGE;
+	}
+	if (optind + 1 != argc) {
+		cli_error("profile: which process or file? Try `drystone profile --help`");
+		return CLI_USAGE;
+	}
+	done = is_text(argv[optind]) ? read_text(argv[optind], &profile) : read_subject(argv[optind], &options, &profile);
+	if (done) {
+		profile_scale(&profile);
+		profile_symbolise(&profile);
+		done = write_output(&profile, &options, argv[optind]);
+	}
+	profile_free(&profile);
+	return done ? 0 : CLI_FAILED;
+}
+
+static const struct cli_option options[] = {
+	{ 's', "seconds", "N", "let the process take samples for N seconds; what was allocated in\n"
+			       "all is of that time" },
+	{ 'r', "rate", "BYTES", "one sample every BYTES on average; 524288 unless said otherwise" },
+	{ 'a', "all", NULL, "what was allocated in all, and not what is in use" },
+	{ 'o', "output", "FILE", "by the end of its name: .pb.gz for pprof, .folded for flame graph\n"
+				 "tools, .html a page with a flame graph; else a table" },
+	{ 0, NULL, NULL, NULL },
+};
+
+const struct cli_command cli_profile = {
+	.name = "profile",
+	.main = main_profile,
+	.synopsis = "[OPTION]... PID | CORE | FILE",
+	.summary = "which functions hold a program's memory, by samples",
+	.about = "Show the heap profile of a process, of a core file, or of a FILE that the library wrote\n"
+		 "(DRYSTONE_CONF=profile:BYTES,profile_file:FILE).\n",
+	.options = options,
+	.notes = "A process is asked for samples by a word in its memory, and takes them from its next\n"
+		 "allocations on; it is not stopped. Only what it allocated since is in the profile.\n",
+};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Built without zlib: there is no such file. */
+#include <errno.h>
+
+#include "profile.h"
+
+bool profile_write_pb(const struct profile *profile, const char *path)
+{
+	(void)profile;
+	(void)path;
+	errno = ENOTSUP;
+	return false;
+}

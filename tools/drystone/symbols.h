@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Functions at addresses of another process, from the files that it has mapped and their debug files; by elfutils. */
+#ifndef DRYSTONE_SYMBOLS_H
+#define DRYSTONE_SYMBOLS_H
+
+#include "target.h"
+
+struct symbols;
+
+/* NULL: nothing is known, which the others take. */
+struct symbols *symbols_open(const struct target_map *maps, size_t count);
+void symbols_close(struct symbols *symbols);
+
+/* Tells of the functions that an instruction is in: innermost first, then those that they are inlined into; none: not known. */
+void symbols_find(struct symbols *symbols, uint64_t address,
+		  void (*tell)(void *arg, const char *name, const char *file, int line), void *arg);
+
+#endif

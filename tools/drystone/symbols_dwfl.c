@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* By elfutils' libdwfl: symbol tables, debug files of their own, lines, inlined calls. */
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "symbols.h"
+
+struct symbols {
+	Dwfl *dwfl;
+	char *debug_path;
+	Dwfl_Callbacks calls;
+};
+
+#ifdef DRY_DEMANGLES /* with libstdc++, which is what demangles C++ everywhere */
+extern char *__cxa_demangle(const char *name, char *room, size_t *length, int *status);
+#else
+#define __cxa_demangle(name, room, length, status) NULL
+#endif
+
+struct symbols *symbols_open(const struct target_map *maps, size_t count)
+{
+	struct symbols *symbols = calloc(1, sizeof(*symbols));
+	char *text = NULL;
+	size_t length = 0;
+	FILE *file = open_memstream(&text, &length);
+
+	if (symbols == NULL || file == NULL)
+		return NULL;
+	symbols->calls = (Dwfl_Callbacks){
+		.find_elf = dwfl_linux_proc_find_elf, .find_debuginfo = dwfl_standard_find_debuginfo,
+		.debuginfo_path = &symbols->debug_path,
+	};
+	symbols->dwfl = dwfl_begin(&symbols->calls);
+	/* Only files: what has another name is not to be opened. */
+	for (size_t i = 0; i < count; i++)
+		if (maps[i].inode != 0 && maps[i].path[0] == '/')
+			fprintf(file, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " 00:00 %" PRIu64 " %s\n", maps[i].start,
+				maps[i].end, maps[i].offset, maps[i].inode, maps[i].path);
+	fclose(file);
+	file = length != 0 ? fmemopen(text, length, "r") : NULL;
+	if (file != NULL && symbols->dwfl != NULL)
+		dwfl_linux_proc_maps_report(symbols->dwfl, file);
+	if (symbols->dwfl != NULL)
+		dwfl_report_end(symbols->dwfl, NULL, NULL);
+	if (file != NULL)
+		fclose(file);
+	free(text);
+	return symbols;
+}
+
+void symbols_close(struct symbols *symbols)
+{
+	if (symbols != NULL && symbols->dwfl != NULL)
+		dwfl_end(symbols->dwfl);
+	free(symbols);
+}
+
+struct teller {
+	void (*tell)(void *arg, const char *name, const char *file, int line);
+	void *arg;
+};
+
+static void tell(const struct teller *to, const char *name, const char *file, int line)
+{
+	int status = -1;
+	char *bare = strndup(name, strcspn(name, "@")); /* of a version: name@@GLIBC_2.34 */
+	char *plain = bare != NULL && strncmp(bare, "_Z", 2) == 0 ? __cxa_demangle(bare, NULL, NULL, &status) : NULL;
+
+	to->tell(to->arg, status == 0 && plain != NULL ? plain : bare != NULL ? bare : name, file, line);
+	free(plain);
+	free(bare);
+}
+
+static const char *name_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *linked = NULL;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL)
+		linked = dwarf_formstring(&attribute);
+	return linked != NULL ? linked : dwarf_diename(die);
+}
+
+static Dwarf_Word number_of(Dwarf_Die *die, unsigned attribute_name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value = 0;
+
+	dwarf_formudata(dwarf_attr(die, attribute_name, &attribute), &value);
+	return value;
+}
+
+/* Functions inlined there, innermost first; *file and *line become where the outermost one of them was called. */
+static void tell_inlined(Dwfl_Module *module, Dwarf_Addr address, const struct teller *to, const char **file, int *line)
+{
+	Dwarf_Addr bias = 0;
+	Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *scopes = NULL;
+	Dwarf_Files *files = NULL;
+	int count = unit != NULL ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+
+	if (unit == NULL || dwarf_getsrcfiles(unit, &files, NULL) != 0)
+		files = NULL;
+	for (int i = 0; i < count; i++) {
+		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
+			break;
+		const char *name = dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine ? name_of(&scopes[i]) : NULL;
+		if (name == NULL)
+			continue;
+		tell(to, name, *file, *line);
+		*line = (int)number_of(&scopes[i], DW_AT_call_line);
+		*file = files != NULL ? dwarf_filesrc(files, number_of(&scopes[i], DW_AT_call_file), NULL, NULL) : NULL;
+	}
+	free(scopes);
+}
+
+void symbols_find(struct symbols *symbols, uint64_t address,
+		  void (*fn)(void *arg, const char *name, const char *file, int line), void *arg)
+{
+	Dwfl_Module *module = symbols != NULL && symbols->dwfl != NULL ? dwfl_addrmodule(symbols->dwfl, address) : NULL;
+	const char *name = module != NULL ? dwfl_module_addrname(module, address) : NULL, *file = NULL;
+	struct teller to = { fn, arg };
+	int line = 0;
+
+	if (name == NULL)
+		return;
+	Dwfl_Line *at = dwfl_module_getsrc(module, address);
+	if (at != NULL)
+		file = dwfl_lineinfo(at, NULL, &line, NULL, NULL, NULL);
+	tell_inlined(module, address, &to, &file, &line);
+	tell(&to, name, file, line);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Built without elfutils: nothing is known. */
+#include "symbols.h"
+
+struct symbols *symbols_open(const struct target_map *maps, size_t count)
+{
+	(void)maps;
+	(void)count;
+	return NULL;
+}
+
+void symbols_close(struct symbols *symbols)
+{
+	(void)symbols;
+}
+
+void symbols_find(struct symbols *symbols, uint64_t address,
+		  void (*tell)(void *arg, const char *name, const char *file, int line), void *arg)
+{
+	(void)symbols;
+	(void)address;
+	(void)tell;
+	(void)arg;
+}
