@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-glibc check-programs check-targets check-aarch64 check-numa check-bindings check-musl kernel demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam clean help
+.PHONY: all check check-glibc check-programs check-targets check-aarch64 check-numa check-bindings check-musl check-packages kernel demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam docs clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -22,6 +22,14 @@ check-bindings: ## the Rust crates, the Python wheel, every way to embed; needs 
 check-musl: ## the library and its tests over musl, by musl-gcc; ends with "N passed, N failed"
 	@scripts/setup build musl
 	@scripts/check-musl
+
+check-packages: ## packages for Debian, RPM, Conan: built from scratch, installed, used; some minutes; ends with "N passed, N failed, ..."
+	@scripts/setup build packages
+	@scripts/check-packages
+
+docs: ## docs/ as a site: build/site/index.html
+	@scripts/setup docs
+	@mkdocs build -q
 
 kernel: ## Linux 6.1 on drystone: fetched from Debian, built, booted, tested; up to half an hour at first; ends with "N passed, N failed"
 	@scripts/setup kernel

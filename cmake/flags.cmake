@@ -63,3 +63,11 @@ endif()
 if(DRY_FUZZER)
 	add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
+
+# RISC-V before gcc 13 calls a library for atomics of one or two bytes.
+include(CheckCSourceCompiles)
+check_c_source_compiles("int main(int argc, char **argv) { return __atomic_exchange_n(argv[argc - 1], 1, __ATOMIC_SEQ_CST); }"
+	dry_small_atomics)
+if(NOT dry_small_atomics)
+	link_libraries(atomic)
+endif()

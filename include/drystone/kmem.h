@@ -140,6 +140,13 @@ static inline struct kmem_cache *kmem_cache_create_usercopy(const char *name, un
 	return kmem_cache_create_ctor(name, size, align, flags, ctor);
 }
 
+#ifndef ARCH_KMALLOC_MINALIGN
+#define ARCH_KMALLOC_MINALIGN 8
+#endif
+#ifndef KMALLOC_MAX_SIZE
+#define KMALLOC_MAX_SIZE ((size_t)PTRDIFF_MAX)
+#endif
+
 /* A cache for a struct, named for it and aligned as it. */
 #define KMEM_CACHE(type, flags) \
 	kmem_cache_create_ctor(#type, sizeof(struct type), __alignof__(struct type), (flags), NULL)

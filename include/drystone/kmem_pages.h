@@ -165,6 +165,46 @@ static inline void vfree(const void *block)
 	dry_free(NULL, (void *)(uintptr_t)block);
 }
 
+/* As any memory here, it is not mapped apart: false, and a page is where its address says. */
+static inline bool is_vmalloc_addr(const void *address)
+{
+	(void)address;
+	return false;
+}
+
+static inline struct page *vmalloc_to_page(const void *address)
+{
+	return virt_to_page(address);
+}
+
+#ifndef VM_ALLOC
+#define VM_IOREMAP 0x01ul
+#define VM_ALLOC   0x02ul
+#define VM_MAP     0x04ul
+#define VM_USERMAP 0x08ul
+#endif
+#ifndef PAGE_KERNEL
+#define PAGE_KERNEL 0
+#endif
+
+/* Pages that lie side by side as one block; NULL for others: nothing can be mapped twice here. */
+static inline void *vmap(struct page **pages, unsigned int count, unsigned long flags, int protection)
+{
+	unsigned int i = 0;
+
+	(void)flags;
+	(void)protection;
+	while (i < count && (uintptr_t)pages[i] == (uintptr_t)pages[0] + i * KMEM_PAGE_SIZE)
+		i++;
+	return count != 0 && i == count ? page_address(pages[0]) : NULL;
+}
+
+/* The pages stay whose they are. */
+static inline void vunmap(const void *address)
+{
+	(void)address;
+}
+
 #ifdef __cplusplus
 }
 #endif

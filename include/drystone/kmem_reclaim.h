@@ -158,6 +158,13 @@ static inline unsigned long kmem_run_shrinkers(gfp_t flags)
 	return freed;
 }
 
+/* The name that programs have for it where they bring the allocator along: always: also without need. */
+static inline void run_shrinkers(gfp_t flags, bool always)
+{
+	if (always && gfpflags_allow_blocking(flags))
+		kmem_run_shrinkers(flags);
+}
+
 /* End the process with one line; for the flags that promise it. */
 static inline void *kmem_give_up(const char *what, const char *name)
 {

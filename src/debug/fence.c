@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "page/budget.h"
 #include "port/guard.h"
 
 #define DENSE  4096u
@@ -25,18 +26,23 @@ static void count_blank(struct dry_arena *arena, size_t pages)
 	atomic_fetch_add_explicit(&arena->blank, pages, memory_order_relaxed); /* relaxed: a figure */
 }
 
+static size_t bytes_of(const struct dry_arena *arena, uint32_t pages)
+{
+	return (size_t)pages << arena->page_shift;
+}
+
 static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned node)
 {
 	uint32_t pages = UINT32_C(1) << order;
 	bool fence = order < arena->max_order && wants_fence();
 	struct dry_page *run = dry_arena_alloc(arena, pages + fence, pages, node);
 
-	if (run == NULL || !fence)
-		return run;
-	run->flags |= DRY_PAGE_FENCED;
 	/* Where it is refused the page is there, and not used. */
-	dry_port_decommit((char *)dry_arena_start(arena, run) + ((size_t)pages << arena->page_shift),
-			  (size_t)1 << arena->page_shift);
+	if (run == NULL || !fence ||
+	    dry_port_decommit((char *)dry_arena_start(arena, run) + bytes_of(arena, pages), bytes_of(arena, 1)) != 0)
+		return run;
+	dry_budget_give(bytes_of(arena, 1));
+	run->flags |= DRY_PAGE_FENCED;
 	atomic_fetch_add_explicit(&fences, 1, memory_order_relaxed);
 	count_blank(arena, 1);
 	return run;
@@ -45,23 +51,33 @@ static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned 
 /* Its turn has come. Where the system refuses the memory it is nobody's for good. */
 static void let_go(struct dry_arena *arena, struct dry_page *run)
 {
-	if (dry_port_commit(dry_arena_start(arena, run), (size_t)run->count << arena->page_shift) != 0)
+	if (dry_port_commit(dry_arena_start(arena, run), bytes_of(arena, run->count)) != 0)
 		return;
-	count_blank(arena, -(size_t)run->count);
+	if (run->flags & DRY_PAGE_FENCED) {
+		dry_budget_count(bytes_of(arena, run->count));
+		count_blank(arena, -(size_t)run->count);
+	}
+	run->flags &= (uint8_t)~DRY_PAGE_FENCED;
 	dry_arena_free(arena, run);
 }
 
+/* The process's count has the pages of a run as the arena has them, but for what is taken away: while it is kept, all of it. */
 static void free_pages(struct dry_arena *arena, struct dry_page *run)
 {
 	struct dry_page *oldest;
 
-	bool fenced = (run->flags & DRY_PAGE_FENCED) != 0;
-
-	atomic_fetch_sub_explicit(&fences, fenced, memory_order_relaxed);
-	count_blank(arena, run->count - fenced);
+	if (run->flags & DRY_PAGE_FENCED) {
+		atomic_fetch_sub_explicit(&fences, 1, memory_order_relaxed);
+		dry_budget_count(bytes_of(arena, 1));
+		count_blank(arena, -(size_t)1);
+	}
 	run->flags &= (uint8_t)~DRY_PAGE_FENCED;
 	dry_arena_keep(arena, run);
-	dry_port_decommit(dry_arena_start(arena, run), (size_t)run->count << arena->page_shift);
+	if (dry_port_decommit(dry_arena_start(arena, run), bytes_of(arena, run->count)) == 0) {
+		run->flags |= DRY_PAGE_FENCED;
+		dry_budget_give(bytes_of(arena, run->count));
+		count_blank(arena, run->count);
+	}
 	/* acq_rel: who takes a run out sees it as who put it in left it */
 	oldest = atomic_exchange_explicit(&kept[atomic_fetch_add_explicit(&kept_at, 1, memory_order_relaxed) % KEPT], run,
 					  memory_order_acq_rel);

@@ -2,6 +2,7 @@
 #include "debug/side.h"
 
 #include "base/bits.h"
+#include "page/budget.h"
 #include "port/contract.h"
 
 #define STEP  ((size_t)16 << 20) /* bytes of the arena: entries for them are taken into use at once */
@@ -55,8 +56,11 @@ bool dry_side_extend(struct dry_side *side, size_t offset)
 		    dry_port_commit(side->at + now / 16 * side->width, (next - now) / 16 * side->width) != 0)
 			to = now | CLOSED;
 		/* Who loses looks again: the winner may have got what this one was refused. */
-		if (atomic_compare_exchange_strong_explicit(&side->grown, &now, to, memory_order_relaxed, memory_order_relaxed))
+		if (atomic_compare_exchange_strong_explicit(&side->grown, &now, to, memory_order_relaxed, memory_order_relaxed)) {
+			/* Counted, not asked for: without notes objects would be plain for good. */
+			dry_budget_count(((to & ~CLOSED) - (now & ~CLOSED)) / 16 * side->width);
 			now = to;
+		}
 	}
 	raise_to(side, now & ~CLOSED);
 	return offset < (now & ~CLOSED);

@@ -7,6 +7,7 @@
 #include "base/fatal.h"
 #include "base/fmt.h"
 #include "guard/internal.h"
+#include "page/budget.h"
 #include "debug/object.h"
 #include "debug/secure.h"
 #include "port/guard.h"
@@ -205,6 +206,18 @@ static bool verify_sides(const struct dry_guard_block *block)
 	return bad == NULL;
 }
 
+static bool get_pages(uint32_t page, uint32_t pages)
+{
+	size_t bytes = (size_t)pages << dry_guarded.page_shift;
+
+	if (!dry_budget_take(bytes))
+		return false;
+	if (dry_port_commit(page_address(page), bytes) == 0)
+		return true;
+	dry_budget_give(bytes);
+	return false;
+}
+
 void *dry_guard_alloc(size_t size, size_t align)
 {
 	struct dry_guard_region *g = &dry_guarded;
@@ -243,7 +256,7 @@ void *dry_guard_alloc(size_t size, size_t align)
 	/* Far, so that a wrong index does not meet the next one, and where is not to be known. */
 	g->cursor = at + pages + 1 + GAP + (uint32_t)(dry_secure_random() & 3);
 	dry_lock_release(&g->lock);
-	if (pages != 0 && dry_port_commit(page_address(at), (size_t)pages << g->page_shift) != 0) {
+	if (pages != 0 && !get_pages(at, pages)) {
 		dry_lock_acquire(&g->lock);
 		own_locked(at, pages + 1, 0);
 		give_id_locked(id);
@@ -294,8 +307,10 @@ void dry_guard_free(void *ptr)
 	verify_sides(block);
 	dry_guard_note_stack(&block->freed);
 	atomic_fetch_sub_explicit(&dry_main_heap.guarded, (size_t)block->pages << g->page_shift, memory_order_relaxed);
-	if (block->pages != 0)
+	if (block->pages != 0) {
 		dry_port_decommit(page_address(block->page), (size_t)block->pages << g->page_shift);
+		dry_budget_give((size_t)block->pages << g->page_shift);
+	}
 	dry_lock_acquire(&g->lock);
 	while (g->held_end - g->held_first >= g->held_max)
 		give_id_locked(let_go_locked());

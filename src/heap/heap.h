@@ -75,6 +75,12 @@ void dry_heaps_debug(const struct dry_debug_hooks *hooks);
  * so that the process does not grow while it holds memory of no use to it.
  */
 void dry_heap_balance(struct dry_heap *heap);
+/*
+ * The process's limit was in the way of an allocation of about `bytes`: gives back what is free in this heap and the default one,
+ * then asks who was named here. Whether it is worth another try. No lock is held.
+ */
+bool dry_heap_make_room(struct dry_heap *heap, size_t bytes);
+void dry_heap_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg);
 /* Whether no lock of the heap is held: at the end of a process a thread may have been stopped with one. */
 bool dry_heap_is_quiet(struct dry_heap *heap);
 

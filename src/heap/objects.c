@@ -20,6 +20,7 @@
 	 DRY_CACHE_TYPE_MASK | DRY_CACHE_SMALL_SLABS | DRY_CACHE_NO_ARRAYS | DRY_CACHE_ATTACH_FIRST)
 #define MAX_SIZE  ((size_t)4 << 20)
 #define MAX_ALIGN 65536u
+#define LIMIT_TRIES 64 /* what callbacks give may be of slabs that stay in use */
 
 /* ---- caches ----------------------------------------------------------------------- */
 
@@ -135,10 +136,30 @@ DRY_EXPORT int dry_heap_check(dry_heap *heap)
 
 /* ---- objects ---------------------------------------------------------------------- */
 
+/* Against the process's limit, for n objects. */
+static DRY_SLOW bool make_room(const struct dry_cache *cache, size_t n)
+{
+	size_t slab = (size_t)1 << (dry_backing_page_shift(&cache->caches->backing) + cache->root->order), bytes;
+
+	return !__builtin_mul_overflow(n, cache->root->size, &bytes) &&
+	       dry_heap_make_room(dry_heap_of(cache->caches), bytes > slab ? bytes : slab);
+}
+
+static DRY_SLOW void *alloc_hard(struct dry_cache *cache)
+{
+	void *object = NULL;
+
+	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && make_room(cache, 1); tries++)
+		object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
+	return object;
+}
+
 DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache)
 {
 	void *object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
 
+	if (DRY_UNLIKELY(object == NULL))
+		object = alloc_hard(cache);
 	DRY_PROBE_2(drystone, refill, (uintptr_t)cache, (uintptr_t)object);
 	if (DRY_UNLIKELY(object == NULL)) {
 		DRY_PROBE_1(drystone, failure, cache->object_size);
@@ -191,6 +212,8 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 {
 	size_t done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
 
+	for (unsigned tries = 0; DRY_UNLIKELY(done < n) && tries < LIMIT_TRIES && make_room(cache, n); tries++)
+		done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
 	if (done < n)
 		dry_port_set_errno(DRY_ENOMEM);
 	dry_heap_balance(dry_heap_of(cache->caches));

@@ -2,6 +2,7 @@
 /* Giving memory back: reap, decay, balance, trim. */
 #include "core/reap.h"
 #include "heap/heap.h"
+#include "page/budget.h"
 
 #define BALANCE_BYTES ((size_t)1 << 20)  /* fresh memory between two looks */
 #define BALANCE_KEEP  ((size_t)16 << 20) /* idle memory of either kind that is not worth it */
@@ -46,6 +47,52 @@ DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
 	dry_meta_purge(&heap->caches.backing.meta);
 	bytes = dry_arena_purge_all(dry_heap_arena(heap)) << dry_heap_arena(heap)->page_shift;
 	return bytes + dry_extent_decay(&heap->extents, 0, &left);
+}
+
+static struct {
+	bool (*_Atomic fn)(void *arg, size_t bytes); /* release, after arg */
+	void *_Atomic arg;
+	_Atomic bool busy;
+} on_limit;
+
+void dry_heap_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg)
+{
+	atomic_store_explicit(&on_limit.fn, NULL, memory_order_relaxed);
+	atomic_store_explicit(&on_limit.arg, arg, memory_order_release);
+	atomic_store_explicit(&on_limit.fn, fn, memory_order_release); /* pairs with ask() */
+}
+
+static bool ask(size_t bytes)
+{
+	bool (*fn)(void *, size_t) = atomic_load_explicit(&on_limit.fn, memory_order_acquire), more;
+
+	if (fn == NULL || atomic_exchange_explicit(&on_limit.busy, true, memory_order_acquire))
+		return false;
+	more = fn(atomic_load_explicit(&on_limit.arg, memory_order_relaxed), bytes);
+	atomic_store_explicit(&on_limit.busy, false, memory_order_release);
+	return more;
+}
+
+static void trim(struct dry_heap *heap)
+{
+	dry_heap_trim(heap);
+	if (heap != &dry_main_heap)
+		dry_heap_trim(NULL);
+}
+
+bool dry_heap_make_room(struct dry_heap *heap, size_t bytes)
+{
+	size_t before = dry_budget_used();
+
+	if (!dry_budget_may_hold(bytes))
+		return false;
+	trim(heap);
+	if (dry_budget_used() < before)
+		return true;
+	if (!ask(bytes))
+		return false;
+	trim(heap); /* what the program let go of may wait in arrays */
+	return true;
 }
 
 static bool is_free(struct dry_lock *lock)

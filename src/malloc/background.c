@@ -3,8 +3,10 @@
 
 #include "heap/heap.h"
 #include "malloc/options.h"
+#include "malloc/policy.h"
 #include "malloc/profile.h"
 #include "malloc/sample.h"
+#include "page/huge.h"
 #include "stats/sites.h"
 
 #define START_BYTES ((size_t)16 << 20)
@@ -54,6 +56,8 @@ static void run(void)
 		unsigned sleep = dry_option_decay_ms / 2;
 		dry_port_sleep_ms(idle > 4 && sleep < LONG_SLEEP ? LONG_SLEEP : sleep);
 		dry_heap_reap(heap);
+		if (dry_policy_collapses())
+			dry_arena_collapse(dry_heap_arena(heap));
 		dry_sample_reap();
 		obey();
 		idle = idle_bytes(heap) == 0 ? idle + 1 : 0;
@@ -158,7 +162,8 @@ void dry_background_poke(void)
 
 	if (DRY_LIKELY(now > 0) || held_bytes(&dry_main_heap) < START_BYTES)
 		return;
-	if (now == 0 && dry_option_background && dry_port_alone())
+	/* for huge pages there is a thread in any case: a program with one may well make no calls while its memory stays full */
+	if (now == 0 && dry_option_background && dry_port_alone() && !dry_policy_collapses())
 		count_call(&dry_main_heap);
 	else if (now == 0)
 		start();

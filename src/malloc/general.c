@@ -18,6 +18,7 @@
 _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
 
 #define RUN_MAX    ((size_t)1 << 20) /* bigger blocks are extents */
+#define LIMIT_TRIES 64
 #define SIZE_LIMIT ((size_t)PTRDIFF_MAX)
 
 struct dry_hit_limits dry_hits;
@@ -231,6 +232,33 @@ void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
 	return object;
 }
 
+/* Not part of its caller, as small objects take that, too (docs/design/stack.md). */
+static DRY_NOINLINE void *alloc_big_hard(struct dry_heap *heap, size_t size, size_t align, bool zero)
+{
+	void *object;
+
+	if (DRY_UNLIKELY(heap->caches.hooks->allows != NULL) && !heap->caches.hooks->allows(NULL))
+		return NULL;
+	object = alloc_big(heap, size, align, zero);
+	/* What a trim brings is pages of the arena: bigger blocks have no use for it. */
+	bool trim = object == NULL && fits_arena(heap, size, align);
+	if (trim && dry_heap_trim(heap) != 0)
+		object = alloc_big(heap, size, align, zero);
+	if (trim && object == NULL && dry_caches_reclaim(&heap->caches, size)) {
+		dry_heap_trim(heap);
+		object = alloc_big(heap, size, align, zero);
+	}
+	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && dry_heap_make_room(heap, size); tries++)
+		object = alloc_big(heap, size, align, zero);
+	if (DRY_UNLIKELY(object == NULL))
+		DRY_PROBE_1(drystone, failure, size);
+	if (DRY_UNLIKELY(dry_annotate != NULL) && object != NULL) {
+		dry_annotate->given(&heap->caches, object, size, zero);
+		dry_annotate->closed((char *)object + size, find(heap, object).room - size);
+	}
+	return object;
+}
+
 /* From nobody else. */
 static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
@@ -248,24 +276,7 @@ static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool ze
 			object = dry_general_alloc_slow(cache, size);
 		return object != NULL && zero ? memset(object, 0, size) : object;
 	}
-	if (DRY_UNLIKELY(heap->caches.hooks->allows != NULL) && !heap->caches.hooks->allows(NULL))
-		return NULL;
-	object = alloc_big(heap, size, align, zero);
-	/* What a trim brings is pages of the arena: bigger blocks have no use for it. */
-	bool trim = object == NULL && fits_arena(heap, size, align);
-	if (trim && dry_heap_trim(heap) != 0)
-		object = alloc_big(heap, size, align, zero);
-	if (trim && object == NULL && dry_caches_reclaim(&heap->caches, size)) {
-		dry_heap_trim(heap);
-		object = alloc_big(heap, size, align, zero);
-	}
-	if (DRY_UNLIKELY(object == NULL))
-		DRY_PROBE_1(drystone, failure, size);
-	if (DRY_UNLIKELY(dry_annotate != NULL) && object != NULL) {
-		dry_annotate->given(&heap->caches, object, size, zero);
-		dry_annotate->closed((char *)object + size, find(heap, object).room - size);
-	}
-	return object;
+	return alloc_big_hard(heap, size, align, zero);
 }
 
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
@@ -438,7 +449,8 @@ static void *resize_big(struct dry_heap *heap, const struct found *place, void *
 /* In a block of a class; check:1 knows a block's size by its class. */
 static bool stays(size_t size, size_t class)
 {
-	return DRY_UNLIKELY(dry_live_is_on()) ? size <= class && dry_class_size(dry_class_of(size)) == class : dry_general_fits(size, class);
+	return DRY_UNLIKELY(dry_live_is_on()) ? size <= class && dry_class_size(dry_class_of(size)) == class :
+						dry_general_fits(size, class);
 }
 
 /* Without a copy; NULL: it takes one. */
@@ -447,7 +459,8 @@ static void *resize(struct dry_heap *heap, const struct found *place, void *obje
 	size_t tail = heap->caches.hooks->tail;
 
 	/* Not by half and half again: a secure object's note has room for a slack of half its slot. */
-	if (!dry_general_fits(size, place->room) || (place->slab != NULL && !dry_general_fits(size - 1, place->slab->cache->object_size + tail)))
+	if (!dry_general_fits(size, place->room) ||
+	    (place->slab != NULL && !dry_general_fits(size - 1, place->slab->cache->object_size + tail)))
 		return resize_big(heap, place, object, size);
 	if (place->slab != NULL && place->slab->cache->debug != NULL && !debug_size(place->slab->cache, object, size))
 		return NULL;
@@ -491,7 +504,9 @@ static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, siz
 		return (struct way){ DONE, copy };
 	if (place.slab != NULL)
 		return (struct way){ .room = place.room };
-	return (struct way){ DONE, copy_to(heap, object, place.room, alloc_own(heap, size, 16, false), size) };
+	copy = copy_to(heap, object, place.room, alloc_own(heap, size, 16, false), size);
+	/* Two of them may be too much for a limit; meanwhile what was free has been given back. */
+	return (struct way){ DONE, copy != NULL ? copy : resize(heap, &place, object, size) };
 }
 
 /* Not part of its caller, whose frame is bigger (docs/design/stack.md). */

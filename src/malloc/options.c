@@ -4,10 +4,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/fatal.h"
 #include "debug/fail.h"
 #include "debug/secure.h"
 #include "debug/select.h"
+#include "malloc/policy.h"
 #include "port/contract.h"
 
 bool dry_option_check;
@@ -57,34 +59,41 @@ static bool set_metrics(const char *from, const char *end)
 	return set_path(dry_option_metrics, from, end);
 }
 
+/* When an option may be set: what START changes is in use from then on. */
+enum { START, ANYTIME };
+
 /* min and max of a switch are 0 and 1, of a text 0 and 0. */
 static const struct option {
 	const char *name;
 	bool *flag;
 	unsigned *number;
 	bool (*text)(const char *from, const char *end); /* false: bad value */
+	int when;
 	unsigned min, max;
 } table[] = {
-	{ "abort", &dry_fatal_aborts, NULL, NULL, 0, 1 },
-	{ "annotate", &dry_option_annotate, NULL, NULL, 0, 1 },
-	{ "background", &dry_option_background, NULL, NULL, 0, 1 },
-	{ "check", &dry_option_check, NULL, NULL, 0, 1 },
-	{ "debug", NULL, NULL, dry_debug_select, 0, 0 },
-	{ "decay_ms", NULL, &dry_option_decay_ms, NULL, 10, 3600000 },
-	{ "exit_check", &dry_option_exit_check, NULL, NULL, 0, 1 },
-	{ "fail", NULL, NULL, dry_fail_select, 0, 0 },
-	{ "guard", &dry_option_guard, NULL, NULL, 0, 1 },
-	{ "guard_rate", NULL, &dry_option_guard_rate, NULL, 1, 1000000000 },
-	{ "leaks", &dry_option_leaks, NULL, NULL, 0, 1 },
-	{ "log", NULL, NULL, set_log, 0, 0 },
-	{ "metrics", NULL, NULL, set_metrics, 0, 0 },
-	{ "metrics_ms", NULL, &dry_option_metrics_ms, NULL, 10, 3600000 },
-	{ "profile", NULL, &dry_option_profile, NULL, 1, 1000000000 },
-	{ "profile_file", NULL, NULL, set_profile_file, 0, 0 },
-	{ "profile_signal", NULL, &dry_option_profile_signal, NULL, 1, 64 },
-	{ "secure", &dry_option_secure, NULL, NULL, 0, 1 },
-	{ "stats", &dry_option_stats, NULL, NULL, 0, 1 },
-	{ "zero", &dry_secure_zero, NULL, NULL, 0, 1 },
+	{ "abort", &dry_fatal_aborts, NULL, NULL, ANYTIME, 0, 1 },
+	{ "annotate", &dry_option_annotate, NULL, NULL, START, 0, 1 },
+	{ "background", &dry_option_background, NULL, NULL, ANYTIME, 0, 1 },
+	{ "check", &dry_option_check, NULL, NULL, START, 0, 1 },
+	{ "debug", NULL, NULL, dry_debug_select, START, 0, 0 },
+	{ "decay_ms", NULL, &dry_option_decay_ms, NULL, ANYTIME, 10, 3600000 },
+	{ "exit_check", &dry_option_exit_check, NULL, NULL, ANYTIME, 0, 1 },
+	{ "fail", NULL, NULL, dry_fail_select, START, 0, 0 },
+	{ "guard", &dry_option_guard, NULL, NULL, ANYTIME, 0, 1 },
+	{ "guard_rate", NULL, &dry_option_guard_rate, NULL, ANYTIME, 1, 1000000000 },
+	{ "leaks", &dry_option_leaks, NULL, NULL, START, 0, 1 },
+	{ "limit", NULL, NULL, dry_policy_limit, ANYTIME, 0, 0 },
+	{ "log", NULL, NULL, set_log, START, 0, 0 },
+	{ "metrics", NULL, NULL, set_metrics, START, 0, 0 },
+	{ "metrics_ms", NULL, &dry_option_metrics_ms, NULL, START, 10, 3600000 },
+	{ "numa", NULL, NULL, dry_policy_nodes, ANYTIME, 0, 0 },
+	{ "profile", NULL, &dry_option_profile, NULL, START, 1, 1000000000 },
+	{ "profile_file", NULL, NULL, set_profile_file, START, 0, 0 },
+	{ "profile_signal", NULL, &dry_option_profile_signal, NULL, START, 1, 64 },
+	{ "secure", &dry_option_secure, NULL, NULL, START, 0, 1 },
+	{ "stats", &dry_option_stats, NULL, NULL, START, 0, 1 },
+	{ "thp", NULL, NULL, dry_policy_huge, ANYTIME, 0, 0 },
+	{ "zero", &dry_secure_zero, NULL, NULL, START, 0, 1 },
 };
 
 /* Whole decimal number in [text, end); false if it is none or above max. */
@@ -114,34 +123,52 @@ static void bad(const char *what, const char *from, const char *end)
 	dry_warn("DRYSTONE_CONF: %s: %s", what, text);
 }
 
-static void set(const char *from, const char *end)
+static const struct option *find(const char *name, size_t length)
 {
-	const char *colon = memchr(from, ':', (size_t)(end - from));
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (strlen(table[i].name) == length && memcmp(table[i].name, name, length) == 0)
+			return &table[i];
+	return NULL;
+}
+
+/* false: bad value. Relaxed: others may read it at the same time, and take the old or the new value. */
+static bool set(const struct option *option, const char *from, const char *end)
+{
 	unsigned value;
 
-	if (colon == NULL) {
+	if (option->text != NULL)
+		return option->text(from, end);
+	if (!number(from, end, option->max, &value) || value < option->min)
+		return false;
+	if (option->flag != NULL)
+		__atomic_store_n(option->flag, value != 0, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n(option->number, value, __ATOMIC_RELAXED);
+	return true;
+}
+
+static void parse(const char *from, const char *end)
+{
+	const char *colon = memchr(from, ':', (size_t)(end - from));
+	const struct option *option = colon != NULL ? find(from, (size_t)(colon - from)) : NULL;
+
+	if (colon == NULL)
 		bad("no value (name:value is expected)", from, end);
-		return;
-	}
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		const struct option *option = &table[i];
-		if (strlen(option->name) != (size_t)(colon - from) ||
-		    memcmp(option->name, from, (size_t)(colon - from)) != 0)
-			continue;
-		if (option->text != NULL) {
-			if (!option->text(colon + 1, end))
-				bad("bad value", from, end);
-			return;
-		}
-		if (!number(colon + 1, end, option->max, &value) || value < option->min)
-			bad("bad value", from, end);
-		else if (option->flag != NULL)
-			*option->flag = value != 0;
-		else
-			*option->number = value;
-		return;
-	}
-	bad("unknown option", from, end);
+	else if (option == NULL)
+		bad("unknown option", from, end);
+	else if (!set(option, colon + 1, end))
+		bad("bad value", from, end);
+}
+
+int dry_options_set(const char *name, const char *value)
+{
+	const struct option *option = find(name, strlen(name));
+
+	if (option == NULL)
+		return -DRY_EINVAL;
+	if (option->when == START)
+		return -DRY_EBUSY;
+	return set(option, value, value + strlen(value)) ? 0 : -DRY_EINVAL;
 }
 
 void dry_options_parse(const char *conf)
@@ -151,7 +178,7 @@ void dry_options_parse(const char *conf)
 		if (end == NULL)
 			end = conf + strlen(conf);
 		if (end != conf)
-			set(conf, end);
+			parse(conf, end);
 		conf = *end == ',' ? end + 1 : end;
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Options: one table defines them, DRYSTONE_CONF="name:value,name:value" sets
- * them. Read once, when the library is loaded; immutable afterwards.
+ * them when the library is loaded; dry_ctl() sets those that may change while the process runs.
  */
 #ifndef DRY_MALLOC_OPTIONS_H
 #define DRY_MALLOC_OPTIONS_H
@@ -32,5 +32,7 @@ extern unsigned dry_option_decay_ms;  /* how long free memory is kept, 10 to 360
 
 /* Parse; unknown names and bad values give one warning each, and the default stays. */
 void dry_options_parse(const char *conf);
+/* Set one while the process runs. 0; -EINVAL: there is none such, or a bad value; -EBUSY: at start only. */
+int dry_options_set(const char *name, const char *value);
 
 #endif

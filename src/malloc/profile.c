@@ -18,6 +18,7 @@
 #include "guard/guard.h"
 #include "malloc/general.h"
 #include "malloc/options.h"
+#include "malloc/policy.h"
 #include "malloc/sample.h"
 #include "malloc/size_class.h"
 #include "port/save.h"
@@ -25,6 +26,7 @@
 
 #define FIRST      256u /* allocations of a process that are guarded under secure:1 */
 #define FIRST_SIZE 32u  /* and of each size */
+#define GUARDS_SHARE 128u /* of the memory that the process may have, that much for guarded blocks */
 #define APART      (16u << 10) /* bytes; bigger ones all are: no canary finds a write that jumps from one into the next */
 #define MIB        ((size_t)1 << 20)
 
@@ -47,6 +49,9 @@ static bool make_guards(void)
 		attr.live = attr.held = 1024;
 	if (secure)
 		attr = (struct dry_guard_attr){ 16384 * MIB, 16384, 2048 };
+	/* Each takes a page at least: a small machine, or control group, has better use for them. */
+	if (attr.live > dry_policy_memory() / GUARDS_SHARE / dry_port_page_size())
+		attr.live = (uint32_t)(dry_policy_memory() / GUARDS_SHARE / dry_port_page_size());
 	if (room != SIZE_MAX && attr.region > room / 8)
 		attr.region = room / 8;
 	return dry_guard_init(&attr);

@@ -124,6 +124,8 @@ void dry_arena_fini(struct dry_arena *arena)
 {
 	annotate(arena, false);
 	fini_lists(arena);
+	dry_budget_give(arena->counted << arena->page_shift);
+	arena->counted = 0;
 	if (arena->owns_memory)
 		dry_reserve_end(arena);
 	arena->granules = 0;

@@ -125,6 +125,31 @@ void dry_buddy_put_apart_locked(struct dry_arena *arena, uint32_t index, uint32_
 
 /* ---- taking ------------------------------------------------------------ */
 
+uint32_t dry_buddy_absent_locked(const struct dry_arena *arena, uint32_t index, uint32_t count)
+{
+	uint32_t done, part, absent = 0;
+
+	for (done = 0; done < count; done += part) {
+		const struct dry_page *block = &arena->desc[index + done];
+
+		part = block->count < count - done ? block->count : count - done;
+		absent += share_of(block->block.clean, part, block->count);
+	}
+	return absent;
+}
+
+bool dry_buddy_afford_locked(struct dry_arena *arena, uint32_t index, uint32_t count)
+{
+	if (dry_arena_is_counted(arena)) {
+		uint32_t more = dry_buddy_absent_locked(arena, index, count);
+
+		if (DRY_UNLIKELY(!dry_budget_take((size_t)more << arena->page_shift)))
+			return false;
+		arena->counted += more;
+	}
+	return true;
+}
+
 void dry_buddy_take_locked(struct dry_arena *arena, uint32_t index, uint32_t count)
 {
 	uint32_t done, part, size, share, clean = 0;
@@ -144,6 +169,7 @@ void dry_buddy_take_locked(struct dry_arena *arena, uint32_t index, uint32_t cou
 	}
 	arena->desc[index].flags = flags;
 	arena->used += count;
+	dry_arena_recount_locked(arena);
 	if (clean != 0) /* relaxed: a hint */
 		atomic_fetch_add_explicit(&arena->fresh, clean, memory_order_relaxed);
 }

@@ -90,7 +90,7 @@ static bool map_is_clear(const struct dry_arena *arena, uint32_t index, uint32_t
 static const char *check_pages(const struct dry_arena *arena)
 {
 	uint32_t committed = dry_arena_committed_locked(arena), index, i;
-	size_t used = 0, nowhere = 0, retired = 0;
+	size_t used = 0, nowhere = 0, retired = 0, absent = 0;
 
 	for (index = 0; index < committed;) {
 		const struct dry_page *page = &arena->desc[index];
@@ -100,6 +100,7 @@ static const char *check_pages(const struct dry_arena *arena)
 			if (!map_is_clear(arena, index, dry_chunk_pages(arena)))
 				return "page: map of a retired chunk";
 			retired++;
+			absent += dry_chunk_pages(arena);
 			index += dry_chunk_pages(arena);
 			continue;
 		}
@@ -117,6 +118,8 @@ static const char *check_pages(const struct dry_arena *arena)
 			used += page->count;
 		else if (!map_is_clear(arena, index, page->count))
 			return "page: map of a free block";
+		else
+			absent += page->block.clean;
 		index += page->count;
 	}
 	if (used != arena->used)
@@ -125,6 +128,8 @@ static const char *check_pages(const struct dry_arena *arena)
 		return "page: pages that belong to nothing";
 	if (retired != arena->retired)
 		return "page: retired";
+	if (absent != dry_arena_absent_locked(arena))
+		return "page: absent";
 	return NULL;
 }
 

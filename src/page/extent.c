@@ -111,6 +111,26 @@ static bool promise_locked(struct dry_extents *extents)
 	return true;
 }
 
+/* ---- the process's limit; a user's source has none ---------------------- */
+
+static bool afford(const struct dry_extents *extents, size_t bytes)
+{
+	return extents->source.reserve != NULL || dry_budget_take(bytes);
+}
+
+/* Bigger, by the port. NULL: cannot, and nothing changed. */
+static void *remap(void *addr, size_t old, size_t size, bool may_move)
+{
+	void *at;
+
+	if (!dry_budget_take(size - old))
+		return NULL;
+	at = dry_port_resize(addr, old, size, may_move);
+	if (at == NULL)
+		dry_budget_give(size - old);
+	return at;
+}
+
 /* ---- interface ------------------------------------------------------------ */
 
 void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes, const struct dry_page_source *source)
@@ -128,13 +148,13 @@ void dry_extents_fini(struct dry_extents *extents)
 	size_t i;
 
 	for (i = 0; i < extents->cached; i++)
-		dry_source_release(&extents->source, (void *)extents->spare[i].addr, extents->spare[i].size);
+		dry_extent_unmap(extents, (void *)extents->spare[i].addr, extents->spare[i].size);
 	for (i = 0; i < extents->slots; i++) {
 		if (extents->table[i].addr == 0)
 			continue;
 		if (dry_annotate != NULL) /* what is mapped here next is not ours */
 			dry_annotate->opened((void *)extents->table[i].addr, extents->table[i].size);
-		dry_source_release(&extents->source, (void *)extents->table[i].addr, extents->table[i].size);
+		dry_extent_unmap(extents, (void *)extents->table[i].addr, extents->table[i].size);
 	}
 	if (extents->slots != 0)
 		dry_release_apart(extents->table, extents->slots * sizeof(struct dry_extent));
@@ -143,13 +163,18 @@ void dry_extents_fini(struct dry_extents *extents)
 
 static void *map_extent(const struct dry_extents *extents, size_t size, size_t align, unsigned node)
 {
-	void *addr = dry_source_reserve(&extents->source, size, align);
+	void *addr;
 
-	if (addr != NULL && !dry_source_commit(&extents->source, addr, size, node, extents->nodes > 1, false)) {
-		dry_source_release(&extents->source, addr, size);
-		addr = NULL;
-	}
-	return addr;
+	if (!afford(extents, size))
+		return NULL;
+	addr = dry_source_reserve(&extents->source, size, align);
+	if (addr != NULL && dry_source_commit(&extents->source, addr, size, node, extents->nodes > 1, false))
+		return addr;
+	if (addr != NULL)
+		dry_extent_unmap(extents, addr, size);
+	else if (extents->source.reserve == NULL)
+		dry_budget_give(size);
+	return NULL;
 }
 
 /* ---- memory in bigger pieces than pages: fewer faults, but only where the program fills its blocks ---- */
@@ -213,7 +238,7 @@ static void *make_locked(struct dry_extents *extents, size_t size, size_t align,
 		spare = dry_spare_take_biggest_locked(extents, size, node);
 	dry_lock_release(&extents->lock);
 	if (spare.size != 0)
-		addr = dry_port_resize((void *)spare.addr, spare.size, size, true);
+		addr = remap((void *)spare.addr, spare.size, size, true);
 	*dirty = addr != NULL ? spare.size : 0;
 	if (addr == NULL && spare.size != 0) { /* the system had it in pieces */
 		dry_lock_acquire(&extents->lock);
@@ -369,11 +394,11 @@ static void *grow_locked(struct dry_extents *extents, struct dry_extent was, siz
 	remove_locked(extents, find_locked(extents, ptr));
 	dry_lock_release(&extents->lock);
 	if (extents->source.reserve == NULL && size < SIZE_MAX - more)
-		result = dry_port_resize(ptr, was.size, size + more, may_move);
+		result = remap(ptr, was.size, size + more, may_move);
 	if (result != NULL)
 		size += more;
 	else if (extents->source.reserve == NULL)
-		result = dry_port_resize(ptr, was.size, size, may_move);
+		result = remap(ptr, was.size, size, may_move);
 	/* An eighth was perhaps not asked for. */
 	if (result != NULL && size >= DENSE_LEAST && is_filled(
 			(uintptr_t)result, was.size - dry_round_up(was.size / 8, dry_source_unit(&extents->source))))

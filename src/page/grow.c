@@ -175,7 +175,7 @@ void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk)
 {
 	dry_buddy_unlink_locked(arena, chunk << arena->max_order);
 	arena->free_clean += dry_chunk_pages(arena);
-	*dry_chunk(arena, chunk) |= DRY_CHUNK_RETIRED;
+	*dry_chunk(arena, chunk) = (*dry_chunk(arena, chunk) & DRY_CHUNK_NODE) | DRY_CHUNK_RETIRED;
 	arena->retired++;
 	if (chunk < arena->retired_hint)
 		arena->retired_hint = chunk;

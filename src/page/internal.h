@@ -4,6 +4,7 @@
 #define DRY_PAGE_INTERNAL_H
 
 #include "base/bits.h"
+#include "page/budget.h"
 #include "page/page.h"
 
 static inline uint32_t dry_chunk_pages(const struct dry_arena *arena)
@@ -48,6 +49,32 @@ static inline uint32_t dry_arena_committed_locked(const struct dry_arena *arena)
 	return atomic_load_explicit(&arena->committed, memory_order_relaxed);
 }
 
+/* Its pages count for the process's limit. */
+static inline bool dry_arena_is_counted(const struct dry_arena *arena)
+{
+	return arena->owns_memory && arena->source.reserve == NULL;
+}
+
+/* Free pages without memory behind them, about. The lock is held. */
+static inline size_t dry_arena_absent_locked(const struct dry_arena *arena)
+{
+	return arena->free_clean + arena->dirty_clean;
+}
+
+/* Let the process's count follow what the arena has. The lock is held. */
+static inline void dry_arena_recount_locked(struct dry_arena *arena)
+{
+	size_t now = dry_arena_committed_locked(arena) - arena->lost - dry_arena_absent_locked(arena);
+
+	if (!dry_arena_is_counted(arena) || now == arena->counted)
+		return;
+	if (now > arena->counted)
+		dry_budget_count((now - arena->counted) << arena->page_shift);
+	else
+		dry_budget_give((arena->counted - now) << arena->page_shift);
+	arena->counted = now;
+}
+
 /* ---- pages of blocks, from a user's source or (reserve NULL) from the port ---- */
 
 static inline size_t dry_source_unit(const struct dry_page_source *source)
@@ -85,10 +112,13 @@ static inline void dry_source_release(const struct dry_page_source *source, void
 		dry_port_release(addr, size);
 }
 
+/* A byte per chunk of an arena that owns its memory: its node, whether it is retired, what huge.c knows of it; or: lost. */
+#define DRY_CHUNK_NODE    0x07u
+#define DRY_CHUNK_LOST    0x10u
+#define DRY_CHUNK_HUGE    0x20u /* has got huge pages since it was last seen with a free page in it */
+#define DRY_CHUNK_FULL    0x40u /* had no free page when last looked at */
 #define DRY_CHUNK_RETIRED 0x80u
-#define DRY_CHUNK_LOST    0x40u
 
-/* A byte per chunk of an arena that owns its memory: its node, and whether it is retired; or that it is lost. */
 static inline uint8_t *dry_chunk(const struct dry_arena *arena, uint32_t chunk)
 {
 	return (uint8_t *)arena->chunk_array.start + chunk;
@@ -104,7 +134,7 @@ static inline bool dry_chunk_is_lost(const struct dry_arena *arena, uint32_t chu
 /* The node of a page in a chunk that is not retired. */
 static inline uint8_t dry_node_of(const struct dry_arena *arena, uint32_t index)
 {
-	return arena->owns_memory ? *dry_chunk(arena, index >> arena->max_order) : 0;
+	return arena->owns_memory ? *dry_chunk(arena, index >> arena->max_order) & DRY_CHUNK_NODE : 0;
 }
 
 static inline struct dry_arena_lists *dry_lists(struct dry_arena *arena, unsigned node)
@@ -121,8 +151,15 @@ void dry_buddy_put_apart_locked(struct dry_arena *arena, uint32_t index, uint32_
 /* Take a free block off its list; its kind becomes NONE. */
 void dry_buddy_unlink_locked(struct dry_arena *arena, uint32_t index);
 
-/* Take free blocks that hold `count` pages from `index` on; what is left of the last one goes back. Counts them as used. */
+/* Of `count` pages in free blocks from `index` on: how many have no memory behind them, about. */
+uint32_t dry_buddy_absent_locked(const struct dry_arena *arena, uint32_t index, uint32_t count);
+/* Whether the process's limit has room for `count` pages of free blocks from `index` on; then they are counted, and to be taken. */
+bool dry_buddy_afford_locked(struct dry_arena *arena, uint32_t index, uint32_t count);
+/* Take them; what is left of the last one goes back. Counts them as used. */
 void dry_buddy_take_locked(struct dry_arena *arena, uint32_t index, uint32_t count);
+
+/* purge.c; purge all that is dirty; the lock is held, and dropped meanwhile. Pages purged. */
+size_t dry_arena_purge_all_locked(struct dry_arena *arena);
 
 /* wide.c; the lock is held */
 

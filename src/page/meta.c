@@ -56,6 +56,18 @@ static bool is_big(const struct dry_meta *meta, size_t bytes)
 	return bytes >= DRY_META_BIG && bytes > (size_t)1 << meta->users->page_shift && meta->users->owns_memory;
 }
 
+static void *map_big(size_t bytes)
+{
+	void *at;
+
+	if (!dry_budget_take(bytes))
+		return NULL;
+	at = dry_map_apart(bytes);
+	if (at == NULL)
+		dry_budget_give(bytes);
+	return at;
+}
+
 static void *take_pages(struct dry_meta *meta, size_t count, bool *dirty)
 {
 	size_t bytes = count << meta->users->page_shift;
@@ -66,7 +78,7 @@ static void *take_pages(struct dry_meta *meta, size_t count, bool *dirty)
 	if (arena == &meta->own && !dry_arena_charge(meta->users, (ptrdiff_t)count))
 		return NULL;
 	if (is_big(meta, bytes))
-		at = dry_map_apart(bytes);
+		at = map_big(bytes);
 	else if (count < UINT32_MAX)
 		run = dry_arena_alloc(arena, (uint32_t)count, 1, 0);
 	if (run != NULL) {
@@ -89,6 +101,7 @@ static void give_pages(struct dry_meta *meta, void *at, size_t count)
 
 	if (is_big(meta, bytes)) {
 		dry_release_apart(at, bytes);
+		dry_budget_give(bytes);
 		meta->big -= count;
 	} else {
 		dry_arena_free(arena, &arena->desc[dry_arena_index(arena, at)]);

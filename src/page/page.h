@@ -75,7 +75,7 @@ enum dry_page_kind {
 };
 
 #define DRY_PAGE_DIRTY  0x01 /* FREE: memory behind it since last purge; RUN: content undefined */
-#define DRY_PAGE_FENCED 0x02 /* SLAB: its last page faults (struct dry_slab_pages) */
+#define DRY_PAGE_FENCED 0x02 /* SLAB: its last page faults (struct dry_slab_pages); KEPT: all do */
 
 /*
  * 64 bytes. For a FREE block or a RUN: order, flags, age, count, next/prev. Who has a run may write to `owner`.
@@ -164,6 +164,7 @@ struct dry_arena_lists {
  * The equations:
  *   used + free_dirty + free_clean + limbo_pages + lost = committed (retired chunks count as clean)
  *   dirty_clean = the sum of `clean` over the dirty blocks
+ *   free_clean + dirty_clean = the sum of `clean` over all free blocks + pages of retired chunks
  *   committed <= reserved <= pages
  *   used + charged <= limit_pages
  *   along each dirty list, from head to tail, age does not grow
@@ -200,10 +201,12 @@ struct dry_arena {
 	uint32_t reserved;                              /* pages up to the end of the reservation */
 	size_t used, free_dirty, free_clean, lost;      /* pages */
 	size_t dirty_clean;                             /* of free_dirty: without memory behind them, about */
+	size_t counted;                                 /* pages of it in page/budget.h's count; 0: is not counted */
 	size_t charged;                                 /* pages of others that count against the limit */
 	uint64_t tick;                                  /* grows by one with each dry_arena_decay() */
 	uint32_t retired;                               /* chunks retired */
 	uint32_t retired_hint;                          /* no retired chunk below this one */
+	uint32_t collapse_next;                         /* chunk that dry_arena_collapse() looks at next */
 	struct dry_arena_lists lists;                   /* of node 0 */
 	struct dry_arena_lists *more;                   /* [nodes - 1], of the others; NULL: there are none */
 	uint32_t ahead;                                 /* pages that get memory at once while the heap grows; 0 or 1: none */

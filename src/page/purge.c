@@ -46,6 +46,7 @@ static void settle(struct dry_arena *arena)
 	}
 	arena->limbo_count = 0;
 	arena->limbo_pages = 0;
+	dry_arena_recount_locked(arena);
 }
 
 /* Purge blocks no younger than `newest`, until none is left or `most` pages are done. Lock held. */
@@ -112,14 +113,17 @@ size_t dry_arena_balance(struct dry_arena *arena, size_t pages, size_t keep)
 	return done;
 }
 
+size_t dry_arena_purge_all_locked(struct dry_arena *arena)
+{
+	return arena->owns_memory ? purge_locked(arena, arena->tick, arena->free_dirty + arena->limbo_pages) : 0;
+}
+
 size_t dry_arena_purge_all(struct dry_arena *arena)
 {
 	size_t done;
 
-	if (!arena->owns_memory)
-		return 0;
 	dry_lock_acquire(&arena->lock);
-	done = purge_locked(arena, arena->tick, arena->free_dirty + arena->limbo_pages);
+	done = dry_arena_purge_all_locked(arena);
 	dry_lock_release(&arena->lock);
 	return done;
 }

@@ -85,6 +85,36 @@ static DRY_SLOW uint32_t find_wide(struct dry_arena *arena, uint32_t count, uint
 	return index;
 }
 
+DRY_FAST uint32_t find_free(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
+{
+	unsigned home = node < arena->nodes ? node : 0, order = dry_log2_ceil(count);
+	unsigned block = align_pages > UINT32_C(1) << order ? dry_log2_ceil(align_pages) : order;
+	uint32_t index = DRY_LIKELY(block <= arena->max_order) ? find_block(arena, block, home) : DRY_PAGE_NIL;
+
+	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
+		index = block <= arena->max_order ? find_more(arena, block, home) : find_wide(arena, count, align_pages, home);
+	return index;
+}
+
+/* Looked at last, because the lock may have been dropped. */
+DRY_FAST bool may_take(struct dry_arena *arena, uint32_t index, uint32_t count)
+{
+	return count <= dry_arena_room_locked(arena) && dry_buddy_afford_locked(arena, index, count);
+}
+
+/* What is free here may be all that it takes to stay within the process's limit. */
+static DRY_SLOW uint32_t purge_and_find(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
+{
+	uint32_t index;
+
+	while (count <= dry_arena_room_locked(arena) && dry_arena_purge_all_locked(arena) != 0) {
+		index = find_free(arena, count, align_pages, node);
+		if (index == DRY_PAGE_NIL || may_take(arena, index, count))
+			return index;
+	}
+	return DRY_PAGE_NIL;
+}
+
 /* A block, or several side by side, become a run. */
 static struct dry_page *hand_out_locked(struct dry_arena *arena, uint32_t index, uint32_t count, unsigned node)
 {
@@ -108,21 +138,16 @@ static struct dry_page *annotated(const struct dry_arena *arena, struct dry_page
 
 struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
 {
-	unsigned home = node < arena->nodes ? node : 0;
-	unsigned block = count == 0 ? 0 : dry_log2_ceil(count);
 	struct dry_page *page = NULL;
 	uint32_t index;
 
-	if (align_pages > UINT32_C(1) << block)
-		block = dry_log2_ceil(align_pages);
 	if (count == 0)
 		return NULL;
 	dry_lock_acquire(&arena->lock);
-	index = DRY_LIKELY(block <= arena->max_order) ? find_block(arena, block, home) : DRY_PAGE_NIL;
-	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
-		index = block <= arena->max_order ? find_more(arena, block, home) : find_wide(arena, count, align_pages, home);
-	/* looked at last, because the lock may have been dropped */
-	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
+	index = find_free(arena, count, align_pages, node);
+	if (index != DRY_PAGE_NIL && DRY_UNLIKELY(!may_take(arena, index, count)))
+		index = purge_and_find(arena, count, align_pages, node);
+	if (DRY_LIKELY(index != DRY_PAGE_NIL))
 		page = hand_out_locked(arena, index, count, node);
 	dry_lock_release(&arena->lock);
 	return annotated(arena, page);
@@ -151,16 +176,14 @@ struct dry_page *dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, u
 	uint32_t index, count = UINT32_C(1) << order;
 
 	dry_lock_acquire(&arena->lock);
-	index = find_block(arena, order, node < arena->nodes ? node : 0);
-	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
-		index = find_more(arena, order, node < arena->nodes ? node : 0);
-	if (DRY_LIKELY(index != DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena)) {
-		growing &= arena->ahead != 0 && !(arena->desc[index].flags & DRY_PAGE_DIRTY);
-		if (growing && count < arena->ahead && arena->desc[index].count >= arena->ahead &&
-		    arena->ahead <= dry_arena_room_locked(arena))
-			count = arena->ahead;
+	index = find_free(arena, count, count, node);
+	growing &= index != DRY_PAGE_NIL && arena->ahead != 0 && !(arena->desc[index].flags & DRY_PAGE_DIRTY);
+	if (growing && count < arena->ahead && arena->desc[index].count >= arena->ahead && may_take(arena, index, arena->ahead))
+		count = arena->ahead;
+	else if (index != DRY_PAGE_NIL && DRY_UNLIKELY(!may_take(arena, index, count)))
+		index = purge_and_find(arena, count, count, node);
+	if (DRY_LIKELY(index != DRY_PAGE_NIL))
 		page = hand_out_locked(arena, index, count, node);
-	}
 	dry_lock_release(&arena->lock);
 	if (page != NULL && growing)
 		return populate(arena, page, UINT32_C(1) << order);

@@ -11,6 +11,13 @@ static bool joins(const struct dry_extents *extents)
 	return extents->source.reserve == NULL;
 }
 
+void dry_extent_unmap(const struct dry_extents *extents, void *addr, size_t size)
+{
+	dry_source_release(&extents->source, addr, size);
+	if (extents->source.reserve == NULL)
+		dry_budget_give(size);
+}
+
 static void remove_at(struct dry_extents *extents, unsigned index)
 {
 	extents->cached--;
@@ -142,7 +149,7 @@ size_t dry_spare_release_locked(struct dry_extents *extents, size_t keep, uint64
 			break;
 		dry_lock_release(&extents->lock);
 		for (i = 0; i < count; i++)
-			dry_source_release(&extents->source, (void *)victims[i].addr, victims[i].size);
+			dry_extent_unmap(extents, (void *)victims[i].addr, victims[i].size);
 		dry_lock_acquire(&extents->lock);
 	} while (count == BATCH);
 	return bytes;

@@ -34,6 +34,9 @@ void dry_spare_put_locked(struct dry_extents *extents, struct dry_extent_spare s
 /* Release those freed at tick `newest` or before; then the oldest until at most `keep` bytes are left. Bytes released. */
 size_t dry_spare_release_locked(struct dry_extents *extents, size_t keep, uint64_t newest);
 
+/* What is in neither table nor spare[] any more goes back, and out of the process's count. */
+void dry_extent_unmap(const struct dry_extents *extents, void *addr, size_t size);
+
 const char *dry_spares_check_locked(const struct dry_extents *extents);
 
 #endif

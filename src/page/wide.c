@@ -70,7 +70,7 @@ bool dry_arena_extend_run(struct dry_arena *arena, struct dry_page *page, uint32
 		return false;
 	dry_lock_acquire(&arena->lock);
 	if (more <= dry_arena_room_locked(arena) && free_from(arena, end, more) >= more &&
-	    make_blocks(arena, end, more, page->node)) {
+	    make_blocks(arena, end, more, page->node) && dry_buddy_afford_locked(arena, end, more)) {
 		dry_buddy_take_locked(arena, end, more);
 		page->order = (uint8_t)order;
 		dry_page_set_count(page, count);

@@ -67,6 +67,24 @@ void dry_port_release(void *addr, size_t size);
  */
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
 
+/*
+ * Bytes of memory that the process may have as far as that is known: what its control groups leave it, else the machine's.
+ * SIZE_MAX: not known. Reads files.
+ */
+size_t dry_port_memory_limit(void);
+
+/* Of ranges of 2 MiB and more that are committed from now on: huge pages as the system has it, none, or wherever they fit. */
+enum dry_huge { DRY_HUGE_SYSTEM, DRY_HUGE_NEVER, DRY_HUGE_ALWAYS };
+void dry_port_set_huge(enum dry_huge huge);
+/* The same for a range that is committed already. */
+void dry_port_advise_huge(void *addr, size_t size, enum dry_huge huge);
+/* Put huge pages in place of the memory of a committed range, now, wherever they fit; it stays as it is. false: cannot be had. */
+bool dry_port_collapse(void *addr, size_t size);
+
+/* Memory that is placed from now on: on the node that is asked for, over all nodes in turn, or wherever the system likes. */
+enum dry_placing { DRY_PLACE_LOCAL, DRY_PLACE_INTERLEAVE, DRY_PLACE_OFF };
+void dry_port_set_placing(enum dry_placing placing);
+
 /* Of a hundred pages of a range, so many have memory, about. -1: not known, or it is no committed range any more. */
 int dry_port_density(const void *addr, size_t size);
 

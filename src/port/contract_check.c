@@ -21,6 +21,11 @@ struct dry_port_calls {
 	void (*purge)(void *addr, size_t size);
 	void (*release)(void *addr, size_t size);
 	void *(*resize)(void *addr, size_t old_size, size_t new_size, bool may_move);
+	size_t (*memory_limit)(void);
+	void (*set_huge)(enum dry_huge huge);
+	void (*advise_huge)(void *addr, size_t size, enum dry_huge huge);
+	bool (*collapse)(void *addr, size_t size);
+	void (*set_placing)(enum dry_placing placing);
 	int (*density)(const void *addr, size_t size);
 	void (*dense)(void *addr, size_t size);
 	bool (*populate)(void *addr, size_t size);
@@ -68,6 +73,11 @@ const struct dry_port_calls dry_port_calls = {
 	.purge = dry_port_purge,
 	.release = dry_port_release,
 	.resize = dry_port_resize,
+	.memory_limit = dry_port_memory_limit,
+	.set_huge = dry_port_set_huge,
+	.advise_huge = dry_port_advise_huge,
+	.collapse = dry_port_collapse,
+	.set_placing = dry_port_set_placing,
 	.density = dry_port_density,
 	.dense = dry_port_dense,
 	.populate = dry_port_populate,

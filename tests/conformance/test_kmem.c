@@ -127,6 +127,14 @@ static void test_big(void)
 	for (int i = 0; i < 6; i++)
 		vfree(pages[i]);
 	vfree(NULL);
+	char *run = alloc_pages_exact(3 * PAGE_SIZE, GFP_KERNEL);
+	struct page *parts[3] = { virt_to_page(run), vmalloc_to_page(run + PAGE_SIZE), virt_to_page(run + 2 * PAGE_SIZE) };
+	CHECK(vmap(parts, 3, VM_MAP, PAGE_KERNEL) == run && vmap(parts + 1, 2, VM_MAP, PAGE_KERNEL) == run + PAGE_SIZE);
+	vunmap(run);
+	parts[1] = parts[0];
+	CHECK(vmap(parts, 3, VM_MAP, PAGE_KERNEL) == NULL && vmap(parts, 0, VM_MAP, PAGE_KERNEL) == NULL);
+	CHECK(!is_vmalloc_addr(run));
+	free_pages_exact(run, 3 * PAGE_SIZE);
 	CHECK(vmalloc(0) == NULL);
 }
 
@@ -204,6 +212,12 @@ static void check_shrinks(void)
 	CHECK(kmalloc(TOO_MUCH, GFP_NOFS) == NULL && to_free == 0 && asked == 2 && asked_with == (gfp_t)GFP_NOFS);
 	to_free = 5;
 	CHECK(vmalloc(TOO_MUCH) == NULL && to_free == 0);
+	to_free = 5;
+	run_shrinkers(GFP_KERNEL, false);
+	run_shrinkers(GFP_ATOMIC, true);
+	CHECK(to_free == 5);
+	run_shrinkers(GFP_KERNEL, true);
+	CHECK(to_free == 0);
 	to_free = 5;
 	CHECK(krealloc(NULL, TOO_MUCH, GFP_KERNEL) == NULL && to_free == 0);
 }

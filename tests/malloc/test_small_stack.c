@@ -5,12 +5,12 @@
  */
 #define _GNU_SOURCE 1
 #include <limits.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "../support/check.h"
+#include "../support/glibc.h"
 #include "../support/random.h"
 
 #define STACK  ((size_t)256 << 10)

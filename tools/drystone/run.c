@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "run.h"
 
+#include <drystone/drystone.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -22,6 +23,10 @@ static const struct {
 	{ "tiny", "libdrystone-tiny-malloc.so" },
 	{ "sequential", "libdrystone-sequential-malloc.so" },
 };
+
+#define TEXT(x)   #x
+#define SUFFIX(x) "." TEXT(x)
+#define VERSIONED SUFFIX(DRY_VERSION_MAJOR)
 
 /* Where the library is, seen from the command's folder. The last two are for an installed command. */
 static const char *const places[] = { ".", DRY_BIN_TO_LIB, "../lib" };
@@ -45,9 +50,13 @@ bool cli_find_library(const char *wanted, const char *name, char *path)
 	}
 	if (cli_own_folder(folder, sizeof(folder))) {
 		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-			snprintf(candidate, sizeof(candidate), "%s/%s/%s", folder, places[i], name);
-			if (realpath(candidate, path) != NULL && access(path, R_OK) == 0)
-				return true;
+			/* Without the package for development there is only the name that has the version. */
+			for (int plain = 1; plain >= 0; plain--) {
+				snprintf(candidate, sizeof(candidate), "%s/%s/%s%s", folder, places[i], name,
+					 plain ? "" : VERSIONED);
+				if (realpath(candidate, path) != NULL && access(path, R_OK) == 0)
+					return true;
+			}
 		}
 	}
 	cli_error("%s is neither next to this command nor in %s or ../lib from there; name it by --library", name,

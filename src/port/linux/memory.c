@@ -3,11 +3,13 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* mremap, mincore */
 #endif
+#include "base/compiler.h"
 #include "port/contract.h"
 #include "port/unix/map.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -56,6 +58,58 @@ void *dry_port_reserve(size_t size, size_t align, bool readable)
 	return dry_unix_map(size, align, readable ? PROT_READ : PROT_NONE, MAP_NORESERVE);
 }
 
+/* ---- huge pages ---- */
+
+#define HUGE ((size_t)2 << 20)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
+
+static _Atomic int huge_pages; /* enum dry_huge; relaxed: it need not hold at once */
+
+void dry_port_set_huge(enum dry_huge huge)
+{
+	atomic_store_explicit(&huge_pages, (int)huge, memory_order_relaxed);
+}
+
+void dry_port_advise_huge(void *addr, size_t size, enum dry_huge huge)
+{
+	int saved = errno;
+
+	if (huge != DRY_HUGE_SYSTEM) /* refused by kernels without: they have none */
+		madvise(addr, size, huge == DRY_HUGE_ALWAYS ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	errno = saved;
+}
+
+bool dry_port_collapse(void *addr, size_t size)
+{
+	int saved = errno, done;
+
+	if (dry_port_restricted())
+		return false;
+	done = madvise(addr, size, MADV_COLLAPSE);
+	errno = saved;
+	return done == 0;
+}
+
+static DRY_SLOW int commit_advised(void *addr, size_t size, enum dry_huge huge)
+{
+	int done = dry_unix_commit(addr, size);
+
+	if (done == 0)
+		dry_port_advise_huge(addr, size, huge);
+	return done;
+}
+
+/* No frame of its own where nothing was said (docs/design/stack.md). */
+int dry_port_commit(void *addr, size_t size)
+{
+	int huge = atomic_load_explicit(&huge_pages, memory_order_relaxed);
+
+	return DRY_UNLIKELY(huge != DRY_HUGE_SYSTEM) && size >= HUGE ? commit_advised(addr, size, (enum dry_huge)huge) :
+								       dry_unix_commit(addr, size);
+}
+
 void dry_port_purge(void *addr, size_t size)
 {
 	int saved = errno;
@@ -92,11 +146,9 @@ int dry_port_density(const void *addr, size_t size)
 
 void dry_port_dense(void *addr, size_t size)
 {
-	int saved = errno;
-
-	if (!dry_port_restricted())
-		madvise(addr, size, MADV_HUGEPAGE);
-	errno = saved;
+	/* what the user said of huge pages goes before what is guessed */
+	if (!dry_port_restricted() && atomic_load_explicit(&huge_pages, memory_order_relaxed) != DRY_HUGE_NEVER)
+		dry_port_advise_huge(addr, size, DRY_HUGE_ALWAYS);
 }
 
 #ifndef MADV_POPULATE_WRITE

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,13 +18,16 @@
 #define MOST      8
 #define IDS       64
 #define REFRESH   64 /* answers from one question */
-#define PREFERRED 1  /* MPOL_PREFERRED of linux/mempolicy.h */
+#define PREFERRED 1  /* MPOL_PREFERRED and MPOL_INTERLEAVE of linux/mempolicy.h */
+#define INTERLEAVE 3
 
 /* immutable after dry_port_init() */
 static unsigned nodes = 1;
 static bool shared;
 static uint8_t number_of[IDS], id_of[MOST];
 static ptrdiff_t node_at;
+
+static _Atomic int placing; /* enum dry_placing; relaxed: it need not hold at once */
 
 unsigned dry_linux_list(const char *path, uint64_t *set)
 {
@@ -98,9 +102,19 @@ static unsigned ask(void)
 	return known.id;
 }
 
+void dry_port_set_placing(enum dry_placing how)
+{
+	atomic_store_explicit(&placing, (int)how, memory_order_relaxed);
+}
+
+static enum dry_placing how_to_place(void)
+{
+	return (enum dry_placing)atomic_load_explicit(&placing, memory_order_relaxed);
+}
+
 unsigned dry_port_node(void)
 {
-	if (nodes == 1)
+	if (nodes == 1 || how_to_place() != DRY_PLACE_LOCAL)
 		return 0;
 	/* written by the kernel at any time, for this thread only */
 	return number_of[(node_at != 0 ? *(volatile uint32_t *)((char *)__builtin_thread_pointer() + node_at) : ask()) % IDS];
@@ -108,11 +122,14 @@ unsigned dry_port_node(void)
 
 void dry_port_place(void *addr, size_t size, unsigned node)
 {
+	enum dry_placing how = how_to_place();
 	unsigned long mask = node < nodes ? 1UL << id_of[node] : 0;
 	int saved = errno;
 
+	for (unsigned i = 0; i < nodes && how == DRY_PLACE_INTERLEAVE; i++)
+		mask |= 1UL << id_of[i];
 	/* Refused in some containers; then memory lies where it is touched first. */
-	if (nodes > 1 && !shared && mask != 0 && !dry_port_restricted())
-		syscall(SYS_mbind, addr, size, PREFERRED, &mask, IDS + 1, 0);
+	if (nodes > 1 && !shared && mask != 0 && how != DRY_PLACE_OFF && !dry_port_restricted())
+		syscall(SYS_mbind, addr, size, how == DRY_PLACE_INTERLEAVE ? INTERLEAVE : PREFERRED, &mask, IDS + 1, 0);
 	errno = saved;
 }

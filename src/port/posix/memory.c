@@ -26,6 +26,41 @@ void *dry_port_reserve(size_t size, size_t align, bool readable)
 	return dry_unix_map(size, align, readable ? PROT_READ : PROT_NONE, 0);
 }
 
+int dry_port_commit(void *addr, size_t size)
+{
+	return dry_unix_commit(addr, size);
+}
+
+/* POSIX knows of neither groups nor huge pages nor nodes. */
+size_t dry_port_memory_limit(void)
+{
+	return SIZE_MAX;
+}
+
+void dry_port_set_huge(enum dry_huge huge)
+{
+	(void)huge;
+}
+
+void dry_port_advise_huge(void *addr, size_t size, enum dry_huge huge)
+{
+	(void)addr;
+	(void)size;
+	(void)huge;
+}
+
+bool dry_port_collapse(void *addr, size_t size)
+{
+	(void)addr;
+	(void)size;
+	return false;
+}
+
+void dry_port_set_placing(enum dry_placing placing)
+{
+	(void)placing;
+}
+
 /* POSIX cannot say that something is to be mapped there or not at all. */
 void *dry_port_window(size_t size, size_t align)
 {

@@ -106,6 +106,36 @@ size_t dry_port_page_size(void)
 	return PAGE;
 }
 
+size_t dry_port_memory_limit(void)
+{
+	return SIZE_MAX;
+}
+
+/* The machine has no huge pages, and its tasks say where they are. */
+void dry_port_set_huge(enum dry_huge huge)
+{
+	(void)huge;
+}
+
+void dry_port_advise_huge(void *addr, size_t size, enum dry_huge huge)
+{
+	(void)addr;
+	(void)size;
+	(void)huge;
+}
+
+bool dry_port_collapse(void *addr, size_t size)
+{
+	(void)addr;
+	(void)size;
+	return false;
+}
+
+void dry_port_set_placing(enum dry_placing placing)
+{
+	(void)placing;
+}
+
 size_t dry_port_address_room(void)
 {
 	DRY_SIM_POINT("address room");

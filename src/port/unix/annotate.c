@@ -11,7 +11,9 @@
 #if defined(__has_include)
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
+#ifndef NVALGRIND /* its headers define that for processors that it does not know */
 #define HAVE_VALGRIND 1
+#endif
 #endif
 #endif
 #ifndef HAVE_VALGRIND

@@ -71,7 +71,7 @@ void dry_unix_replace(void *addr, size_t size, int flags)
 	errno = saved;
 }
 
-int dry_port_commit(void *addr, size_t size)
+int dry_unix_commit(void *addr, size_t size)
 {
 	int saved = errno;
 	int result = mprotect(addr, size, PROT_READ | PROT_WRITE);

@@ -15,6 +15,9 @@ void *dry_unix_map(size_t size, size_t align, int prot, int flags);
  */
 void dry_unix_replace(void *addr, size_t size, int flags);
 
+/* Readable and writable from now on. 0 or -ENOMEM. */
+int dry_unix_commit(void *addr, size_t size);
+
 /* Give a range back; purge: what is done to memory whose mapping the system refuses to split. */
 void dry_unix_release(void *addr, size_t size, void (*purge)(void *addr, size_t size));
 

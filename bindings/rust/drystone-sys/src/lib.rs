@@ -63,6 +63,7 @@ pub struct dry_cache_attr {
     pub dtor: Option<unsafe extern "C" fn(object: *mut c_void, arg: *mut c_void)>,
     pub arg: *mut c_void,
     pub reclaim: Option<unsafe extern "C" fn(arg: *mut c_void, bytes: usize) -> usize>,
+    pub source: *const c_void,
     pub limit: c_uint,
 }
 

@@ -41,6 +41,7 @@ fn create<'heap, T>(heap: *mut dry_heap, name: &str, flags: u32) -> Result<Cache
         dtor: None,
         arg: core::ptr::null_mut(),
         reclaim: None,
+        source: core::ptr::null(),
         limit: 0,
     };
     match NonNull::new(unsafe { dry_cache_create(heap, &attr) }) {

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * process.h - limits and policies of the whole process, while it runs: the options of DRYSTONE_CONF (drystone(7)), set by
+ * the program itself. Not for libdrystone-tiny.
+ */
+#ifndef DRYSTONE_PROCESS_H
+#define DRYSTONE_PROCESS_H
+
+#include <drystone/drystone.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Set an option, as "name:value" of DRYSTONE_CONF would: dry_ctl("limit", "80%"), dry_ctl("decay_ms", "100"). 0; -EINVAL: no
+ * such option, or a bad value; -EBUSY: it can be set at start only, for what it changes is in use; -ENOMEM.
+ */
+int dry_ctl(const char *name, const char *value);
+
+/*
+ * Called when an allocation would go beyond the limit of the process and all that is free has been given back: fn gives back
+ * about `bytes` of what the program can do without, and returns whether it gave any; then the allocation is tried again. It
+ * runs in the thread that allocates, without locks of the library, and one at a time; it may free, and what it
+ * allocates fails without a call of it. NULL: none; then such an allocation fails (ENOMEM).
+ */
+void dry_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg);
+
+/*
+ * Bytes of memory that all heaps have of the system, as the limit counts them: blocks and slabs, whether or not the program has
+ * touched them, and what is free and not given back yet.
+ */
+size_t dry_process_bytes(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "page/budget.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+static _Atomic size_t used;
+static _Atomic size_t limit = SIZE_MAX;
+
+void dry_budget_limit(size_t bytes)
+{
+	atomic_store_explicit(&limit, bytes, memory_order_relaxed);
+}
+
+bool dry_budget_may_hold(size_t bytes)
+{
+	size_t most = atomic_load_explicit(&limit, memory_order_relaxed);
+
+	return most != SIZE_MAX && bytes <= most;
+}
+
+size_t dry_budget_used(void)
+{
+	return atomic_load_explicit(&used, memory_order_relaxed);
+}
+
+void dry_budget_count(size_t bytes)
+{
+	atomic_fetch_add_explicit(&used, bytes, memory_order_relaxed);
+}
+
+bool dry_budget_take(size_t bytes)
+{
+	size_t before = atomic_fetch_add_explicit(&used, bytes, memory_order_relaxed);
+	size_t most = atomic_load_explicit(&limit, memory_order_relaxed);
+
+	if (DRY_LIKELY(most == SIZE_MAX || (before <= most && bytes <= most - before)))
+		return true;
+	dry_budget_give(bytes);
+	return false;
+}
+
+void dry_budget_give(size_t bytes)
+{
+	atomic_fetch_sub_explicit(&used, bytes, memory_order_relaxed);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What all arenas and extents of the process may have of the system's memory, together: a count and a limit.
+ *
+ * Counted is what was handed out, touched or not, and what was freed and not given back yet; of an arena the pages
+ * that have, or may have, memory behind them. Not counted: memory that a user handed in or that comes from a user's source,
+ * and the tables beside an arena's pages (2 % of them).
+ *
+ * Concurrency: two atomics, relaxed: nothing else hangs on them. The count never passes the limit but by what was
+ * there when the limit was set, and by what an arena's estimate was wrong.
+ *
+ * Must not know: who could give memory back.
+ */
+#ifndef DRY_PAGE_BUDGET_H
+#define DRY_PAGE_BUDGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* From now on at most so many bytes; SIZE_MAX: no limit, as at first. */
+void dry_budget_limit(size_t bytes);
+/* Whether there is a limit, and room for `bytes` in it if all else were given back. */
+bool dry_budget_may_hold(size_t bytes);
+/* Bytes counted. */
+size_t dry_budget_used(void);
+
+/* Count `bytes` more, be it beyond the limit. */
+void dry_budget_count(size_t bytes);
+/* The same within the limit. false: that would be beyond it, and nothing was counted. */
+bool dry_budget_take(size_t bytes);
+/* Those go back to the system. */
+void dry_budget_give(size_t bytes);
+
+#endif

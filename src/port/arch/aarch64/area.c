@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "percpu.h"
+
+#include <linux/rseq.h>
+
+_Static_assert(offsetof(struct dry_slot_tls, rseq_cs) == offsetof(struct rseq, rseq_cs),
+	       "the look-alike has rseq_cs where the kernel has it");
+
+ptrdiff_t dry_slot_cs;
+ptrdiff_t dry_slot_id;
+bool dry_slot_owned;

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The restartable sequences on per-CPU arrays, AArch64. What a sequence is, the layout of arrays, owned slots and the operands
+ * are those of arch/x86_64/percpu.h; this is what differs.
+ *
+ * The commit is a store of the whole word. rseq_cs is left as it is after a hit with restartable sequences; an owned slot's is
+ * cleared by a store with release, for here stores may be seen out of order: who sees it cleared (dry_percpu_inside())
+ * sees the array as the sequence left it. Entering needs no barrier: who stops a heap puts one into every thread
+ * (membarrier), before or after the store of rseq_cs, so that it is seen or the stopped area is.
+ */
+#ifndef DRY_PORT_PERCPU_H
+#define DRY_PORT_PERCPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "port/slots.h"
+
+/* Field offsets of the kernel's rseq area that we use. */
+struct dry_slot_tls {
+	uint32_t id;       /* 0: no slot */
+	uint32_t pad;
+	uint64_t rseq_cs;  /* +8, as in the kernel's area */
+	uint32_t state;    /* owned by the port's slots.c */
+	uint32_t pad2[3];
+};
+/* At one offset from the thread pointer in every thread. On the definition, too: gcc forgets it there. */
+#define DRY_SLOT_TLS_MODEL __attribute__((tls_model("initial-exec")))
+extern _Thread_local struct dry_slot_tls dry_slot_tls __attribute__((visibility("hidden"))) DRY_SLOT_TLS_MODEL;
+
+/* As on x86-64: offsets from the thread pointer, written by dry_port_init() only. */
+extern ptrdiff_t dry_slot_cs __attribute__((visibility("hidden")));
+extern ptrdiff_t dry_slot_id __attribute__((visibility("hidden")));
+extern bool dry_slot_owned __attribute__((visibility("hidden"))); /* threads own their slots */
+
+/* The kernel restarts sequences: they can do with its areas. */
+enum { DRY_PERCPU_RESTARTS = 1 };
+
+static inline void dry_percpu_use_rseq(ptrdiff_t area, ptrdiff_t id)
+{
+	dry_slot_cs = area;
+	dry_slot_id = id;
+}
+
+static inline void dry_percpu_use_owned(void)
+{
+	dry_slot_cs = (char *)&dry_slot_tls - (char *)__builtin_thread_pointer();
+	dry_slot_id = dry_slot_cs + (ptrdiff_t)offsetof(struct dry_slot_tls, id);
+	dry_slot_owned = true;
+}
+
+/* Whether the owner of a slot is inside of a sequence. */
+static inline bool dry_percpu_inside(const struct dry_slot_tls *tls)
+{
+	/* acquire: pairs with the release that clears it */
+	return __atomic_load_n(&tls->rseq_cs, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* Where this thread's rseq_cs is, and its slot id. */
+static inline __attribute__((always_inline)) char *dry_percpu_area(void)
+{
+	return (char *)__builtin_thread_pointer() + dry_slot_cs + offsetof(struct dry_slot_tls, rseq_cs);
+}
+static inline __attribute__((always_inline)) char *dry_percpu_id(void)
+{
+	return (char *)__builtin_thread_pointer() + dry_slot_id;
+}
+
+/* BRK with the number that glibc registers, for little- and big-endian data alike: code is little-endian. */
+#define DRY_RSEQ_SIGNATURE "0xd428bc00"
+
+/* clang-format off */
+/* [table]: base + disp; at the end [a] is the array. */
+#define DRY_SEQ_BEGIN                                                        \
+	".pushsection .data.rel.ro.dry_rseq, \"aw\"\n"                       \
+	".balign 32\n"                                                       \
+	"93: .long 0, 0\n .quad 91f, 92f - 91f, 94f\n"                       \
+	".popsection\n"                                                      \
+	".pushsection .text.dry_rseq_abort, \"ax\"\n"                        \
+	".inst " DRY_RSEQ_SIGNATURE "\n"                                     \
+	"94: b 95f\n"                                                        \
+	".popsection\n"                                                      \
+	"95: adrp %[a], 93b\n"                                               \
+	"add %[a], %[a], #:lo12:93b\n"                                       \
+	"str %[a], [%[cs]]\n"                                                \
+	"91: ldr %w[a], [%[id]]\n"                                           \
+	"ldr %[a], [%[table], %[a], lsl #3]\n"                               \
+	"add %[a], %[a], %[at], lsl #3\n"
+
+#define DRY_SEQ_END                                                          \
+	"92: stlr xzr, [%[cs]]\n"
+
+/* After the commit of a hit: bit `bit` of [word] says that the slot is owned. (Another section may be too far for a tbnz.) */
+#define DRY_HIT_END(bit)                                                     \
+	"tbz %[word], #" bit ", 97f\n"                                       \
+	"stlr xzr, [%[cs]]\n"                                                \
+	"97:\n"
+
+/* The copy of [count] words from [from] to [to], both moved on; [n] is lost. */
+#define DRY_SEQ_COPY                                                         \
+	"mov %[left], %[count]\n"                                            \
+	"cbz %[left], 99f\n"                                                 \
+	"98: ldr %[n], [%[from]], #8\n"                                      \
+	"str %[n], [%[to]], #8\n"                                            \
+	"sub %[left], %[left], #1\n"                                         \
+	"cbnz %[left], 98b\n"                                                \
+	"99:\n"
+
+#define DRY_SEQ_IN                                                           \
+	[table] "r"((const char *)base + disp), [at] "r"(at), [cs] "r"(dry_percpu_area()), [id] "r"(dry_percpu_id())
+/* clang-format on */
+
+/* What the word of an array starts with. */
+static inline uint64_t dry_percpu_empty_word(bool packed)
+{
+	return !dry_slot_owned ? 0 : packed ? (uint64_t)1 << 15 : (uint64_t)1 << 63;
+}
+
+/* A sequence that ended early is over, too: a fence must not wait for it. */
+static inline __attribute__((always_inline)) void dry_percpu_leave(void)
+{
+	__atomic_store_n((uint64_t *)(void *)dry_percpu_area(), 0, __ATOMIC_RELEASE);
+}
+
+/* Take the newest object; NULL if the array is empty or stopped. */
+static inline __attribute__((always_inline)) void *dry_percpu_pop(const void *base, size_t disp, size_t at)
+{
+	size_t a, n, word;
+	void *object;
+
+	__asm__ volatile goto(DRY_SEQ_BEGIN "ldr %[word], [%[a]]\n"
+					    "ands %[n], %[word], #0xffff\n"
+					    "b.eq %l[empty]\n"
+					    "add %[n], %[a], %[n], lsl #3\n"
+					    "ldr %[object], [%[n], #8]\n"
+					    "mov %[n], #0xffff\n"
+					    "add %[word], %[word], %[n]\n"
+					    "str %[word], [%[a]]\n"
+					    "92:\n" DRY_HIT_END("63")
+			      : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word), [object] "=&r"(object)
+			      : DRY_SEQ_IN
+			      : "memory", "cc"
+			      : empty);
+	if (object == NULL)
+		__builtin_unreachable(); /* no NULL was ever pushed: spares the caller's test */
+	return object;
+empty:
+	dry_percpu_leave();
+	return NULL;
+}
+
+/* Add an object; false if the array is full or stopped. */
+static inline __attribute__((always_inline)) bool dry_percpu_push(const void *base, size_t disp, size_t at, void *object)
+{
+	size_t a, n, word;
+
+	__asm__ volatile goto(DRY_SEQ_BEGIN "ldr %[word], [%[a]]\n"
+					    "ldrh %w[n], [%[a], #8]\n"
+					    "cmp %w[n], %w[word], uxth\n"
+					    "b.ls %l[full]\n"
+					    "and %[n], %[word], #0xffff\n"
+					    "add %[n], %[a], %[n], lsl #3\n"
+					    "str %[object], [%[n], #16]\n"
+					    "add %[word], %[word], #1\n"
+					    "str %[word], [%[a]]\n"
+					    "92:\n" DRY_HIT_END("63")
+			      : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word)
+			      : DRY_SEQ_IN, [object] "r"(object)
+			      : "memory", "cc"
+			      : full);
+	return 1;
+full:
+	dry_percpu_leave();
+	return 0;
+}
+
+/* Take the newest min(avail, max) objects, oldest first into objects[]. Their number. Not counted as pops. */
+static inline __attribute__((always_inline)) size_t
+dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max)
+{
+	size_t a, n, word, count, left;
+	void *from, *to;
+
+	__asm__ volatile(DRY_SEQ_BEGIN "ldr %[word], [%[a]]\n"
+				       "and %[n], %[word], #0xffff\n"
+				       "cmp %[n], %[max]\n"
+				       "csel %[count], %[n], %[max], lo\n"
+				       "cbz %[count], 92f\n" /* the stopped area is never written */
+				       "sub %[n], %[n], %[count]\n"
+				       "add %[from], %[a], %[n], lsl #3\n"
+				       "add %[from], %[from], #16\n"
+				       "mov %[to], %[objects]\n" DRY_SEQ_COPY
+				       "sub %[word], %[word], %[count]\n"
+				       "str %[word], [%[a]]\n" DRY_SEQ_END
+			 : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word), [count] "=&r"(count), [left] "=&r"(left),
+			   [from] "=&r"(from), [to] "=&r"(to)
+			 : DRY_SEQ_IN, [objects] "r"(objects), [max] "r"(max)
+			 : "memory", "cc");
+	return count;
+}
+
+/* Add objects[0 .. returned) on top; as many as there is room for. */
+static inline __attribute__((always_inline)) size_t
+dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
+{
+	size_t a, n, word, count, left;
+	const void *from;
+	void *to;
+
+	__asm__ volatile(DRY_SEQ_BEGIN "ldr %[word], [%[a]]\n"
+				       "and %[n], %[word], #0xffff\n"
+				       "ldrh %w[count], [%[a], #8]\n"
+				       "subs %[count], %[count], %[n]\n" /* room, 0 if the limit is below avail */
+				       "csel %[count], %[count], xzr, hi\n"
+				       "cmp %[count], %[max]\n"
+				       "csel %[count], %[count], %[max], lo\n"
+				       "cbz %[count], 92f\n"
+				       "add %[to], %[a], %[n], lsl #3\n"
+				       "add %[to], %[to], #16\n"
+				       "mov %[from], %[objects]\n" DRY_SEQ_COPY
+				       "add %[word], %[word], %[count]\n"
+				       "str %[word], [%[a]]\n" DRY_SEQ_END
+			 : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word), [count] "=&r"(count), [left] "=&r"(left),
+			   [from] "=&r"(from), [to] "=&r"(to)
+			 : DRY_SEQ_IN, [objects] "r"(objects), [max] "r"(max)
+			 : "memory", "cc");
+	return count;
+}
+
+/* The packed stack: see arch/x86_64/percpu.h. A tag in an address's top byte is lost; no address of ours has one. */
+static inline __attribute__((always_inline)) void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
+{
+	size_t a, n, word;
+
+	__asm__ volatile goto(DRY_SEQ_BEGIN "ldr %[word], [%[a]]\n"
+					    "ands %[n], %[word], #0xff\n"
+					    "b.eq %l[empty]\n"
+					    "add %[n], %[a], %[n], lsl #3\n"
+					    "ldr %[n], [%[n], #8]\n"
+					    "str %[n], [%[a]]\n"
+					    "92:\n" DRY_HIT_END("15")
+			      : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word)
+			      : DRY_SEQ_IN
+			      : "memory", "cc"
+			      : empty);
+	void *object = (void *)(word >> 16);
+	if (object == NULL)
+		__builtin_unreachable();
+	return object;
+empty:
+	dry_percpu_leave();
+	return NULL;
+}
+
+/* Writes up to one entry above the last one, which the array has room for. */
+static inline __attribute__((always_inline)) size_t
+dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
+{
+	size_t a, n, word, count, left;
+	const void *from;
+	void *to;
+
+	__asm__ volatile(DRY_SEQ_BEGIN "ldr %[word], [%[a]]\n"
+				       "and %[n], %[word], #0xff\n"
+				       "ldrh %w[count], [%[a], #8]\n"
+				       "subs %[count], %[count], %[n]\n"
+				       "csel %[count], %[count], xzr, hi\n"
+				       "cmp %[count], %[max]\n"
+				       "csel %[count], %[count], %[max], lo\n"
+				       "cbz %[count], 92f\n"
+				       "add %[to], %[a], %[n], lsl #3\n"
+				       "add %[to], %[to], #16\n"
+				       "mov %[from], %[objects]\n"
+				       "mov %[left], %[count]\n"
+				       "98: str %[word], [%[to]], #8\n" /* entry[k]: the word as it was when avail was k */
+				       "ldr %[n], [%[from]], #8\n"
+				       "and %[word], %[word], #0xffff\n" /* avail and the flag */
+				       "add %[word], %[word], #1\n"
+				       "orr %[word], %[word], %[n], lsl #16\n"
+				       "sub %[left], %[left], #1\n"
+				       "cbnz %[left], 98b\n"
+				       "str %[word], [%[a]]\n" DRY_SEQ_END
+			 : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word), [count] "=&r"(count), [left] "=&r"(left),
+			   [from] "=&r"(from), [to] "=&r"(to)
+			 : DRY_SEQ_IN, [objects] "r"(objects), [max] "r"(max)
+			 : "memory", "cc");
+	return count;
+}
+
+/* The slot that the caller runs on; a hint, it may change at once. */
+static inline unsigned dry_percpu_slot(void)
+{
+	return *(volatile uint32_t *)(void *)dry_percpu_id();
+}
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * thp:never, thp:always and thp:auto: 64 MiB of small blocks have no huge page, or mostly such at once, or get them while they
+ * stay; what is freed goes back all the same. The program starts itself again with each.
+ * DRY_TEST_NO_POSIX: that port knows no huge pages. DRY_TEST_NO_NORSEQ: the same pages.
+ */
+#define _GNU_SOURCE 1
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/check.h"
+#include "../support/glibc.h"
+
+#define SIZE  1000
+#define COUNT (((size_t)64 << 20) / SIZE)
+#define MIB   1024 /* KiB */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+static char *blocks[COUNT];
+
+/* KiB, as the kernel counts them for the whole process. */
+static size_t kib(const char *name)
+{
+	FILE *file = fopen("/proc/self/smaps_rollup", "r");
+	char line[256];
+	size_t value = 0;
+
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		if (strncmp(line, name, strlen(name)) == 0)
+			value = strtoul(line + strlen(name), NULL, 10);
+	if (file != NULL)
+		fclose(file);
+	return value;
+}
+
+static size_t huge(void)
+{
+	return kib("AnonHugePages:");
+}
+
+static int run(const char *word)
+{
+	size_t before;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		blocks[i] = malloc(SIZE);
+		CHECK(blocks[i] != NULL);
+		memset(blocks[i], (int)i | 1, SIZE);
+	}
+	if (strcmp(word, "thp:auto,decay_ms:10") == 0)
+		for (int patience = 200; huge() < 32 * MIB && patience > 0; patience--)
+			usleep(25000);
+	printf("%s: %zu KiB in huge pages of %zu\n", word, huge(), kib("Rss:"));
+	fflush(stdout);
+	CHECK(strcmp(word, "thp:never") == 0 ? huge() == 0 : huge() >= 32 * MIB);
+	before = kib("Rss:");
+	for (size_t i = 0; i < COUNT; i++) {
+		CHECK(blocks[i][0] == (char)((int)i | 1) && blocks[i][SIZE - 1] == blocks[i][0]);
+		free(blocks[i]);
+	}
+	malloc_trim(0);
+	CHECK(kib("Rss:") <= before - 60 * MIB);
+	return 0;
+}
+
+/* Whether the machine gives huge pages at all, to who asks, or in place of others. */
+static bool gives(int advice)
+{
+	size_t size = (size_t)4 << 20;
+	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool given;
+
+	CHECK(at != MAP_FAILED);
+	if (advice != MADV_COLLAPSE)
+		madvise(at, size, advice);
+	memset(at, 1, size);
+	given = (advice != MADV_COLLAPSE || madvise(at, size, advice) == 0) && huge() > 0;
+	munmap(at, size);
+	return given;
+}
+
+static void start(const char *word)
+{
+	pid_t child = fork();
+	int status;
+
+	CHECK(child >= 0);
+	if (child == 0) {
+		setenv("DRYSTONE_CONF", word, 1);
+		execl("/proc/self/exe", "huge", word, (char *)NULL);
+		_exit(127);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		return run(argv[1]);
+	start("thp:never");
+	if (gives(MADV_HUGEPAGE))
+		start("thp:always");
+	if (gives(MADV_COLLAPSE))
+		start("thp:auto,decay_ms:10");
+	return 0;
+}
