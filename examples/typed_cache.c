@@ -76,7 +76,7 @@ int main(void)
 	if (dry_cache_stats(cache, &stats) != 0)
 		return 1;
 	printf("%s: %u constructed for %u allocations, %zu objects of %zu bytes in %zu slabs\n", stats.name,
-	       constructed, CONNECTIONS * ROUNDS, stats.objects, stats.slot_size, stats.slabs);
+	       constructed, CONNECTIONS * ROUNDS, stats.objects, stats.stride, stats.slabs);
 	/* Far fewer than one construction per allocation, and every object is back. */
 	if (constructed < CONNECTIONS || constructed >= CONNECTIONS * ROUNDS || stats.active_objects != 0)
 		return 1;

@@ -48,7 +48,7 @@ static void census(const char *name, size_t size, size_t align, const char *lett
 		if (cache == NULL)
 			worker_die(name);
 		dry_cache_stats(cache, &s);
-		printf("%s\t%s\t%s\t%zu\t%u\t%u\t%zu\t%u\n", name, variants[v].name, worker_mgmt_name(s.mgmt), s.slot_size,
+		printf("%s\t%s\t%s\t%zu\t%u\t%u\t%zu\t%u\n", name, variants[v].name, worker_mgmt_name(s.mgmt), s.stride,
 		       s.objects_per_slab, s.pages_per_slab, s.waste, s.colours);
 	}
 }

@@ -280,7 +280,7 @@ enum dry_mgmt { DRY_MGMT_OBJFREELIST, DRY_MGMT_NORMAL_LEFTOVER, DRY_MGMT_OFF_SLA
 struct dry_cache_stats {
 	const char *name;       /* valid while the cache lives */
 	size_t object_size;     /* as asked for */
-	size_t slot_size;       /* distance between objects */
+	size_t stride;       /* distance between objects */
 	size_t align;
 	unsigned flags;
 	enum dry_mgmt mgmt;

@@ -102,7 +102,7 @@ struct dry_cache {
 	uint32_t freelist_offset;      /* NORMAL: of the index array from the slab's start, at colour 0 */
 	uint32_t waste;                /* bytes a slab, see dry_cache_stats */
 	uint32_t before;               /* debugged: bytes before each object, a multiple of align */
-	uint32_t owner_at;             /* debugged: of what is known of its owner, from the object; 0: nothing */
+	uint32_t record_at;             /* debugged: of what is known of its owner, from the object; 0: nothing */
 
 	/* debugged */
 	void *kept_first, *kept_last;  /* quarantine, oldest first; guarded by node[0].lock */
@@ -132,7 +132,7 @@ struct dry_caches {
 	uint64_t area_map[DRY_AREA_MAX / DRY_AREA_UNIT / 64]; /* 1: unit in use */
 	const struct dry_grace *grace;       /* NULL: no typesafe caches */
 	const struct dry_debug_hooks *hooks; /* never NULL */
-	void *notes;                         /* what they know of objects; NULL: nothing. Immutable after start */
+	void *shadows;                         /* what they know of objects; NULL: nothing. Immutable after start */
 	/* [slot_count], read by the sequences: areas[], or dry_stopped_area throughout while stopped */
 	char *slots[];
 };

@@ -16,7 +16,7 @@ struct dry_caches;
 
 /* Called without locks but where it says otherwise. An entry may be NULL where its comment says so. */
 struct dry_debug_ops {
-	/* Room around an object: sets before, owner_at and size; object_size, align and flags are set. NULL: none */
+	/* Room around an object: sets before, record_at and size; object_size, align and flags are set. NULL: none */
 	void (*layout)(struct dry_cache *cache);
 	void (*slab_made)(struct dry_cache *cache, void *object);  /* object is free, in a fresh slab */
 	void (*handed_out)(struct dry_cache *cache, void *object); /* about to go to the program */

@@ -20,7 +20,7 @@ static void paint_zones(const struct dry_cache *cache, void *object, size_t aske
 	uint32_t before = dry_zone_before(cache);
 
 	memset((char *)object - before, DRY_BYTE_ZONE, before);
-	memset((char *)object + asked, DRY_BYTE_ZONE, cache->owner_at - asked);
+	memset((char *)object + asked, DRY_BYTE_ZONE, cache->record_at - asked);
 }
 
 static void verify_zones(struct dry_cache *cache, void *object, size_t asked)
@@ -32,7 +32,7 @@ static void verify_zones(struct dry_cache *cache, void *object, size_t asked)
 		dry_report_damage(cache, DRY_FATAL_UNDERFLOW, wrong, DRY_BYTE_ZONE);
 		paint_zones(cache, object, asked);
 	}
-	wrong = dry_other_byte((unsigned char *)object + asked, cache->owner_at - asked, DRY_BYTE_ZONE);
+	wrong = dry_other_byte((unsigned char *)object + asked, cache->record_at - asked, DRY_BYTE_ZONE);
 	if (DRY_UNLIKELY(wrong != NULL)) {
 		dry_report_damage(cache, DRY_FATAL_OVERFLOW, wrong, DRY_BYTE_ZONE);
 		paint_zones(cache, object, asked);
@@ -41,17 +41,17 @@ static void verify_zones(struct dry_cache *cache, void *object, size_t asked)
 
 /* ---- owners --------------------------------------------------------------------------------- */
 
-static void note(struct dry_deed *deed, const struct dry_cache *cache)
+static void save_track(struct dry_track *track, const struct dry_cache *cache)
 {
 	if (!(cache->flags & DRY_CACHE_STORE_USER))
 		return;
-	deed->stack = dry_stack_save();
-	deed->thread = dry_port_thread();
-	deed->when = (uint32_t)dry_port_clock_ms() | 1;
+	track->stack = dry_stack_save();
+	track->thread = dry_port_thread();
+	track->when = (uint32_t)dry_port_clock_ms() | 1;
 }
 
 /* An owner that was written to is set right, as that of a live object of full size. */
-static void verify_owner(struct dry_cache *cache, struct dry_owner *owner)
+static void verify_owner(struct dry_cache *cache, struct dry_record *owner)
 {
 	uint32_t state = atomic_load_explicit(&owner->state, memory_order_relaxed);
 	const unsigned char *zone = (unsigned char *)owner - ZONE_AFTER, *wrong = NULL;
@@ -82,8 +82,8 @@ static void layout(struct dry_cache *cache)
 	if (zones && cache->align <= ALIGN_MAX)
 		cache->before = (uint32_t)dry_round_up(ZONE_LEAST, cache->align);
 	if (cache->flags & (DRY_CACHE_RED_ZONE | DRY_CACHE_STORE_USER | DRY_CACHE_QUARANTINE)) {
-		cache->owner_at = (uint32_t)dry_round_up(end, sizeof(uint64_t));
-		end = cache->owner_at + sizeof(struct dry_owner);
+		cache->record_at = (uint32_t)dry_round_up(end, sizeof(uint64_t));
+		end = cache->record_at + sizeof(struct dry_record);
 	}
 	cache->size = dry_round_up(cache->before + end, cache->align);
 	/* relaxed: the same by everybody, and constant from then on */
@@ -92,7 +92,7 @@ static void layout(struct dry_cache *cache)
 
 static void slab_made(struct dry_cache *cache, void *object)
 {
-	struct dry_owner *owner = dry_owner_of(cache, object);
+	struct dry_record *owner = dry_record_of(cache, object);
 
 	if (cache->flags & DRY_CACHE_RED_ZONE)
 		paint_zones(cache, object, cache->object_size);
@@ -108,7 +108,7 @@ static void slab_made(struct dry_cache *cache, void *object)
 /* A free object: as it was left? */
 static void verify(struct dry_cache *cache, void *object)
 {
-	struct dry_owner *owner = dry_owner_of(cache, object);
+	struct dry_record *owner = dry_record_of(cache, object);
 
 	dry_object_verify_free(cache, object);
 	if (owner != NULL)
@@ -119,12 +119,12 @@ static void verify(struct dry_cache *cache, void *object)
 
 static void handed_out(struct dry_cache *cache, void *object)
 {
-	struct dry_owner *owner = dry_owner_of(cache, object);
+	struct dry_record *owner = dry_record_of(cache, object);
 
 	verify(cache, object);
 	if (owner != NULL) {
 		owner->asked = (uint32_t)cache->object_size;
-		note(&owner->allocated, cache);
+		save_track(&owner->allocated, cache);
 		atomic_store_explicit(&owner->state, DRY_OBJECT_LIVE, memory_order_relaxed);
 	}
 	if (cache->flags & DRY_CACHE_TRACE)
@@ -132,7 +132,7 @@ static void handed_out(struct dry_cache *cache, void *object)
 }
 
 /* A live object is verified and no longer live; false after a report that it is not. */
-static bool claim(struct dry_cache *cache, void *object, struct dry_owner *owner, uint32_t to)
+static bool claim(struct dry_cache *cache, void *object, struct dry_record *owner, uint32_t to)
 {
 	uint32_t state = DRY_OBJECT_LIVE;
 
@@ -149,13 +149,13 @@ static bool claim(struct dry_cache *cache, void *object, struct dry_owner *owner
 static bool taken_back(struct dry_cache *cache, void *object)
 {
 	bool keep = cache->flags & DRY_CACHE_QUARANTINE;
-	struct dry_owner *owner = dry_owner_of(cache, object);
+	struct dry_record *owner = dry_record_of(cache, object);
 
 	if (owner != NULL && !claim(cache, object, owner, keep ? DRY_OBJECT_KEPT : DRY_OBJECT_FREE))
 		return false;
 	if (owner != NULL) {
 		owner->asked = (uint32_t)cache->object_size;
-		note(&owner->freed, cache);
+		save_track(&owner->freed, cache);
 	}
 	if (cache->flags & DRY_CACHE_TRACE)
 		dry_debug_trace(cache, "freed", object, dry_stack_save());
@@ -177,7 +177,7 @@ static void restore(struct dry_cache *cache, void *object, size_t bytes)
 
 static bool sized(struct dry_cache *cache, void *object, size_t size)
 {
-	struct dry_owner *owner = dry_owner_of(cache, object);
+	struct dry_record *owner = dry_record_of(cache, object);
 
 	if (owner == NULL)
 		return true;
@@ -189,7 +189,7 @@ static bool sized(struct dry_cache *cache, void *object, size_t size)
 
 static size_t usable(struct dry_cache *cache, const void *object)
 {
-	const struct dry_owner *owner = dry_owner_of(cache, object);
+	const struct dry_record *owner = dry_record_of(cache, object);
 	const struct dry_slab *slab = dry_slab_of(cache, object);
 	uint32_t index = dry_slab_index(cache, slab, object);
 

@@ -3,7 +3,7 @@
  * An object of a debugged cache and what stands around it.
  *
  *   slot:  | red zone | object ... asked for | red zone up to the owner | owner | unused |
- *          ^ slot     ^ what the program has                            ^ object + owner_at
+ *          ^ slot     ^ what the program has                            ^ object + record_at
  *
  * Red zones (DRY_CACHE_RED_ZONE) are ZONE throughout the slot's life. Of a general cache's object the bytes beyond what
  * was asked for belong to the zone on its right. A poisoned object (DRY_CACHE_POISON) is FREE up to its last byte, which is
@@ -33,29 +33,29 @@ extern const struct dry_debug_ops dry_debug_checked; /* of caches with DRY_CACHE
 enum { DRY_OBJECT_LIVE = 0x11fe0bec, DRY_OBJECT_FREE = 0x0ff0bec7, DRY_OBJECT_KEPT = 0x4e970bec };
 
 /* When and by whom. stack 0: not known. */
-struct dry_deed {
+struct dry_track {
 	uint32_t stack;  /* debug/stacks.h */
 	uint32_t thread; /* dry_port_thread() */
 	uint32_t when;   /* dry_port_clock_ms(), low half */
 };
 
-struct dry_owner {
+struct dry_record {
 	_Atomic uint32_t state;
 	uint32_t asked; /* bytes; 1 <= asked <= object_size */
-	struct dry_deed allocated, freed; /* `when` 0: never */
+	struct dry_track allocated, freed; /* `when` 0: never */
 	void *next; /* KEPT: the next younger one in the quarantine */
 };
 
 /* NULL: the cache keeps none. */
-static inline struct dry_owner *dry_owner_of(const struct dry_cache *cache, const void *object)
+static inline struct dry_record *dry_record_of(const struct dry_cache *cache, const void *object)
 {
-	return cache->owner_at != 0 ? (struct dry_owner *)(void *)((char *)(uintptr_t)object + cache->owner_at) : NULL;
+	return cache->record_at != 0 ? (struct dry_record *)(void *)((char *)(uintptr_t)object + cache->record_at) : NULL;
 }
 
 /* Bytes that are poisoned: without a red zone all of the slot. */
 static inline size_t dry_poisoned_bytes(const struct dry_cache *cache)
 {
-	return cache->owner_at != 0 ? cache->object_size : cache->size;
+	return cache->record_at != 0 ? cache->object_size : cache->size;
 }
 
 static inline uint32_t dry_zone_before(const struct dry_cache *cache)

@@ -23,7 +23,7 @@ static void count_slab(struct listing *list, const struct dry_cache *cache, cons
 {
 	for (uint32_t i = 0; i < cache->num; i++) {
 		const void *object = dry_slab_objects(cache, slab) + (size_t)i * cache->size;
-		const struct dry_owner *owner = dry_owner_of(cache, object);
+		const struct dry_record *owner = dry_record_of(cache, object);
 		const uintptr_t *frame;
 		if (atomic_load_explicit(&owner->state, memory_order_relaxed) != DRY_OBJECT_LIVE)
 			continue;
@@ -77,7 +77,7 @@ static void put_stacks(struct listing *list)
 
 static bool listed(const struct dry_cache *cache)
 {
-	return cache->root == cache && (cache->flags & DRY_CACHE_STORE_USER) && cache->owner_at != 0;
+	return cache->root == cache && (cache->flags & DRY_CACHE_STORE_USER) && cache->record_at != 0;
 }
 
 static void begin(void)

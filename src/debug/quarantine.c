@@ -22,7 +22,7 @@ static void *pop_locked(struct dry_cache *cache)
 
 	if (object == NULL)
 		return NULL;
-	cache->kept_first = dry_owner_of(cache, object)->next;
+	cache->kept_first = dry_record_of(cache, object)->next;
 	/* relaxed: read without the lock as a figure */
 	__atomic_store_n(&cache->kept_objects, cache->kept_objects - 1, __ATOMIC_RELAXED);
 	return object;
@@ -32,7 +32,7 @@ static void *pop_locked(struct dry_cache *cache)
 static void let_go(struct dry_cache *cache, void *object)
 {
 	dry_object_verify_free(cache, object);
-	atomic_store_explicit(&dry_owner_of(cache, object)->state, DRY_OBJECT_FREE, memory_order_relaxed);
+	atomic_store_explicit(&dry_record_of(cache, object)->state, DRY_OBJECT_FREE, memory_order_relaxed);
 	dry_node_put_slabs(cache, &object, 1);
 }
 
@@ -40,12 +40,12 @@ void dry_quarantine_push(struct dry_cache *cache, void *object)
 {
 	void *oldest = NULL;
 
-	dry_owner_of(cache, object)->next = NULL;
+	dry_record_of(cache, object)->next = NULL;
 	dry_lock_acquire(&cache->node[0].lock);
 	if (cache->kept_first == NULL)
 		cache->kept_first = object;
 	else
-		dry_owner_of(cache, cache->kept_last)->next = object;
+		dry_record_of(cache, cache->kept_last)->next = object;
 	cache->kept_last = object;
 	__atomic_store_n(&cache->kept_objects, cache->kept_objects + 1, __ATOMIC_RELAXED);
 	if (is_over(cache))

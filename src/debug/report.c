@@ -60,14 +60,14 @@ void dry_debug_write_stack(uint32_t stack, void (*write)(void *arg, const char *
 	}
 }
 
-static void say_deed(const char *what, const struct dry_deed *deed)
+static void say_track(const char *what, const struct dry_track *track)
 {
-	uint32_t age = (uint32_t)dry_port_clock_ms() - deed->when;
+	uint32_t age = (uint32_t)dry_port_clock_ms() - track->when;
 
-	if (deed->when == 0)
+	if (track->when == 0)
 		return;
-	dry_debug_say("%s %u ms ago by thread %u", what, (int32_t)age < 0 ? 0 : age, deed->thread);
-	dry_debug_write_stack(deed->stack, dry_debug_write, NULL);
+	dry_debug_say("%s %u ms ago by thread %u", what, (int32_t)age < 0 ? 0 : age, track->thread);
+	dry_debug_write_stack(track->stack, dry_debug_write, NULL);
 }
 
 /* Sixteen bytes from `at` that are not past `end`, in hexadecimal and as characters. */
@@ -96,11 +96,11 @@ static void say_bytes(const struct place *place, const unsigned char *damage)
 		if ((size_t)(at - object) < DUMP_HEAD || (damage >= at && damage < at + ROW))
 			say_row("Object", at, end);
 	if (cache->flags & DRY_CACHE_RED_ZONE)
-		for (const unsigned char *at = end; at < object + cache->owner_at; at += ROW)
-			say_row("Redzone", at, object + cache->owner_at);
+		for (const unsigned char *at = end; at < object + cache->record_at; at += ROW)
+			say_row("Redzone", at, object + cache->record_at);
 }
 
-static const char *state_of(const struct dry_owner *owner)
+static const char *state_of(const struct dry_record *owner)
 {
 	switch (atomic_load_explicit(&owner->state, memory_order_relaxed)) {
 	case DRY_OBJECT_LIVE:
@@ -117,7 +117,7 @@ static const char *state_of(const struct dry_owner *owner)
 static void say_object(const struct place *place, const unsigned char *address)
 {
 	const struct dry_cache *cache = place->cache;
-	const struct dry_owner *owner = dry_owner_of(cache, place->object);
+	const struct dry_record *owner = dry_record_of(cache, place->object);
 	long offset = (long)(address - place->object);
 
 	dry_debug_say("Slab %p objects=%u used=%u flags=0x%x", (void *)(dry_slab_objects(cache, place->slab) - cache->before),
@@ -130,8 +130,8 @@ static void say_object(const struct place *place, const unsigned char *address)
 		dry_debug_say("Object %p, %u bytes; the address is at offset %ld", (void *)place->object,
 		    (unsigned)cache->object_size, offset);
 	if (owner != NULL && cache->flags & DRY_CACHE_STORE_USER) {
-		say_deed("Allocated", &owner->allocated);
-		say_deed("Freed", &owner->freed);
+		say_track("Allocated", &owner->allocated);
+		say_track("Freed", &owner->freed);
 	}
 	say_bytes(place, address);
 }

@@ -30,8 +30,8 @@ struct ring {
 
 static void *_Atomic small_places[RING_SMALL], *_Atomic big_places[RING_BIG];
 static struct ring rings[2] = { { 0, RING_SMALL, small_places }, { 0, RING_BIG, big_places } };
-static const struct dry_arena *arena; /* of the default heap, once there are notes */
-static struct dry_side notes;
+static const struct dry_arena *arena; /* of the default heap, once there are shadows */
+static struct dry_side shadows;
 /* Three for canaries, three for choices. Atomic: 0 until dry_secure_seed(), then the same for good. */
 static uint64_t key[6];
 bool dry_secure_zero = true;
@@ -166,49 +166,49 @@ static bool verify_canaries(const struct dry_cache *cache, const char *object, s
 	return whole;
 }
 
-/* ---- notes ------------------------------------------------------------------ */
+/* ---- shadows ------------------------------------------------------------------ */
 
 bool dry_secure_init(struct dry_caches *caches)
 {
-	if (!dry_side_init(&notes, &caches->backing.arena, sizeof(uint16_t)))
+	if (!dry_side_init(&shadows, &caches->backing.arena, sizeof(uint16_t)))
 		return false;
 	dry_secure_seed();
 	arena = &caches->backing.arena;
-	caches->notes = &notes;
+	caches->shadows = &shadows;
 	return true;
 }
 
 void dry_secure_heap(struct dry_caches *caches, bool begins)
 {
-	struct dry_side *side = begins ? dry_backing_meta_alloc(&caches->backing, sizeof(*side)) : caches->notes;
+	struct dry_side *side = begins ? dry_backing_meta_alloc(&caches->backing, sizeof(*side)) : caches->shadows;
 
 	if (side == NULL)
 		return;
 	if (!begins)
 		dry_side_fini(side);
 	else if (dry_side_init(side, &caches->backing.arena, sizeof(uint16_t)))
-		caches->notes = side;
+		caches->shadows = side;
 }
 
-static _Atomic uint16_t *note_of(const struct dry_cache *cache, const void *object)
+static _Atomic uint16_t *shadow_of(const struct dry_cache *cache, const void *object)
 {
-	const struct dry_side *side = cache->caches->notes;
+	const struct dry_side *side = cache->caches->shadows;
 
 	if (side == NULL || (uintptr_t)object - side->base >= dry_side_covered(side))
 		return NULL;
 	return (_Atomic uint16_t *)(void *)side->at + ((uintptr_t)object - side->base) / 16;
 }
 
-/* relaxed unless said otherwise: who holds an object got it from who wrote its note */
-static uint16_t note_get(_Atomic uint16_t *note)
+/* relaxed unless said otherwise: who holds an object got it from who wrote its shadow */
+static uint16_t shadow_get(_Atomic uint16_t *shadow)
 {
-	return atomic_load_explicit(note, memory_order_relaxed);
+	return atomic_load_explicit(shadow, memory_order_relaxed);
 }
 
-static void note_set(_Atomic uint16_t *note, unsigned state, size_t slack)
+static void shadow_set(_Atomic uint16_t *shadow, unsigned state, size_t slack)
 {
 	/* release: pairs with the acquire of check_slab(), which looks at objects of others */
-	atomic_store_explicit(note, (uint16_t)(state | slack), memory_order_release);
+	atomic_store_explicit(shadow, (uint16_t)(state | slack), memory_order_release);
 }
 
 void dry_secure_seed(void)
@@ -234,54 +234,54 @@ uint64_t dry_secure_random(void)
 
 static void slab_made(struct dry_cache *cache, void *object)
 {
-	struct dry_side *side = cache->caches->notes;
+	struct dry_side *side = cache->caches->shadows;
 	char *end = (char *)object + cache->size;
-	_Atomic uint16_t *note;
+	_Atomic uint16_t *shadow;
 
 	if (side != NULL)
 		dry_side_extend(side, (uintptr_t)object - side->base);
-	note = note_of(cache, object);
-	if (note == NULL)
+	shadow = shadow_of(cache, object);
+	if (shadow == NULL)
 		return;
 	if (cache->ctor == NULL)
 		memset(object, 0, cache->size - DRY_SECURE_TAIL);
 	fill_tail(end);
 	if (cache->lead != 0 && object == dry_slab_objects(cache, dry_slab_of(cache, object)))
 		fill_tail(object);
-	note_set(note, FREE, DRY_SECURE_TAIL);
+	shadow_set(shadow, FREE, DRY_SECURE_TAIL);
 }
 
 /* A live object now has `size` bytes, at most the cache's object size. */
-static void set_size(struct dry_cache *cache, _Atomic uint16_t *note, void *object, size_t size)
+static void set_size(struct dry_cache *cache, _Atomic uint16_t *shadow, void *object, size_t size)
 {
 	char *start = object;
 
 	fill_slack(start + size, start + cache->size - DRY_SECURE_TAIL);
-	note_set(note, LIVE, cache->size - size);
+	shadow_set(shadow, LIVE, cache->size - size);
 }
 
 static void handed_out(struct dry_cache *cache, void *object)
 {
-	_Atomic uint16_t *note = note_of(cache, object);
+	_Atomic uint16_t *shadow = shadow_of(cache, object);
 	char *start = object, *end = start + cache->size - DRY_SECURE_TAIL;
 	size_t slack;
 
-	if (note == NULL)
+	if (shadow == NULL)
 		return;
-	slack = note_get(note) & ~STATE;
+	slack = shadow_get(shadow) & ~STATE;
 	bool wiped = verify_wiped(cache, object, slack);
 	if (is_wiped(cache))
 		memset(wiped ? end + DRY_SECURE_TAIL - slack : start, 0, wiped ? slack - DRY_SECURE_TAIL : (size_t)(end - start));
-	set_size(cache, note, object, cache->object_size);
+	set_size(cache, shadow, object, cache->object_size);
 }
 
 /* A free object whose slab is about to go. */
 static void last_look(struct dry_cache *cache, void *object)
 {
-	_Atomic uint16_t *note = note_of(cache, object);
+	_Atomic uint16_t *shadow = shadow_of(cache, object);
 
-	if (note != NULL)
-		verify_wiped(cache, object, note_get(note) & ~STATE);
+	if (shadow != NULL)
+		verify_wiped(cache, object, shadow_get(shadow) & ~STATE);
 }
 
 static struct dry_cache *cache_of(const void *object)
@@ -293,10 +293,10 @@ static struct dry_cache *cache_of(const void *object)
 static void let_go(void *object)
 {
 	struct dry_cache *cache = cache_of(object);
-	_Atomic uint16_t *note = note_of(cache, object);
+	_Atomic uint16_t *shadow = shadow_of(cache, object);
 
 	/* It is looked at when it is handed out, or its slab goes. */
-	note_set(note, FREE, note_get(note) & ~STATE);
+	shadow_set(shadow, FREE, shadow_get(shadow) & ~STATE);
 	dry_node_put_slabs(cache, &object, 1);
 	/* release: pairs with drain(); the cache may go after this */
 	__atomic_fetch_sub(&cache->kept_objects, 1, __ATOMIC_RELEASE);
@@ -317,18 +317,18 @@ static void keep(struct dry_cache *cache, void *object)
 
 static bool taken_back(struct dry_cache *cache, void *object)
 {
-	_Atomic uint16_t *note = note_of(cache, object);
+	_Atomic uint16_t *shadow = shadow_of(cache, object);
 	struct dry_slab *slab;
 	uint16_t seen;
 	size_t slack;
 
-	if (note == NULL)
+	if (shadow == NULL)
 		return true;
-	seen = note_get(note);
+	seen = shadow_get(shadow);
 	slack = seen & ~STATE;
 	/* Of two frees at once only one makes the change. */
 	if ((seen & STATE) != LIVE ||
-	    !atomic_compare_exchange_strong_explicit(note, &seen, (uint16_t)(KEPT | slack), memory_order_acq_rel,
+	    !atomic_compare_exchange_strong_explicit(shadow, &seen, (uint16_t)(KEPT | slack), memory_order_acq_rel,
 						     memory_order_relaxed)) {
 		if ((seen & STATE) == FRESH)
 			dry_fatal(DRY_FATAL_INVALID_POINTER, object, cache->name, "never given out");
@@ -344,8 +344,8 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	}
 	if (is_wiped(cache))
 		memset(object, 0, cache->size - slack);
-	if (cache->caches->notes != &notes) { /* the ring has none of heaps that may go */
-		note_set(note, FREE, slack);
+	if (cache->caches->shadows != &shadows) { /* the ring has none of heaps that may go */
+		shadow_set(shadow, FREE, slack);
 		return true;
 	}
 	keep(cache, object);
@@ -401,17 +401,17 @@ static void drain(struct dry_cache *cache)
 static size_t usable(struct dry_cache *cache, const void *object)
 {
 	const struct dry_slab *slab = dry_slab_of(cache, object);
-	_Atomic uint16_t *note;
+	_Atomic uint16_t *shadow;
 	uint16_t seen;
 
 	if (dry_slab_index(cache, slab, object) == UINT32_MAX) {
 		dry_fatal(DRY_FATAL_INTERIOR, object, cache->name, NULL);
 		return DRY_REPORTED;
 	}
-	note = note_of(cache, object);
-	if (note == NULL) /* it is plain: no canaries, and what was asked for is not known */
+	shadow = shadow_of(cache, object);
+	if (shadow == NULL) /* it is plain: no canaries, and what was asked for is not known */
 		return cache->size;
-	seen = note_get(note);
+	seen = shadow_get(shadow);
 	if ((seen & STATE) == LIVE)
 		return cache->size - (seen & ~STATE);
 	dry_fatal(DRY_FATAL_USE_AFTER_FREE, object, cache->name, "it is not allocated");
@@ -420,17 +420,17 @@ static size_t usable(struct dry_cache *cache, const void *object)
 
 static bool sized(struct dry_cache *cache, void *object, size_t size)
 {
-	_Atomic uint16_t *note = note_of(cache, object);
-	size_t slack = note != NULL ? note_get(note) & ~STATE : 0;
+	_Atomic uint16_t *shadow = shadow_of(cache, object);
+	size_t slack = shadow != NULL ? shadow_get(shadow) & ~STATE : 0;
 
-	if (note == NULL)
+	if (shadow == NULL)
 		return true;
-	if (cache->size - size >= FREE) /* more slack than a note can say */
+	if (cache->size - size >= FREE) /* more slack than a shadow can say */
 		return false;
 	/* What is written over was a canary; an object that was just handed out has none but the tail, which stays. */
 	if (slack != cache->size - cache->object_size)
 		verify_canaries(cache, object, slack, dry_slab_index(cache, dry_slab_of(cache, object), object));
-	set_size(cache, note, object, size);
+	set_size(cache, shadow, object, size);
 	return true;
 }
 
@@ -453,31 +453,31 @@ const struct dry_debug_ops dry_debug_secure = {
  */
 static bool check_free(const struct dry_cache *cache, const char *object)
 {
-	_Atomic uint16_t *note = note_of(cache, object);
-	uint16_t seen = note != NULL ? atomic_load_explicit(note, memory_order_acquire) : 0;
+	_Atomic uint16_t *shadow = shadow_of(cache, object);
+	uint16_t seen = shadow != NULL ? atomic_load_explicit(shadow, memory_order_acquire) : 0;
 	const char *end = object + cache->size - (seen & ~STATE), *bad = object;
 
 	if ((seen & STATE) != FREE || !is_wiped(cache))
 		return false;
 	while ((bad = find_nonzero(bad, end)) != NULL && *(const unsigned char *)bad == canary_byte((uintptr_t)bad))
 		bad++;
-	if (bad != NULL && atomic_load_explicit(note, memory_order_acquire) == seen)
+	if (bad != NULL && atomic_load_explicit(shadow, memory_order_acquire) == seen)
 		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - (seen & ~STATE));
 	return true;
 }
 
 /*
- * Other threads may still run. An object whose note is the same before and after was not freed meanwhile, or was
+ * Other threads may still run. An object whose shadow is the same before and after was not freed meanwhile, or was
  * freed and handed out again with the same size; then a second look finds it in order.
  */
 static void check_object(const struct dry_cache *cache, const char *object)
 {
-	_Atomic uint16_t *note = note_of(cache, object);
+	_Atomic uint16_t *shadow = shadow_of(cache, object);
 	const char *bad = NULL;
 	uint16_t seen = 0;
 
 	for (unsigned tries = 0; tries < 3; tries++) {
-		seen = note != NULL ? atomic_load_explicit(note, memory_order_acquire) : 0;
+		seen = shadow != NULL ? atomic_load_explicit(shadow, memory_order_acquire) : 0;
 		if ((seen & STATE) != LIVE)
 			return;
 		bad = find_broken(object + cache->size - (seen & ~STATE), object + cache->size);
@@ -490,8 +490,8 @@ static void check_object(const struct dry_cache *cache, const char *object)
 
 static void check_kept(const struct dry_cache *cache, const char *object)
 {
-	_Atomic uint16_t *note = note_of(cache, object);
-	uint16_t seen = note != NULL ? atomic_load_explicit(note, memory_order_acquire) : 0;
+	_Atomic uint16_t *shadow = shadow_of(cache, object);
+	uint16_t seen = shadow != NULL ? atomic_load_explicit(shadow, memory_order_acquire) : 0;
 
 	/* An object in the quarantine changes state only when it leaves. */
 	if ((seen & STATE) == KEPT)
@@ -518,8 +518,8 @@ void dry_secure_check_all(void)
 				__atomic_fetch_sub(&cache->kept_objects, 1, __ATOMIC_RELEASE);
 		}
 	}
-	if (pages > dry_side_covered(&notes) >> arena->page_shift)
-		pages = (uint32_t)(dry_side_covered(&notes) >> arena->page_shift);
+	if (pages > dry_side_covered(&shadows) >> arena->page_shift)
+		pages = (uint32_t)(dry_side_covered(&shadows) >> arena->page_shift);
 	for (uint32_t i = 0; i < pages && looked < MAX_CHECKED;) {
 		struct dry_page *page = &arena->desc[i];
 		const struct dry_slab *slab = dry_slab_in(page);

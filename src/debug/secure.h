@@ -4,7 +4,7 @@
  * lies where a program's error reaches it.
  *
  *   slot    | size bytes asked for | slack, filled with a canary ... | 8 bytes, canary |
- *   note    side[(slot - arena base) / 16]: state and slack, in a reservation of its own
+ *   shadow    side[(slot - arena base) / 16]: state and slack, in a reservation of its own
  *
  * States of an object, changed by one compare-and-swap each:
  *
@@ -15,7 +15,7 @@
  * slab's making on, so that the object to the right can look at them at any time. Constructed
  * objects keep their content: only their canaries are watched.
  *
- * Concurrency: no lock. A note is one atomic; the quarantine's places are exchanged.
+ * Concurrency: no lock. A shadow is one atomic; the quarantine's places are exchanged.
  *
  * Must not know: size classes, guarded blocks.
  */
@@ -28,7 +28,7 @@
 extern const struct dry_debug_ops dry_debug_secure; /* of caches with DRY_CACHE_SECURE */
 
 /*
- * Reserve notes for objects of the arena; they take memory as objects are made. Objects beyond, and those made after the
+ * Reserve shadows for objects of the arena; they take memory as objects are made. Objects beyond, and those made after the
  * system refused memory, have none: they are plain. false: no address space. Called once, for the default heap.
  */
 bool dry_secure_init(struct dry_caches *caches);

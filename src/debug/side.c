@@ -57,7 +57,7 @@ bool dry_side_extend(struct dry_side *side, size_t offset)
 			to = now | CLOSED;
 		/* Who loses looks again: the winner may have got what this one was refused. */
 		if (atomic_compare_exchange_strong_explicit(&side->grown, &now, to, memory_order_relaxed, memory_order_relaxed)) {
-			/* Counted, not asked for: without notes objects would be plain for good. */
+			/* Counted, not asked for: without shadows objects would be plain for good. */
 			dry_budget_count(((to & ~CLOSED) - (now & ~CLOSED)) / 16 * side->width);
 			now = to;
 		}

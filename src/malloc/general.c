@@ -458,7 +458,7 @@ static void *resize(struct dry_heap *heap, const struct found *place, void *obje
 {
 	size_t tail = heap->caches.hooks->tail;
 
-	/* Not by half and half again: a secure object's note has room for a slack of half its slot. */
+	/* Not by half and half again: a secure object's shadow has room for a slack of half its slot. */
 	if (!dry_general_fits(size, place->room) ||
 	    (place->slab != NULL && !dry_general_fits(size - 1, place->slab->cache->object_size + tail)))
 		return resize_big(heap, place, object, size);

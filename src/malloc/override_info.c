@@ -62,7 +62,7 @@ static int print_cache(dry_cache *cache, void *arg)
 	if (dry_cache_stats(cache, &s) != 0)
 		return 0;
 	if (fprintf(out->file, "<cache name=\"%s\" size=\"%zu\" active=\"%zu\" objects=\"%zu\" slabs=\"%zu\"/>\n", s.name,
-		    s.slot_size, s.active_objects, s.objects, s.slabs) < 0)
+		    s.stride, s.active_objects, s.objects, s.slabs) < 0)
 		out->failed = true;
 	return 0;
 }

@@ -14,7 +14,7 @@ static size_t home(const struct dry_extents *extents, uintptr_t addr)
 {
 	uint64_t hash = (uint64_t)(addr >> 12) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return (size_t)(hash >> 32) & (extents->slots - 1);
+	return (size_t)(hash >> 32) & (extents->buckets - 1);
 }
 
 static struct dry_extent *find_locked(struct dry_extents *extents, const void *ptr)
@@ -23,7 +23,7 @@ static struct dry_extent *find_locked(struct dry_extents *extents, const void *p
 
 	if (extents->live == 0 || (uintptr_t)ptr == 0)
 		return NULL;
-	for (i = home(extents, (uintptr_t)ptr); extents->table[i].addr != 0; i = (i + 1) & (extents->slots - 1))
+	for (i = home(extents, (uintptr_t)ptr); extents->table[i].addr != 0; i = (i + 1) & (extents->buckets - 1))
 		if (extents->table[i].addr == (uintptr_t)ptr)
 			return &extents->table[i];
 	return NULL;
@@ -34,7 +34,7 @@ static void place(struct dry_extents *extents, struct dry_extent entry)
 	size_t i = home(extents, entry.addr);
 
 	while (extents->table[i].addr != 0)
-		i = (i + 1) & (extents->slots - 1);
+		i = (i + 1) & (extents->buckets - 1);
 	extents->table[i] = entry;
 }
 
@@ -49,7 +49,7 @@ static void insert_locked(struct dry_extents *extents, void *addr, size_t size, 
 /* The slot stays promised. */
 static void remove_locked(struct dry_extents *extents, struct dry_extent *entry)
 {
-	size_t mask = extents->slots - 1, hole = (size_t)(entry - extents->table), i = hole;
+	size_t mask = extents->buckets - 1, hole = (size_t)(entry - extents->table), i = hole;
 
 	extents->live--;
 	extents->live_bytes -= entry->size;
@@ -72,25 +72,25 @@ static void remove_locked(struct dry_extents *extents, struct dry_extent *entry)
 /* A table of twice the size, or the first one. Drops the lock meanwhile. */
 static bool grow_table_locked(struct dry_extents *extents)
 {
-	size_t old_slots = extents->slots, i;
-	size_t slots = old_slots != 0 ? old_slots * 2 : dry_port_page_size() / sizeof(struct dry_extent);
-	size_t bytes = slots * sizeof(struct dry_extent);
+	size_t old_buckets = extents->buckets, i;
+	size_t buckets = old_buckets != 0 ? old_buckets * 2 : dry_port_page_size() / sizeof(struct dry_extent);
+	size_t bytes = buckets * sizeof(struct dry_extent);
 	struct dry_extent *old, *table;
 
 	dry_lock_release(&extents->lock);
 	table = dry_map_apart(bytes);
 	dry_lock_acquire(&extents->lock);
-	if (extents->slots == old_slots) {
+	if (extents->buckets == old_buckets) {
 		if (table == NULL)
 			return false;
 		old = extents->table;
 		extents->table = table;
-		extents->slots = slots;
-		for (i = 0; i < old_slots; i++)
+		extents->buckets = buckets;
+		for (i = 0; i < old_buckets; i++)
 			if (old[i].addr != 0)
 				place(extents, old[i]);
 		table = old;
-		bytes = old_slots * sizeof(struct dry_extent);
+		bytes = old_buckets * sizeof(struct dry_extent);
 	}
 	/* `table` is the old one now, or ours came too late */
 	if (table != NULL && bytes != 0) {
@@ -104,7 +104,7 @@ static bool grow_table_locked(struct dry_extents *extents)
 /* Promise a slot to the caller. false: no memory for a bigger table. */
 static bool promise_locked(struct dry_extents *extents)
 {
-	while ((extents->promised + 1) * 4 > extents->slots * 3)
+	while ((extents->promised + 1) * 4 > extents->buckets * 3)
 		if (!grow_table_locked(extents))
 			return false;
 	extents->promised++;
@@ -149,15 +149,15 @@ void dry_extents_fini(struct dry_extents *extents)
 
 	for (i = 0; i < extents->cached; i++)
 		dry_extent_unmap(extents, (void *)extents->spare[i].addr, extents->spare[i].size);
-	for (i = 0; i < extents->slots; i++) {
+	for (i = 0; i < extents->buckets; i++) {
 		if (extents->table[i].addr == 0)
 			continue;
 		if (dry_annotate != NULL) /* what is mapped here next is not ours */
 			dry_annotate->opened((void *)extents->table[i].addr, extents->table[i].size);
 		dry_extent_unmap(extents, (void *)extents->table[i].addr, extents->table[i].size);
 	}
-	if (extents->slots != 0)
-		dry_release_apart(extents->table, extents->slots * sizeof(struct dry_extent));
+	if (extents->buckets != 0)
+		dry_release_apart(extents->table, extents->buckets * sizeof(struct dry_extent));
 	dry_extents_init(extents, extents->cap, extents->nodes, &extents->source);
 }
 
@@ -306,7 +306,7 @@ void *dry_extent_of(struct dry_extents *extents, const void *ptr)
 	size_t i;
 
 	dry_lock_acquire(&extents->lock);
-	for (i = 0; i < extents->slots && start == 0; i++) {
+	for (i = 0; i < extents->buckets && start == 0; i++) {
 		const struct dry_extent *entry = &extents->table[i];
 
 		if (entry->addr != 0 && (uintptr_t)ptr - entry->addr < entry->size)
@@ -458,7 +458,7 @@ static const char *check_locked(struct dry_extents *extents)
 {
 	size_t live = 0, live_bytes = 0, i;
 
-	for (i = 0; i < extents->slots; i++) {
+	for (i = 0; i < extents->buckets; i++) {
 		if (extents->table[i].addr == 0)
 			continue;
 		live++;
@@ -468,8 +468,8 @@ static const char *check_locked(struct dry_extents *extents)
 	}
 	if (live != extents->live || live_bytes != extents->live_bytes)
 		return "extent: live counts";
-	if (extents->promised < live || extents->promised * 4 > extents->slots * 3)
-		return "extent: promised slots";
+	if (extents->promised < live || extents->promised * 4 > extents->buckets * 3)
+		return "extent: promised buckets";
 	return dry_spares_check_locked(extents);
 }
 

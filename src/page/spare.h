@@ -15,7 +15,7 @@
 #ifndef DRY_PAGE_SPARE_H
 #define DRY_PAGE_SPARE_H
 
-#include "page/extent.h"
+#include "page/extent_types.h"
 
 /* The smallest one of the node that holds `size` bytes, its start aligned; of like ones the lowest. -1: none. */
 int dry_spare_find_locked(const struct dry_extents *extents, size_t size, size_t align, unsigned node);

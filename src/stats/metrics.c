@@ -74,7 +74,7 @@ static int add_cache(dry_cache *cache, void *arg)
 		return 0;
 	struct row *row = row_of(heap->name, s.name);
 	row->value[BYTES] += s.slabs * s.pages_per_slab * gathered.page;
-	row->value[LIVE] += s.active_objects * s.slot_size;
+	row->value[LIVE] += s.active_objects * s.stride;
 	row->value[OBJECTS] += s.active_objects;
 	row->value[SLABS] += s.slabs;
 	row->value[CACHE_ALLOCS] += s.allocs;
@@ -109,7 +109,8 @@ static void collect(void)
 	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
 		add_heap(heap);
 	dry_lock_release(&dry_heaps_lock);
-	gathered.sum[ALLOCATED] = gathered.sum[ACTIVE] - (gathered.sum[WASTE] < gathered.sum[ACTIVE] ? gathered.sum[WASTE] : gathered.sum[ACTIVE]);
+	size_t active = gathered.sum[ACTIVE], waste = gathered.sum[WASTE];
+	gathered.sum[ALLOCATED] = active - (waste < active ? waste : active);
 }
 
 /* ---- written ---------------------------------------------------------------------------------- */

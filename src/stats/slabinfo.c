@@ -19,7 +19,7 @@ static int list_cache(dry_cache *cache, void *arg)
 	size_t length = dry_format(line, sizeof(line),
 				   "%-17s %6zu %6zu %6zu %4u %4u : tunables %4u %4u %4u"
 				   " : slabdata %6zu %6zu %6zu\n",
-				   s.name, s.active_objects, s.objects, s.slot_size, s.objects_per_slab, s.pages_per_slab,
+				   s.name, s.active_objects, s.objects, s.stride, s.objects_per_slab, s.pages_per_slab,
 				   s.limit, s.batchcount, s.shared, s.active_slabs, s.slabs, s.shared_objects);
 	listing->write(listing->arg, line, length);
 	return 0;

@@ -73,7 +73,7 @@ static void figures_locked(struct dry_cache *handle, struct dry_cache_stats *sta
 	memset(stats, 0, sizeof(*stats));
 	stats->name = handle->name;
 	stats->object_size = handle->object_size;
-	stats->slot_size = cache->size;
+	stats->stride = cache->size;
 	stats->align = cache->align;
 	stats->flags = handle->flags;
 	stats->mgmt = (enum dry_mgmt)cache->mgmt;
@@ -144,7 +144,7 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 			continue;
 		figures_locked(cache, &one);
 		bytes = (one.slabs * one.pages_per_slab) << arena->page_shift;
-		live = one.active_objects * one.slot_size;
+		live = one.active_objects * one.stride;
 		stats->idle += bytes > live ? bytes - live : 0;
 		stats->allocs += one.allocs;
 		stats->slow_allocs += one.slow_allocs;

@@ -60,14 +60,14 @@ static int list_cache(dry_cache *cache, void *arg)
 	if ((cache->owner.class->flags & DRY_CLASS_KEPT) != 0 && cache->owner.class->names == 0) {
 		bool classes = cache->owner.class == &cache->owner.heap->classes_of;
 
-		dry_format(name, sizeof(name), classes ? "kmem_cache" : "kmalloc-%zu", s.slot_size);
+		dry_format(name, sizeof(name), classes ? "kmem_cache" : "kmalloc-%zu", s.stride);
 		s.name = name;
 	}
 	listing->write(listing->arg, line,
 		       dry_format(line, sizeof(line),
 				  "%-17s %6zu %6zu %6zu %4u %4u : tunables %4u %4u %4u"
 				  " : slabdata %6zu %6zu %6zu\n",
-				  s.name, s.active_objects, s.objects, s.slot_size, s.objects_per_slab,
+				  s.name, s.active_objects, s.objects, s.stride, s.objects_per_slab,
 				  s.pages_per_slab, s.limit, s.batchcount, s.shared, s.active_slabs, s.slabs,
 				  s.shared_objects));
 	return 0;

@@ -37,7 +37,7 @@ int dry_cache_stats(dry_cache *cache, struct dry_cache_stats *stats)
 	memset(stats, 0, sizeof(*stats));
 	stats->name = cache->name;
 	stats->object_size = cache->size;
-	stats->slot_size = class->slot;
+	stats->stride = class->slot;
 	stats->align = class->align;
 	stats->flags = cache->flags;
 	stats->mgmt = DRY_MGMT_CHAIN;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* program CASE: one wrong deed, or none, for a memory checker to see; see run. */
+/* program CASE: one wrong bug, or none, for a memory checker to see; see run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,7 @@ static void test_one(dry_heap *heap, size_t size, size_t align, unsigned flags)
 	CHECK(cache);
 	stats = stats_of(cache);
 	CHECK_EQ(stats.object_size, size);
-	CHECK(stats.slot_size >= size && stats.slot_size % want == 0);
+	CHECK(stats.stride >= size && stats.stride % want == 0);
 	CHECK(stats.align >= want && stats.align % want == 0);
 	for (int i = 0; i < held; i++) {
 		objects[i] = dry_cache_alloc(cache);

@@ -95,7 +95,7 @@ static void compare(const struct line *line, void *arg)
 	wanted->found++;
 	CHECK(line->active >= s->active_objects && line->active <= s->objects);
 	CHECK_EQ(line->objects, s->objects);
-	CHECK_EQ(line->size, s->slot_size);
+	CHECK_EQ(line->size, s->stride);
 	CHECK_EQ(line->per_slab, s->objects_per_slab);
 	CHECK_EQ(line->pages, s->pages_per_slab);
 	CHECK_EQ(line->limit, s->limit);

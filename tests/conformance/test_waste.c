@@ -50,8 +50,8 @@ static void test_default(dry_heap *heap, size_t page_size)
 			if (s.waste)
 				fprintf(stderr, "size %zu ctor %d wastes %zu\n", size, ctor, s.waste);
 			CHECK_EQ(s.waste, 0);
-			CHECK((bytes - s.objects_per_slab * s.slot_size) * 8 <= bytes);
-			CHECK_EQ(s.objects_per_slab, bytes / s.slot_size); /* no room taken for anything else */
+			CHECK((bytes - s.objects_per_slab * s.stride) * 8 <= bytes);
+			CHECK_EQ(s.objects_per_slab, bytes / s.stride); /* no room taken for anything else */
 			CHECK_EQ(dry_cache_destroy(cache), 0);
 		}
 	}
@@ -69,8 +69,8 @@ static void test_published(dry_heap *heap)
 			CHECK(cache);
 			s = stats_of(cache);
 			bytes = s.pages_per_slab * 4096;
-			most = bytes / s.slot_size;
-			left = bytes - most * s.slot_size;
+			most = bytes / s.stride;
+			left = bytes - most * s.stride;
 			if (!ctor && array_bytes(most) <= size) /* the object, not its padding */
 				CHECK_EQ(s.mgmt, DRY_MGMT_OBJFREELIST);
 			else if (array_bytes(most) <= left)
@@ -78,7 +78,7 @@ static void test_published(dry_heap *heap)
 			else
 				CHECK(s.mgmt == DRY_MGMT_OFF_SLAB || s.mgmt == DRY_MGMT_NORMAL_DEDICATED);
 			if (s.mgmt == DRY_MGMT_NORMAL_DEDICATED)
-				CHECK(s.objects_per_slab * s.slot_size + array_bytes(s.objects_per_slab) <= bytes);
+				CHECK(s.objects_per_slab * s.stride + array_bytes(s.objects_per_slab) <= bytes);
 			else
 				CHECK_EQ(s.objects_per_slab, most);
 			if (s.mgmt == DRY_MGMT_OBJFREELIST || s.mgmt == DRY_MGMT_NORMAL_LEFTOVER)
@@ -131,7 +131,7 @@ static void test_examples(dry_heap *heap)
 			fprintf(stderr, "example %zu: size %zu flags %#x ctor %d\n", i, e->size, e->flags, e->ctor);
 		CHECK(cache);
 		s = stats_of(cache);
-		CHECK_EQ(s.slot_size, e->size);
+		CHECK_EQ(s.stride, e->size);
 		CHECK_EQ(s.mgmt, e->mgmt);
 		if (e->mgmt != DRY_MGMT_BITMAP && e->mgmt != DRY_MGMT_CHAIN)
 			CHECK_EQ(s.pages_per_slab, 1);

@@ -252,7 +252,7 @@ static void hurt_pages(unsigned how, unsigned by)
 
 static struct dry_extent *some_extent(struct dry_extents *extents)
 {
-	for (size_t i = 0; i < extents->slots; i++)
+	for (size_t i = 0; i < extents->buckets; i++)
 		if (extents->table[i].addr != 0)
 			return &extents->table[i];
 	return NULL;
@@ -275,7 +275,7 @@ static void hurt_extents(unsigned how, unsigned by)
 		SET(extents->cached_bytes, extents->cached_bytes + 4096);
 		break;
 	case 3:
-		SET(extents->promised, extents->slots + 1 + by);
+		SET(extents->promised, extents->buckets + 1 + by);
 		break;
 	case 4: /* before the one that comes before it */
 		if (extents->cached < 2)

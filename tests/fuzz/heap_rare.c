@@ -172,13 +172,13 @@ static void other_fork(void)
 
 static void other_thread(void)
 {
-	static void (*const deeds[])(void) = { other_alloc, other_trim, other_free,    other_free,
+	static void (*const bugs[])(void) = { other_alloc, other_trim, other_free,    other_free,
 					       other_fork,  other_reap, other_destroy, other_alloc };
 	unsigned how = input_8(&s.in), after = input_8(&s.in) % 16;
 
 	end_of_rare();
 	other.how = how >> 3;
-	faults_meanwhile(s.heap, after, deeds[how & 7]);
+	faults_meanwhile(s.heap, after, bugs[how & 7]);
 }
 
 /* After each operation. */

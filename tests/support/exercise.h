@@ -48,9 +48,9 @@ static inline dry_cache *make_cache(dry_heap *heap, const char *name, size_t siz
 /* What holds of any cache at any quiet moment. page_size is the heap's. */
 static inline void check_figures(const struct dry_cache_stats *s, size_t page_size)
 {
-	CHECK(s->object_size >= 1 && s->slot_size >= s->object_size);
+	CHECK(s->object_size >= 1 && s->stride >= s->object_size);
 	CHECK(s->objects_per_slab >= 1 && s->pages_per_slab >= 1);
-	CHECK(s->objects_per_slab * s->slot_size <= s->pages_per_slab * page_size);
+	CHECK(s->objects_per_slab * s->stride <= s->pages_per_slab * page_size);
 	CHECK(test_is_tiny() ? s->slabs * s->objects_per_slab >= s->objects : s->slabs * s->objects_per_slab == s->objects);
 	CHECK(s->active_objects + s->cached_objects <= s->objects);
 	CHECK(s->shared_objects <= s->cached_objects);

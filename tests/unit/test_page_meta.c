@@ -212,7 +212,7 @@ static void guards(void)
 	guarded(arena.chunk_array.start, arena.chunk_array.reserved);
 	dry_extents_init(&extents, 0, 1, NULL);
 	CHECK(dry_extent_alloc(&extents, 1, 1, 0, &dirty) != NULL && !faults(extents.table));
-	guarded((char *)extents.table, extents.slots * sizeof(struct dry_extent));
+	guarded((char *)extents.table, extents.buckets * sizeof(struct dry_extent));
 	dry_extent_decay(&extents, 0, &left);
 	dry_extents_fini(&extents);
 	end();

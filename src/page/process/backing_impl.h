@@ -66,7 +66,8 @@ static inline struct dry_slab *dry_slab_in(struct dry_page *run)
 
 /* ---- pages ---- */
 
-static inline struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp, bool growing)
+static inline struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp,
+						 bool growing)
 {
 	struct dry_page *run;
 

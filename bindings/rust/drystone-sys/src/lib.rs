@@ -72,7 +72,7 @@ pub struct dry_cache_attr {
 pub struct dry_cache_stats {
     pub name: *const c_char,
     pub object_size: usize,
-    pub slot_size: usize,
+    pub stride: usize,
     pub align: usize,
     pub flags: c_uint,
     pub mgmt: c_uint,

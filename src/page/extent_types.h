@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What extents and spare extents are kept in. */
+#ifndef DRY_PAGE_EXTENT_TYPES_H
+#define DRY_PAGE_EXTENT_TYPES_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <drystone/page_source.h>
+
+#include "port/contract.h"
+
+#define DRY_EXTENT_CACHED 128 /* most extents that wait for reuse */
+
+struct dry_extent {
+	uintptr_t addr;     /* 0: slot unused */
+	uint64_t size : 56; /* bytes, a multiple of the page size */
+	uint64_t node : 8;  /* memory node that it was placed on */
+};
+
+/* An extent that waits for reuse. */
+struct dry_extent_spare {
+	uintptr_t addr;
+	size_t size;
+	uint64_t age; /* tick at which most of it was freed */
+	unsigned node;
+};
+
+/*
+ * Equations: live = used buckets of the table <= promised <= 3/4 of buckets;
+ * live_bytes, cached_bytes = sums of the sizes; spare[] is in order of address, none overlaps the next
+ * or, where spare extents are joined, is one with it.
+ */
+struct dry_extents {
+	struct dry_lock lock;
+	/* guarded by lock */
+	struct dry_extent *table; /* open addressing without deleted marks; power of two */
+	size_t buckets;
+	size_t live;     /* extents in the table */
+	size_t promised; /* buckets that are used or will be by an alloc or resize under way */
+	size_t live_bytes, cached_bytes;
+	uint64_t tick;
+	unsigned cached; /* entries of spare[] */
+	struct dry_extent_spare spare[DRY_EXTENT_CACHED];
+	/* the extent that was mapped last without a hint, to be looked at; those in a row that were filled; mapped in all */
+	struct {
+		uintptr_t addr;
+		size_t size;
+		unsigned filled, mapped;
+	} probe;
+	/* relaxed, anybody: bytes taken without memory behind them since somebody last set it to 0 */
+	_Atomic size_t fresh;
+	/* immutable after init */
+	size_t cap;
+	unsigned nodes;
+	struct dry_page_source source; /* reserve NULL: the port */
+};
+
+#endif
