@@ -122,7 +122,6 @@ bool dry_port_on_signal(int signal, void (*fn)(void))
 	bool done;
 
 	on_signal = fn;
-	sigemptyset(&action.sa_mask);
 	done = sigaction(signal, &action, NULL) == 0;
 	errno = saved;
 	return done;
