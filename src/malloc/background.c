@@ -10,6 +10,7 @@
 #include "stats/sites.h"
 
 #define START_BYTES ((size_t)16 << 20)
+#define ALONE_MOST  ((size_t)128 << 20) /* a heap that is bigger has the thread in a program with one, too */
 #define IDLE_TICKS  12 /* rounds of a small heap before the thread ends */
 #define LONG_SLEEP  1000 /* ms between rounds when the last ones had nothing to return */
 #define RETRY       1000 /* pokes until a thread is asked for again */
@@ -163,7 +164,8 @@ void dry_background_poke(void)
 	if (DRY_LIKELY(now > 0) || held_bytes(&dry_main_heap) < START_BYTES)
 		return;
 	/* for huge pages there is a thread in any case: a program with one may well make no calls while its memory stays full */
-	if (now == 0 && dry_option_background && dry_port_alone() && !dry_policy_collapses())
+	if (now == 0 && dry_option_background && dry_port_alone() && held_bytes(&dry_main_heap) < ALONE_MOST &&
+	    !dry_policy_collapses())
 		count_call(&dry_main_heap);
 	else if (now == 0)
 		start();
