@@ -2,9 +2,9 @@
 /*
  * Memory goes back while the program is idle: 1 GiB of mixed blocks is allocated and freed
  * in random order; the program only sleeps; 5 s later its resident memory is within 10 % of
- * what it was right before the first of these allocations. Before that, a program with one thread and 64 MiB keeps one: there it
- * goes back while blocks are freed, but for a quarter of the most that there was, and 32 MiB of big blocks. The base is that of a small but
- * real program: 32 MiB of touched static memory. The leftover itself is printed, too.
+ * what it was right before the first of these allocations. Before that, a program with one thread and 64 MiB keeps one: there
+ * it goes back while blocks are freed, but for a quarter of the most that there was, and 32 MiB of big blocks. The base is
+ * that of a small but real program: 32 MiB of touched static memory. The leftover itself is printed, too.
  * glibc keeps part of it without malloc_trim, so the bar is for other mallocs only.
  */
 #define _GNU_SOURCE 1
