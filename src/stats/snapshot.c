@@ -120,13 +120,13 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 		return -DRY_ENOMEM;
 	struct dry_caches *caches = &heap->caches;
 	struct dry_arena *arena = dry_heap_arena(heap);
-	stats->reserved = dry_arena_granules(arena) << DRY_GRANULE_SHIFT;
 	dry_lock_acquire(&heap->extents.lock);
 	stats->guarded = atomic_load_explicit(&heap->guarded, memory_order_relaxed);
 	stats->extents = heap->extents.live_bytes + stats->guarded;
 	stats->dirty = heap->extents.cached_bytes;
 	dry_lock_release(&heap->extents.lock);
 	dry_lock_acquire(&arena->lock);
+	stats->reserved = dry_arena_granules(arena) << DRY_GRANULE_SHIFT;
 	size_t blank = atomic_load_explicit(&arena->blank, memory_order_relaxed); /* exact when nothing is freed meanwhile */
 	stats->in_use = (arena->used > blank ? arena->used - blank : 0) << arena->page_shift;
 	stats->dirty += arena->free_dirty << arena->page_shift;
