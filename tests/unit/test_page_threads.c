@@ -104,7 +104,8 @@ void __wrap_dry_port_purge(void *address, size_t size);
 
 void __wrap_dry_port_purge(void *address, size_t size)
 {
-	while (atomic_load(&fork_wanted)) {
+	/* not for the arrays beside a chunk that is retired: they are purged with the lock held, which the fork waits for */
+	while (dry_arena_contains(&arena, address) && atomic_load(&fork_wanted)) {
 		atomic_store(&in_purge, true);
 		dry_port_yield();
 	}
