@@ -22,14 +22,24 @@ static atomic_bool run_fail_after;
 
 struct dry_page *__real_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
 struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
+struct dry_page *__real_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
+struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
 
-struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
+static bool fails(void)
 {
 	long call = atomic_fetch_add(&run_calls, 1) + 1, at = atomic_load(&run_fail_at);
 
-	if (at && (call == at || (call > at && atomic_load(&run_fail_after))))
-		return NULL;
-	return __real_dry_arena_alloc(arena, count, align_pages, node);
+	return at && (call == at || (call > at && atomic_load(&run_fail_after)));
+}
+
+struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
+{
+	return fails() ? NULL : __real_dry_arena_alloc(arena, count, align_pages, node);
+}
+
+struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing)
+{
+	return fails() ? NULL : __real_dry_arena_alloc_slab(arena, order, node, growing);
 }
 
 /* Runs of pages are asked for far more often than the port is: then a part of each workload suffices. */

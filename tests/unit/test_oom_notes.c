@@ -20,10 +20,17 @@ static void *blocks[BLOCKS];
 
 struct dry_page *__real_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
 struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
+struct dry_page *__real_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
+struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
 
 struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
 {
 	return __real_dry_arena_alloc(arena, count, align_pages, node);
+}
+
+struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing)
+{
+	return __real_dry_arena_alloc_slab(arena, order, node, growing);
 }
 
 int main(void)
