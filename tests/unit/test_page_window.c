@@ -170,9 +170,12 @@ static void gives_up(void)
 	munmap(block, CHUNK);
 }
 
-/* Each arena to its limit, and other memory has place again when it is gone. */
+/* Each arena to its limit, and other memory has place again when it is gone. A sanitizer's shadow is beyond any limit. */
 static void limited(void)
 {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	return;
+#endif
 	struct rlimit limit;
 	size_t got = 0;
 	int status;
