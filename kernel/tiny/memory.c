@@ -52,7 +52,7 @@ static struct page *take_pages(unsigned int order)
 
 static void account(struct page *page, long pages)
 {
-	mod_node_page_state(page_pgdat(page), NR_SLAB_UNRECLAIMABLE_B, pages << PAGE_SHIFT);
+	mod_node_page_state(page_pgdat(page), NR_SLAB_UNRECLAIMABLE_B, pages * (long)PAGE_SIZE);
 }
 
 /* Pages of an order are aligned to their size. */

@@ -14,6 +14,9 @@
 /* The slow twin: kept out of line and out of the hot text. */
 #define DRY_SLOW __attribute__((__noinline__, cold))
 
+/* It reads what a checker of memory has been told that nobody may read. */
+#define DRY_UNCHECKED __attribute__((no_sanitize_address))
+
 /* Neither, but one copy of it is enough. */
 #define DRY_NOINLINE __attribute__((__noinline__))
 /* Before a return: calls above it are calls, no jumps, so that the hit returns by restoring its registers. */

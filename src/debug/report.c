@@ -71,7 +71,7 @@ static void say_track(const char *what, const struct dry_track *track)
 }
 
 /* Sixteen bytes from `at` that are not past `end`, in hexadecimal and as characters. */
-static void say_row(const char *name, const unsigned char *at, const unsigned char *end)
+static DRY_UNCHECKED DRY_NOINLINE void say_row(const char *name, const unsigned char *at, const unsigned char *end)
 {
 	char hex[ROW * 3 + 1], text[ROW + 1];
 	unsigned n = (unsigned)((size_t)(end - at) < ROW ? (size_t)(end - at) : ROW);

@@ -28,6 +28,12 @@
 #include "../support/random.h"
 #include "sequences.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 enum mode { PREEMPT, MIGRATE, SIGNAL, MODES };
 static const char *const mode_name[] = { "preemption", "migration", "signal" };
 
@@ -424,7 +430,7 @@ int main(int argc, char **argv)
 		abort_all(seed, false);
 	}
 	for (unsigned i = 0; i < sequence_count; i++)
-		if (!learnt[i]) {
+		if (!learnt[i] && !(SANITIZED && strstr(place_name(sequences[i].start), "trim"))) { /* malloc is not ours there */
 			fprintf(stderr, "not every instruction of the sequence at %s was run\n", place_name(sequences[i].start));
 			missing++;
 		}
