@@ -5,7 +5,7 @@
  * and the arena's runs of pages. What cannot be had is NULL with ENOMEM, what was there
  * is untouched, every equation of the heap holds, and afterwards the workload succeeds.
  *
- * Linked with fail_port.c and with dry_arena_alloc wrapped.
+ * Linked with fail_port.c and fail_runs.c.
  */
 #include <drystone/drystone.h>
 #include <fcntl.h>
@@ -15,32 +15,7 @@
 #include "../support/pattern.h"
 #include "../support/random.h"
 #include "fail_port.h"
-#include "page/page.h"
-
-static atomic_long run_calls, run_fail_at; /* as dry_fail_calls, dry_fail_at, for runs of pages */
-static atomic_bool run_fail_after;
-
-struct dry_page *__real_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
-struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
-struct dry_page *__real_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
-struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
-
-static bool fails(void)
-{
-	long call = atomic_fetch_add(&run_calls, 1) + 1, at = atomic_load(&run_fail_at);
-
-	return at && (call == at || (call > at && atomic_load(&run_fail_after)));
-}
-
-struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
-{
-	return fails() ? NULL : __real_dry_arena_alloc(arena, count, align_pages, node);
-}
-
-struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing)
-{
-	return fails() ? NULL : __real_dry_arena_alloc_slab(arena, order, node, growing);
-}
+#include "fail_runs.h"
 
 /* Runs of pages are asked for far more often than the port is: then a part of each workload suffices. */
 static size_t part = 1;

@@ -15,37 +15,13 @@
 #include "../support/pattern.h"
 #include "../support/random.h"
 #include "fail_port.h"
+#include "fail_runs.h"
 #include "malloc/options.h"
-#include "page/page.h"
 
 enum { MOST = 150 };
 
-static atomic_long run_calls, run_fail_at; /* as dry_fail_calls, dry_fail_at, for runs of pages */
-static atomic_bool run_fail_after;
 static void *blocks[MOST];
 static size_t sizes[MOST];
-
-struct dry_page *__real_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
-struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
-struct dry_page *__real_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
-struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
-
-static bool fails(void)
-{
-	long call = atomic_fetch_add(&run_calls, 1) + 1, at = atomic_load(&run_fail_at);
-
-	return at && (call == at || (call > at && atomic_load(&run_fail_after)));
-}
-
-struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
-{
-	return fails() ? NULL : __real_dry_arena_alloc(arena, count, align_pages, node);
-}
-
-struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing)
-{
-	return fails() ? NULL : __real_dry_arena_alloc_slab(arena, order, node, growing);
-}
 
 static void *small(size_t i, size_t *size)
 {

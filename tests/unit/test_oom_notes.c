@@ -4,7 +4,7 @@
  * they have no canaries, and nothing may look for them.
  *
  * DRY_TEST_CONF: secure=secure:1
- * Linked with fail_port.c and with dry_arena_alloc wrapped.
+ * Linked with fail_port.c.
  */
 #include <drystone/drystone.h>
 #include <string.h>
@@ -17,21 +17,6 @@
 #define BLOCKS 6000
 
 static void *blocks[BLOCKS];
-
-struct dry_page *__real_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
-struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
-struct dry_page *__real_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
-struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
-
-struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
-{
-	return __real_dry_arena_alloc(arena, count, align_pages, node);
-}
-
-struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing)
-{
-	return __real_dry_arena_alloc_slab(arena, order, node, growing);
-}
 
 int main(void)
 {
