@@ -94,14 +94,12 @@ static void relist_locked(struct dry_cache *cache, struct dry_node *node, struct
 		move_locked(cache, node, slab, list);
 }
 
-static void unreserve(struct dry_node *node, size_t count)
+static void unreserve_locked(struct dry_node *node, size_t count)
 {
 	size_t reserved = get(&node->reserved);
 
-	while (reserved != 0 &&
-	       !atomic_compare_exchange_weak_explicit(&node->reserved, &reserved, reserved > count ? reserved - count : 0,
-						      memory_order_relaxed, memory_order_relaxed))
-		;
+	if (reserved != 0)
+		atomic_store_explicit(&node->reserved, reserved > count ? reserved - count : 0, memory_order_relaxed);
 }
 
 /* ---- slabs ---------------------------------------------------------------------------- */
@@ -302,10 +300,10 @@ static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, 
 		relist_locked(cache, node, slab);
 	}
 	add_locked(&node->free_objects, -(size_t)count);
+	unreserve_locked(node, count);
 	dry_lock_release(&node->lock);
 	if (restore) /* of a debugged cache one object is taken at a time */
 		dry_slab_restore(cache, objects[0]);
-	unreserve(node, count);
 	return count;
 }
 
@@ -403,6 +401,16 @@ bool dry_node_has_free(const struct dry_cache *cache, unsigned home)
 
 /* ---- housekeeping ------------------------------------------------------------------------ */
 
+/* Under the lock: whatever is taken or trimmed between two looks goes from both figures. Whether more must be free. */
+static bool reserve_more(struct dry_node *node, size_t count)
+{
+	dry_lock_acquire(&node->lock);
+	add_locked(&node->reserved, count);
+	bool lacking = get(&node->free_objects) < get(&node->reserved);
+	dry_lock_release(&node->lock);
+	return lacking;
+}
+
 bool dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count)
 {
 	struct dry_node *node = &cache->node[home];
@@ -410,13 +418,14 @@ bool dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count)
 	if (count > dry_backing_bytes(&cache->caches->backing) / cache->size)
 		return false;
 	/* Reserved first, so that a concurrent shrink leaves what is already free. */
-	atomic_fetch_add_explicit(&node->reserved, count, memory_order_relaxed);
-	while (get(&node->free_objects) < get(&node->reserved)) {
+	for (bool lacking = reserve_more(node, count); lacking; lacking = reserve_more(node, 0)) {
 		struct dry_slab *slab = new_slab(cache, home, DRY_GFP_DEFAULT);
 		if (slab != NULL)
 			attach(cache, slab);
 		if (slab == NULL || dry_slab_node(cache, slab) != home) {
-			unreserve(node, count);
+			dry_lock_acquire(&node->lock);
+			unreserve_locked(node, count);
+			dry_lock_release(&node->lock);
 			return false;
 		}
 	}
