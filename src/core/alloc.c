@@ -80,12 +80,12 @@ static size_t pop_free_array(struct dry_cache *cache, void **objects, size_t max
 	return dry_percpu_pop_batch(DRY_SLOTS(cache->caches), cache->free_place, objects, max);
 }
 
-static DRY_SLOW size_t drop_repeated(struct dry_cache *cache, void **objects, size_t count, const void *newer)
+static DRY_SLOW size_t drop_repeated(struct dry_cache *cache, void **objects, size_t count)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (objects[i] == (i + 1 < count ? objects[i + 1] : newer))
+		if (i + 1 < count && objects[i] == objects[i + 1])
 			dry_backing_corrupt(DRY_FATAL_DOUBLE_FREE, objects[i], cache->name, NULL);
 		else
 			objects[kept++] = objects[i];
@@ -93,38 +93,46 @@ static DRY_SLOW size_t drop_repeated(struct dry_cache *cache, void **objects, si
 	return kept;
 }
 
-/*
- * What leaves the free array, oldest first. What was freed twice in a row stands beside itself there, and goes on once.
- * *newer: NULL, or what stood above these; then the oldest of them.
- */
-static size_t distinct(struct dry_cache *cache, void **objects, size_t count, void **newer)
+/* Of objects that stood above each other in the free array, each once: what was freed twice in a row stands beside itself. */
+static size_t distinct(struct dry_cache *cache, void **objects, size_t count)
 {
-	if (count == 0)
-		return 0;
-	void *above = *newer;
-	*newer = objects[0];
-	if (DRY_UNLIKELY(dry_may_repeat(objects, count) || objects[count - 1] == above))
-		return drop_repeated(cache, objects, count, above);
+	return DRY_LIKELY(!dry_may_repeat(objects, count)) ? count : drop_repeated(cache, objects, count);
+}
+
+/*
+ * A piece out of the free array, oldest first, each object once; `max` is at least 2. *held: NULL, or what stood above the
+ * piece, which comes along as its newest; then the piece's oldest, which is the caller's only with the next piece, or NULL if
+ * there is no more. It is held back until what stood below it is known: once given on, anybody may have it, free it, and it
+ * would stand there again, rightly.
+ */
+static size_t pop_distinct(struct dry_cache *cache, void **objects, size_t max, void **held)
+{
+	size_t count = pop_free_array(cache, objects, max - 1);
+	bool more = count == max - 1;
+
+	if (*held != NULL)
+		objects[count++] = *held;
+	count = distinct(cache, objects, count);
+	*held = more ? objects[0] : NULL;
 	return count;
 }
 
 /* Of a free that finds no room: the newest objects, which stay, and those that go; together not more than a piece on the stack. */
-#define NEWEST  8
-#define SPILLED 48
+#define NEWEST  (DRY_PIECE / 8)
+#define SPILLED (DRY_PIECE - 2 * NEWEST)
 
 /* ---- allocation ---------------------------------------------------------------------- */
 
 /* Packed caches: the objects that were freed here move to where allocations take from, in pieces. Whether any did. */
 static DRY_NOINLINE bool turn_over(struct dry_cache *cache)
 {
-	void *objects[DRY_PIECE], *newer = NULL;
-	size_t moved = 0, count;
+	void *objects[DRY_PIECE], *held = NULL;
+	size_t moved = 0;
 
 	do {
-		count = pop_free_array(cache, objects, DRY_PIECE);
-		count = distinct(cache, objects, count, &newer);
-		moved += push_or_flush(cache, objects, count);
-	} while (count == DRY_PIECE);
+		size_t count = pop_distinct(cache, objects, DRY_PIECE, &held), first = held != NULL;
+		moved += push_or_flush(cache, objects + first, count - first);
+	} while (held != NULL);
 	return moved != 0;
 }
 
@@ -232,27 +240,25 @@ static bool is_live(struct dry_cache *cache, void *object)
 }
 
 /*
- * A batch out of the free array, or nearly one: to the alloc array where there is room, else to the node. Whether any went
- * to the node.
+ * A batch out of the free array, or nearly one: to the alloc array where there is room, else to the node. *held: what stood
+ * above the batch and goes with it; then its oldest, which stays, or NULL. Whether any went to the node.
  */
-static DRY_NOINLINE bool spill(struct dry_cache *cache, void *newer)
+static DRY_NOINLINE bool spill(struct dry_cache *cache, void **held)
 {
 	void *objects[SPILLED];
 	uint32_t left = cache->batchcount;
 	bool flushed = false;
 
 	do {
-		size_t count = pop_free_array(cache, objects, left < SPILLED ? left : SPILLED), placed = 0;
-		if (count == 0)
-			break;
-		left -= (uint32_t)count;
-		count = distinct(cache, objects, count, &newer);
+		uint32_t max = left < SPILLED ? left + 1 : SPILLED;
+		size_t count = pop_distinct(cache, objects, max, held), first = *held != NULL, placed = 0;
 		if (cache->packed)
-			placed = push_or_flush(cache, objects, count);
-		else if (count != 0)
-			dry_node_flush(cache, dry_caches_home(cache->caches), objects, (unsigned)count);
-		flushed |= placed < count;
-	} while (left >= SPILLED / 2);
+			placed = push_or_flush(cache, objects + first, count - first);
+		else if (count > first)
+			dry_node_flush(cache, dry_caches_home(cache->caches), objects + first, (unsigned)(count - first));
+		flushed |= placed < count - first;
+		left -= max - 1;
+	} while (*held != NULL && left >= SPILLED / 2);
 	return flushed;
 }
 
@@ -260,16 +266,18 @@ static DRY_NOINLINE bool spill(struct dry_cache *cache, void *newer)
 static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
 {
 	uint32_t half = cache->limit - cache->batchcount;
-	void *newest[NEWEST], *newer = NULL;
-	size_t count = pop_free_array(cache, newest, half < NEWEST ? half : NEWEST - 1), kept;
+	void *newest[NEWEST];
+	size_t count = pop_free_array(cache, newest, half < NEWEST ? half : NEWEST - 1);
 
 	newest[count++] = object;
+	count = distinct(cache, newest, count);
 	unsigned home = dry_caches_home(cache->caches);
-	if (spill(cache, newest[0]))
+	if (spill(cache, &newest[0]))
 		count_slow(&cache->node[home].slow_frees, 1);
-	kept = dry_percpu_push_batch(DRY_SLOTS(cache->caches), cache->free_place, newest, count);
-	if (kept < count)
-		dry_node_flush(cache, home, newest + kept, (unsigned)distinct(cache, newest + kept, count - kept, &newer));
+	size_t first = newest[0] == NULL;
+	first += dry_percpu_push_batch(DRY_SLOTS(cache->caches), cache->free_place, newest + first, count - first);
+	if (first < count)
+		dry_node_flush(cache, home, newest + first, (unsigned)(count - first));
 }
 
 DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)

@@ -25,8 +25,11 @@
 #include "percpu.h"
 
 #define DRY_MAX_LIMIT  512
-#define DRY_PIECE      64                  /* objects on a stack of ours at a time: bigger batches go in pieces */
 #define DRY_AREA_MAX   ((size_t)512 << 10) /* what a uint16_t of 8-byte units can reach */
+/* Objects on a stack of ours at a time: bigger batches go in pieces. */
+#ifndef DRY_PIECE
+#define DRY_PIECE 64
+#endif
 /* Of dry_stopped_area; sequences that know it by its address need no more than its beginning. */
 #ifndef DRY_STOPPED_BYTES
 #define DRY_STOPPED_BYTES (DRY_AREA_MAX + sizeof(struct dry_array))

@@ -6,6 +6,13 @@
 /* What debugging does to a cache; not the lines of DRY_CACHE_TRACE. */
 #define DEBUGGED       (DRY_CACHE_DEBUG & ~DRY_CACHE_TRACE)
 
+/* Steps of the fine machine for one of the other: an event each 2 of these would never let a handler end. */
+#ifdef DRY_SIM_FINE
+#define STEPS_OF_ONE 4
+#else
+#define STEPS_OF_ONE 1
+#endif
+
 #define OF(rng, array) ((array)[rng_below((rng), sizeof(array) / sizeof((array)[0]))])
 
 /* Every eighth machine is a big one: 64 CPUs, 4 to 8 nodes. */
@@ -40,7 +47,7 @@ void world_plan(struct world_plan *plan, uint64_t seed, const struct world_wish 
 	setup->seed = seed;
 	setup->thread_slots = rng_below(&rng, 5) == 0;
 	setup->slot_distance = rng_below(&rng, 4) == 0 ? 3 : 1;
-	setup->distance = OF(&rng, distance);
+	setup->distance = OF(&rng, distance) * STEPS_OF_ONE;
 	setup->fail_one_in = OF(&rng, refused);
 	setup->strict_memory = rng_below(&rng, 24) == 0;
 	setup->address_room = OF(&rng, room);

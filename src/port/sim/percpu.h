@@ -49,6 +49,9 @@ DRY_SIM_PLAIN void dry_percpu_hit(const struct dry_percpu_array *array, bool pac
 /* Objects that a batch copies between two possible aborts. */
 #define DRY_SIM_COPY 4
 
+/* Pieces so small that the arrays of a few tasks go in several. */
+#define DRY_PIECE 16
+
 DRY_SIM_PLAIN void dry_percpu_begin(void)
 {
 	dry_sim_sequence->inside = true;
