@@ -12,43 +12,14 @@
 
 #include "port/contract.h"
 #include "port/unix/path.h"
+#include "port/unix/writer.h"
 
 #define ROOM (DRY_UNIX_PATH + 64)
-
-struct file {
-	int fd;
-	bool failed;
-	size_t used;
-	char text[4096];
-};
-
-static void flush(struct file *file)
-{
-	for (size_t done = 0; done < file->used && !file->failed;) {
-		ssize_t n = write(file->fd, file->text + done, file->used - done);
-		if (n > 0)
-			done += (size_t)n;
-		else if (n == 0 || errno != EINTR)
-			file->failed = true;
-	}
-	file->used = 0;
-}
-
-static void put(void *arg, const char *text, size_t bytes)
-{
-	struct file *file = arg;
-
-	for (size_t i = 0; i < bytes; i++) {
-		if (file->used == sizeof(file->text))
-			flush(file);
-		file->text[file->used++] = text[i];
-	}
-}
 
 static bool save(const char *path, void (*fill)(dry_port_writer *write, void *arg))
 {
 	char name[ROOM], fresh[ROOM];
-	struct file file = { .fd = -1 };
+	struct dry_unix_writer file = { .fd = -1 };
 
 	dry_unix_path(name, DRY_UNIX_PATH, path, (unsigned long)getpid());
 	/* Others may write the same file. */
@@ -57,8 +28,8 @@ static bool save(const char *path, void (*fill)(dry_port_writer *write, void *ar
 	file.fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (file.fd < 0)
 		return false;
-	fill(put, &file);
-	flush(&file);
+	fill(dry_unix_put, &file);
+	dry_unix_flush(&file);
 	close(file.fd);
 	if (!file.failed && rename(fresh, name) == 0)
 		return true;

@@ -12,6 +12,7 @@
 #include "port/contract.h"
 #include "port/save.h"
 #include "port/unix/path.h"
+#include "port/unix/writer.h"
 
 #define PATIENCE 200 /* ms that who connects has to ask */
 
@@ -59,51 +60,21 @@ bool dry_port_listen(const char *path)
 	return door >= 0;
 }
 
-struct guest {
-	int fd;
-	bool gone;
-	size_t used;
-	char text[4096];
-};
-
-static void flush(struct guest *guest)
-{
-	for (size_t done = 0; done < guest->used && !guest->gone;) {
-		ssize_t n = send(guest->fd, guest->text + done, guest->used - done, MSG_NOSIGNAL);
-		if (n > 0)
-			done += (size_t)n;
-		else if (n == 0 || errno != EINTR)
-			guest->gone = true;
-	}
-	guest->used = 0;
-}
-
-static void say(void *arg, const char *text, size_t bytes)
-{
-	struct guest *guest = arg;
-
-	for (size_t i = 0; i < bytes; i++) {
-		if (guest->used == sizeof(guest->text))
-			flush(guest);
-		guest->text[guest->used++] = text[i];
-	}
-}
-
 static void answer(int fd, void (*fill)(dry_port_writer *write, void *arg))
 {
 	static const char header[] = "HTTP/1.0 200 OK\r\nConnection: close\r\n"
 				     "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n\r\n";
 	struct pollfd asks = { .fd = fd, .events = POLLIN };
 	struct timeval patience = { .tv_sec = 2 };
-	struct guest guest = { .fd = fd };
+	struct dry_unix_writer guest = { .fd = fd, .socket = true };
 
 	/* Who does not read what it asked for has its door shut. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (poll(&asks, 1, PATIENCE) == 1 && recv(fd, guest.text, sizeof(guest.text), MSG_DONTWAIT) >= 4 &&
 	    memcmp(guest.text, "GET ", 4) == 0)
-		say(&guest, header, sizeof(header) - 1);
-	fill(say, &guest);
-	flush(&guest);
+		dry_unix_put(&guest, header, sizeof(header) - 1);
+	fill(dry_unix_put, &guest);
+	dry_unix_flush(&guest);
 	shutdown(fd, SHUT_WR);
 }
 

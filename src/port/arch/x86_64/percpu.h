@@ -37,54 +37,7 @@
 #ifndef DRY_PORT_PERCPU_H
 #define DRY_PORT_PERCPU_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "port/slots.h"
-
-/* Field offsets of the kernel's rseq area that we use. */
-struct dry_slot_tls {
-	uint32_t id;       /* 0: no slot */
-	uint32_t pad;
-	uint64_t rseq_cs;  /* +8, as in the kernel's area */
-	uint32_t state;    /* owned by the port's slots.c */
-	uint32_t pad2[3];
-};
-/* At one offset from the thread pointer in every thread. On the definition, too: gcc forgets it there. */
-#define DRY_SLOT_TLS_MODEL __attribute__((tls_model("initial-exec")))
-extern _Thread_local struct dry_slot_tls dry_slot_tls __attribute__((visibility("hidden"))) DRY_SLOT_TLS_MODEL;
-
-/*
- * Offsets from the thread pointer: of the area in use (rseq_cs is at +8), and of the slot id. Written by
- * dry_port_init() only, through the two functions below.
- */
-extern ptrdiff_t dry_slot_cs __attribute__((visibility("hidden")));
-extern ptrdiff_t dry_slot_id __attribute__((visibility("hidden")));
-extern bool dry_slot_owned __attribute__((visibility("hidden"))); /* threads own their slots */
-
-/* The kernel restarts sequences: they can do with its areas. */
-enum { DRY_PERCPU_RESTARTS = 1 };
-
-static inline void dry_percpu_use_rseq(ptrdiff_t area, ptrdiff_t id)
-{
-	dry_slot_cs = area;
-	dry_slot_id = id;
-}
-
-static inline void dry_percpu_use_owned(void)
-{
-	dry_slot_cs = (char *)&dry_slot_tls - (char *)__builtin_thread_pointer();
-	dry_slot_id = dry_slot_cs + (ptrdiff_t)offsetof(struct dry_slot_tls, id);
-	dry_slot_owned = true;
-}
-
-/* Whether the owner of a slot is inside of a sequence. */
-static inline bool dry_percpu_inside(const struct dry_slot_tls *tls)
-{
-	/* acquire: pairs with the owner's stores before it cleared rseq_cs (x86 keeps their order) */
-	return __atomic_load_n(&tls->rseq_cs, __ATOMIC_ACQUIRE) != 0;
-}
+#include "port/rseq_tls.h"
 
 #define DRY_RSEQ_SIGNATURE "0x53053053"
 
