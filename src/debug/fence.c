@@ -21,14 +21,22 @@ static bool wants_fence(void)
 	return now < DENSE || (now < MOST && atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed) % SPARSE == 0);
 }
 
-static void count_blank(struct dry_arena *arena, size_t pages)
-{
-	atomic_fetch_add_explicit(&arena->blank, pages, memory_order_relaxed); /* relaxed: a figure */
-}
-
 static size_t bytes_of(const struct dry_arena *arena, uint32_t pages)
 {
 	return (size_t)pages << arena->page_shift;
+}
+
+/* Pages that the arena has and the system took: blank for the arena's figures, not of the process's count. Relaxed: a figure. */
+static void blank(struct dry_arena *arena, uint32_t pages)
+{
+	dry_budget_give(bytes_of(arena, pages));
+	atomic_fetch_add_explicit(&arena->blank, pages, memory_order_relaxed);
+}
+
+static void unblank(struct dry_arena *arena, uint32_t pages)
+{
+	dry_budget_count(bytes_of(arena, pages));
+	atomic_fetch_sub_explicit(&arena->blank, pages, memory_order_relaxed);
 }
 
 static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned node)
@@ -41,10 +49,9 @@ static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned 
 	if (run == NULL || !fence ||
 	    dry_port_decommit((char *)dry_arena_start(arena, run) + bytes_of(arena, pages), bytes_of(arena, 1)) != 0)
 		return run;
-	dry_budget_give(bytes_of(arena, 1));
+	blank(arena, 1);
 	run->flags |= DRY_PAGE_FENCED;
 	atomic_fetch_add_explicit(&fences, 1, memory_order_relaxed);
-	count_blank(arena, 1);
 	return run;
 }
 
@@ -53,10 +60,8 @@ static void let_go(struct dry_arena *arena, struct dry_page *run)
 {
 	if (dry_port_commit(dry_arena_start(arena, run), bytes_of(arena, run->count)) != 0)
 		return;
-	if (run->flags & DRY_PAGE_FENCED) {
-		dry_budget_count(bytes_of(arena, run->count));
-		count_blank(arena, -(size_t)run->count);
-	}
+	if (run->flags & DRY_PAGE_FENCED)
+		unblank(arena, run->count);
 	run->flags &= (uint8_t)~DRY_PAGE_FENCED;
 	dry_arena_free(arena, run);
 }
@@ -68,15 +73,13 @@ static void free_pages(struct dry_arena *arena, struct dry_page *run)
 
 	if (run->flags & DRY_PAGE_FENCED) {
 		atomic_fetch_sub_explicit(&fences, 1, memory_order_relaxed);
-		dry_budget_count(bytes_of(arena, 1));
-		count_blank(arena, -(size_t)1);
+		unblank(arena, 1);
 	}
 	run->flags &= (uint8_t)~DRY_PAGE_FENCED;
 	dry_arena_keep(arena, run);
 	if (dry_port_decommit(dry_arena_start(arena, run), bytes_of(arena, run->count)) == 0) {
 		run->flags |= DRY_PAGE_FENCED;
-		dry_budget_give(bytes_of(arena, run->count));
-		count_blank(arena, run->count);
+		blank(arena, run->count);
 	}
 	/* acq_rel: who takes a run out sees it as who put it in left it */
 	oldest = atomic_exchange_explicit(&kept[atomic_fetch_add_explicit(&kept_at, 1, memory_order_relaxed) % KEPT], run,
