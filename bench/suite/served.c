@@ -20,7 +20,7 @@ __attribute__((constructor)) static void tell(void)
 
 	if (path == NULL || address == NULL || dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) == 0)
 		return;
-	/* In a program at a fixed address it may be a stub that stands for the function; who comes next defines it. */
+	/* In a program at a fixed address it may be the linkage table's entry for it; who comes next defines it. */
 	if (symbol != NULL && symbol->st_shndx == SHN_UNDEF && dladdr(dlsym(RTLD_NEXT, "malloc"), &info) == 0)
 		return;
 	file = fopen(path, "a");
