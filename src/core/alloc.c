@@ -265,9 +265,9 @@ static DRY_NOINLINE bool spill(struct dry_cache *cache, void **held)
 /* The free array is full. The newest few stay, and the oldest. */
 static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
 {
-	uint32_t half = cache->limit - cache->batchcount;
+	uint32_t stay = cache->limit - cache->batchcount;
 	void *newest[NEWEST];
-	size_t count = pop_free_array(cache, newest, half < NEWEST ? half : NEWEST - 1);
+	size_t count = pop_free_array(cache, newest, stay == 0 ? 1 : stay < NEWEST ? stay : NEWEST - 1);
 
 	newest[count++] = object;
 	count = distinct(cache, newest, count);
