@@ -180,28 +180,37 @@ void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned 
 
 /* ---- flush -------------------------------------------------------------------------------- */
 
-/* All of a depot into the slabs, in pieces. */
-static DRY_NOINLINE void drain(struct dry_cache *cache, struct dry_depot *depot)
+/* So many objects of a depot into the slabs, in pieces. */
+static DRY_NOINLINE void drain(struct dry_cache *cache, struct dry_depot *depot, uint32_t most)
 {
 	void *piece[DRY_PIECE];
-	unsigned count;
+	unsigned count = 1;
 
-	while ((count = dry_depot_take(depot, piece, DRY_PIECE)) != 0)
+	for (; most != 0 && count != 0; most -= count) {
+		count = dry_depot_take(depot, piece, most < DRY_PIECE ? most : DRY_PIECE);
 		dry_node_put_slabs(cache, piece, count);
+	}
 }
 
-/* Housekeeping: empty and close a depot that was not used since the last call, or (all) in any case. */
+/*
+ * Housekeeping. What was in the depot all the time since the last call is not needed; nor is the depot if it was not used at
+ * all, or (all) in any case.
+ */
 static void reap(struct dry_cache *cache, struct dry_depot *depot, bool all)
 {
 	dry_lock_acquire(&depot->lock);
 	bool idle = depot->seen == depot->moves;
+	uint32_t low = depot->low;
 	dry_lock_release(&depot->lock);
 	if (all || idle) {
-		drain(cache, depot);
+		drain(cache, depot, UINT32_MAX);
 		dry_depot_close(cache, depot);
+	} else {
+		drain(cache, depot, low);
 	}
 	dry_lock_acquire(&depot->lock);
 	depot->seen = depot->moves;
+	depot->low = atomic_load_explicit(&depot->avail, memory_order_relaxed);
 	dry_lock_release(&depot->lock);
 }
 
@@ -218,7 +227,7 @@ static void put_alien(struct dry_cache *cache, unsigned home, unsigned owner, vo
 	if (alien != NULL && dry_depot_put(cache, alien, &object, 1))
 		return;
 	if (alien != NULL)
-		drain(cache, alien);
+		drain(cache, alien, UINT32_MAX);
 	dry_node_put_slabs(cache, &object, 1);
 }
 

@@ -127,6 +127,7 @@ struct dry_caches {
 	size_t count;                /* of roots */
 	uint32_t slots_open;         /* one more than the highest slot that has an area */
 	unsigned walks;              /* of the list of caches, under way */
+	_Atomic size_t depots_grown; /* bytes of objects for which depots grew beyond what is usual */
 	_Atomic bool reclaiming;     /* callbacks are being asked for memory */
 	struct dry_cache *forgotten; /* destroyed while there was a walk: kept until the last one ends; by `alias` */
 	uint64_t area_map[DRY_AREA_MAX / DRY_AREA_UNIT / 64]; /* 1: unit in use */

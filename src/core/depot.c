@@ -7,10 +7,9 @@
 
 #define AREA_LEAST ((size_t)64 << 10) /* where areas are smaller, depots would be too much */
 
-static size_t bytes_of(const struct dry_cache *cache)
-{
-	return (size_t)DRY_SHARED_FACTOR * cache->batchcount * sizeof(void *);
-}
+/* How much more than usual depots may grow to hold: objects, in bytes, of all caches together; and pointers, of one. */
+#define GROWN_BYTES ((size_t)1 << 20)
+#define GROWN_LIMIT 16384u
 
 static uint32_t avail_of(const struct dry_depot *depot)
 {
@@ -23,26 +22,56 @@ static void set_avail_locked(struct dry_depot *depot, uint32_t avail)
 	atomic_store_explicit(&depot->avail, avail, memory_order_relaxed);
 }
 
-static void open_locked(struct dry_cache *cache, struct dry_depot *depot)
+static bool allocate_locked(struct dry_cache *cache, struct dry_depot *depot, uint32_t limit)
 {
-	if (cache->caches->area_size < AREA_LEAST)
+	void **entry = dry_backing_meta_alloc(&cache->caches->backing, limit * sizeof(void *));
+
+	if (entry == NULL)
+		return false;
+	if (depot->entry != NULL) {
+		memcpy(entry, depot->entry, avail_of(depot) * sizeof(void *));
+		dry_backing_meta_free(&cache->caches->backing, depot->entry, depot->limit * sizeof(void *));
+	}
+	depot->entry = entry;
+	depot->limit = limit;
+	return true;
+}
+
+/*
+ * What found no room went into slabs, and was fetched from there after the depot had been emptied: twice as much is kept
+ * from now on, until housekeeping finds that it is not needed.
+ */
+static DRY_NOINLINE void grow_locked(struct dry_cache *cache, struct dry_depot *depot)
+{
+	uint32_t limit = 2 * depot->limit;
+	size_t more = depot->limit * cache->size;
+	_Atomic size_t *grown = &cache->caches->depots_grown;
+
+	depot->ran_dry = false;
+	if (limit > GROWN_LIMIT)
 		return;
-	depot->entry = dry_backing_meta_alloc(&cache->caches->backing, bytes_of(cache));
-	if (depot->entry != NULL)
-		depot->limit = DRY_SHARED_FACTOR * cache->batchcount;
+	/* relaxed: nothing but a sum */
+	if (atomic_fetch_add_explicit(grown, more, memory_order_relaxed) + more <= GROWN_BYTES &&
+	    allocate_locked(cache, depot, limit))
+		depot->grown += more;
+	else
+		atomic_fetch_sub_explicit(grown, more, memory_order_relaxed);
 }
 
 bool dry_depot_put(struct dry_cache *cache, struct dry_depot *depot, void *const *objects, unsigned count)
 {
 	dry_lock_acquire(&depot->lock);
-	if (depot->limit == 0)
-		open_locked(cache, depot);
+	if (depot->limit == 0 && cache->caches->area_size >= AREA_LEAST)
+		allocate_locked(cache, depot, DRY_SHARED_FACTOR * cache->batchcount);
 	uint32_t avail = avail_of(depot);
+	if (avail + count > depot->limit && depot->ran_dry)
+		grow_locked(cache, depot);
 	bool fits = avail + count <= depot->limit;
 	if (fits) {
 		memcpy(depot->entry + avail, objects, count * sizeof(void *));
 		set_avail_locked(depot, avail + count);
 	}
+	depot->overflowed |= !fits;
 	depot->moves++;
 	dry_lock_release(&depot->lock);
 	return fits;
@@ -58,6 +87,12 @@ unsigned dry_depot_take(struct dry_depot *depot, void **objects, unsigned max)
 	if (count != 0) {
 		memcpy(objects, depot->entry + avail - count, count * sizeof(void *));
 		set_avail_locked(depot, avail - count);
+		if (avail - count < depot->low)
+			depot->low = avail - count;
+		if (avail == count) {
+			depot->ran_dry |= depot->overflowed;
+			depot->overflowed = false;
+		}
 		depot->moves++;
 	}
 	dry_lock_release(&depot->lock);
@@ -73,8 +108,11 @@ void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot)
 	if (avail_of(depot) == 0) {
 		entry = depot->entry;
 		bytes = depot->limit * sizeof(void *);
+		atomic_fetch_sub_explicit(&cache->caches->depots_grown, depot->grown, memory_order_relaxed);
+		depot->grown = 0;
 		depot->entry = NULL;
 		depot->limit = 0;
+		depot->ran_dry = depot->overflowed = false;
 	}
 	dry_lock_release(&depot->lock);
 	if (entry != NULL)

@@ -45,6 +45,56 @@ static void test_put_take(void)
 	plain_close(caches);
 }
 
+/* Puts until one finds no room; the number of objects that found some. */
+static unsigned fill(struct dry_cache *cache, struct dry_depot *depot, void **objects)
+{
+	unsigned count = 0;
+
+	while (dry_depot_put(cache, depot, objects + count, 8))
+		count += 8;
+	return count;
+}
+
+/* One that was too small, then empty, holds twice as much the next time, up to a bound; what is not needed goes. */
+static void test_growth(void)
+{
+	enum { MOST = 4096 };
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ 0 });
+	struct dry_cache *cache = plain_cache(caches, "growth", 512, 0);
+	struct dry_depot *shared = &cache->node[0].shared;
+	unsigned usual = DRY_SHARED_FACTOR * cache->batchcount, last = 0, count;
+	static void *objects[MOST], *taken[MOST];
+
+	for (unsigned i = 0; i < MOST; i++)
+		CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + i, 1), 1);
+	for (unsigned round = 0; (count = fill(cache, shared, objects)) != last; round++) {
+		CHECK_EQ(count, usual << round);
+		CHECK(count < MOST - 8);
+		CHECK_EQ(dry_depot_take(shared, taken, count - 1), count - 1);
+		CHECK_EQ(dry_depot_take(shared, taken, 1), 1);
+		CHECK(taken[0] == objects[0]);
+		last = count;
+	}
+	CHECK(last > usual && (last - usual) * cache->size <= (size_t)1 << 20);
+	CHECK_EQ(caches->depots_grown, (last - usual) * cache->size);
+	/* As many as were never taken since it was looked at. */
+	dry_node_drain_depots(cache, false);
+	CHECK_EQ(shared->avail, last);
+	CHECK_EQ(dry_depot_take(shared, taken, 16), 16);
+	CHECK(dry_depot_put(cache, shared, taken, 8));
+	dry_node_drain_depots(cache, false);
+	CHECK_EQ(shared->avail, 8);
+	CHECK_EQ(shared->limit, last);
+	dry_node_drain_depots(cache, false);
+	CHECK_EQ(shared->limit, 0);
+	CHECK_EQ(caches->depots_grown, 0);
+	dry_node_put_slabs(cache, taken + 8, 8);
+	dry_node_put_slabs(cache, objects + last, MOST - last);
+	plain_holds(cache, 0);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
+	plain_close(caches);
+}
+
 /* Small areas have no depots. */
 static void test_small(void)
 {
@@ -152,6 +202,7 @@ static void test_idle(void)
 int main(void)
 {
 	test_put_take();
+	test_growth();
 	test_small();
 	for (unsigned nodes = 1; nodes <= DRY_MAX_NODES; nodes++)
 		test_aliens(nodes);

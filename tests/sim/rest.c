@@ -71,9 +71,9 @@ static size_t rounded(const struct dry_heap *heap, size_t bytes)
 	return bytes <= piece ? piece : (bytes + page - 1) & ~(page - 1);
 }
 
-static size_t depot_bytes(const struct dry_heap *heap, const struct dry_cache *cache, const struct dry_depot *depot)
+static size_t depot_bytes(const struct dry_heap *heap, const struct dry_depot *depot)
 {
-	return depot->entry != NULL ? rounded(heap, (size_t)DRY_SHARED_FACTOR * cache->batchcount * sizeof(void *)) : 0;
+	return depot->entry != NULL ? rounded(heap, depot->limit * sizeof(void *)) : 0;
 }
 
 /* Its struct, the arrays on nodes, and index arrays of slabs. */
@@ -89,11 +89,11 @@ static size_t cache_bytes(const struct dry_heap *heap, const struct dry_cache *c
 	for (uint32_t n = 0; n < caches->nodes; n++) {
 		const struct dry_depot *alien = cache->node[n].alien;
 
-		bytes += depot_bytes(heap, cache, &cache->node[n].shared);
+		bytes += depot_bytes(heap, &cache->node[n].shared);
 		if (alien != NULL)
 			bytes += rounded(heap, caches->nodes * sizeof(struct dry_depot));
 		for (uint32_t i = 0; alien != NULL && i < caches->nodes; i++)
-			bytes += depot_bytes(heap, cache, &alien[i]);
+			bytes += depot_bytes(heap, &alien[i]);
 	}
 	return bytes;
 }
