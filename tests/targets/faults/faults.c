@@ -16,15 +16,16 @@ static void wrong(const char *what, dry_heap *heap, dry_cache *cache)
 	} else if (!strcmp(what, "foreign")) {
 		dry_free(heap, &cache);
 	} else if (!strcmp(what, "realloc")) {
-		dry_realloc(heap, object + 4, 100);
+		if (dry_realloc(heap, object + 4, 100) != NULL)
+			return;
 	} else if (!strcmp(what, "leak")) {
 		if (dry_cache_destroy(cache) == 0)
 			return;
 		dry_cache_free(cache, object + 4);
 	} else if (!strcmp(what, "dead")) {
 		dry_cache_free(cache, object);
-		if (dry_cache_destroy(cache) == 0)
-			dry_cache_alloc(cache);
+		if (dry_cache_destroy(cache) == 0 && dry_cache_alloc(cache) != NULL)
+			return;
 	}
 }
 

@@ -11,7 +11,7 @@
 #ifndef DRY_PORT_PERCPU_H
 #define DRY_PORT_PERCPU_H
 
-#include "port/rseq_tls.h"
+#include "port/arch/rseq_tls.h"
 
 /* Where this thread's rseq_cs is, and its slot id. */
 static inline __attribute__((always_inline)) char *dry_percpu_area(void)

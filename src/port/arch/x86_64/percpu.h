@@ -37,7 +37,7 @@
 #ifndef DRY_PORT_PERCPU_H
 #define DRY_PORT_PERCPU_H
 
-#include "port/rseq_tls.h"
+#include "port/arch/rseq_tls.h"
 
 #define DRY_RSEQ_SIGNATURE "0x53053053"
 

@@ -3,8 +3,8 @@
  * What the restartable sequences of both architectures find through the thread pointer: the kernel's area, or a look-alike
  * where a thread owns its slot.
  */
-#ifndef DRY_PORT_RSEQ_TLS_H
-#define DRY_PORT_RSEQ_TLS_H
+#ifndef DRY_PORT_ARCH_RSEQ_TLS_H
+#define DRY_PORT_ARCH_RSEQ_TLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
