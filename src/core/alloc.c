@@ -11,6 +11,7 @@
 #include "base/fatal.h"
 #include "base/repeat.h"
 #include "core/batch.h"
+#include "core/depot.h"
 #include "core/reap.h"
 #include "core/slab.h"
 #include "core/slots.h"
@@ -117,20 +118,20 @@ static size_t pop_distinct(struct dry_cache *cache, void **objects, size_t max, 
 	return count;
 }
 
-/* Of a free that finds no room: the newest objects, which stay, and those that go; together not more than a piece on the stack. */
+/* Of a free that finds no room, the newest objects, which stay; and what leaves the free array at a time: stacks are small. */
 #define NEWEST  (DRY_PIECE / 8)
-#define SPILLED (DRY_PIECE - 2 * NEWEST)
+#define LEAVING (DRY_PIECE / 2)
 
 /* ---- allocation ---------------------------------------------------------------------- */
 
 /* Packed caches: the objects that were freed here move to where allocations take from, in pieces. Whether any did. */
 static DRY_NOINLINE bool turn_over(struct dry_cache *cache)
 {
-	void *objects[DRY_PIECE], *held = NULL;
+	void *objects[LEAVING], *held = NULL;
 	size_t moved = 0;
 
 	do {
-		size_t count = pop_distinct(cache, objects, DRY_PIECE, &held), first = held != NULL;
+		size_t count = pop_distinct(cache, objects, LEAVING, &held), first = held != NULL;
 		moved += push_or_flush(cache, objects + first, count - first);
 	} while (held != NULL);
 	return moved != 0;
@@ -245,12 +246,12 @@ static bool is_live(struct dry_cache *cache, void *object)
  */
 static DRY_NOINLINE bool spill(struct dry_cache *cache, void **held)
 {
-	void *objects[SPILLED];
+	void *objects[LEAVING];
 	uint32_t left = cache->batchcount;
 	bool flushed = false;
 
 	do {
-		uint32_t max = left < SPILLED ? left + 1 : SPILLED;
+		uint32_t max = left < LEAVING ? left + 1 : LEAVING;
 		size_t count = pop_distinct(cache, objects, max, held), first = *held != NULL, placed = 0;
 		if (cache->packed)
 			placed = push_or_flush(cache, objects + first, count - first);
@@ -258,7 +259,7 @@ static DRY_NOINLINE bool spill(struct dry_cache *cache, void **held)
 			dry_node_flush(cache, dry_caches_home(cache->caches), objects + first, (unsigned)(count - first));
 		flushed |= placed < count - first;
 		left -= max - 1;
-	} while (*held != NULL && left >= SPILLED / 2);
+	} while (*held != NULL && left >= LEAVING / 2);
 	return flushed;
 }
 
@@ -272,6 +273,7 @@ static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
 	newest[count++] = object;
 	count = distinct(cache, newest, count);
 	unsigned home = dry_caches_home(cache->caches);
+	dry_depot_prepare(cache, &cache->node[home].shared);
 	if (spill(cache, &newest[0]))
 		count_slow(&cache->node[home].slow_frees, 1);
 	size_t first = newest[0] == NULL;

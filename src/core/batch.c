@@ -224,8 +224,11 @@ static void put_alien(struct dry_cache *cache, unsigned home, unsigned owner, vo
 {
 	struct dry_depot *alien = dry_depot_alien(cache, home, owner);
 
-	if (alien != NULL && dry_depot_put(cache, alien, &object, 1))
-		return;
+	if (alien != NULL) {
+		dry_depot_prepare(cache, alien);
+		if (dry_depot_put(alien, &object, 1))
+			return;
+	}
 	if (alien != NULL)
 		drain(cache, alien, UINT32_MAX);
 	dry_node_put_slabs(cache, &object, 1);
@@ -245,7 +248,7 @@ void dry_node_flush(struct dry_cache *cache, unsigned home, void **objects, unsi
 		}
 		count = own;
 	}
-	if (count != 0 && !dry_depot_put(cache, &cache->node[home].shared, objects, count))
+	if (count != 0 && !dry_depot_put(&cache->node[home].shared, objects, count))
 		dry_node_put_slabs(cache, objects, count);
 }
 

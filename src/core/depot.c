@@ -37,35 +37,48 @@ static bool allocate_locked(struct dry_cache *cache, struct dry_depot *depot, ui
 	return true;
 }
 
+static void set_fits(struct dry_depot *depot, bool fits)
+{
+	/* relaxed: exact under the lock, a hint without */
+	atomic_store_explicit(&depot->fits, fits, memory_order_relaxed);
+}
+
 /*
  * What found no room went into slabs, and was fetched from there after the depot had been emptied: twice as much is kept
  * from now on, until housekeeping finds that it is not needed.
  */
-static DRY_NOINLINE void grow_locked(struct dry_cache *cache, struct dry_depot *depot)
+static void grow_locked(struct dry_cache *cache, struct dry_depot *depot)
 {
-	uint32_t limit = 2 * depot->limit;
 	size_t more = depot->limit * cache->size;
 	_Atomic size_t *grown = &cache->caches->depots_grown;
 
-	depot->ran_dry = false;
-	if (limit > GROWN_LIMIT)
+	if (2 * depot->limit > GROWN_LIMIT)
 		return;
 	/* relaxed: nothing but a sum */
 	if (atomic_fetch_add_explicit(grown, more, memory_order_relaxed) + more <= GROWN_BYTES &&
-	    allocate_locked(cache, depot, limit))
+	    allocate_locked(cache, depot, 2 * depot->limit))
 		depot->grown += more;
 	else
 		atomic_fetch_sub_explicit(grown, more, memory_order_relaxed);
 }
 
-bool dry_depot_put(struct dry_cache *cache, struct dry_depot *depot, void *const *objects, unsigned count)
+void dry_depot_prepare(struct dry_cache *cache, struct dry_depot *depot)
+{
+	if (DRY_LIKELY(atomic_load_explicit(&depot->fits, memory_order_relaxed)) || cache->caches->area_size < AREA_LEAST)
+		return;
+	dry_lock_acquire(&depot->lock);
+	if (depot->limit != 0)
+		grow_locked(cache, depot);
+	else
+		allocate_locked(cache, depot, DRY_SHARED_FACTOR * cache->batchcount);
+	set_fits(depot, depot->limit != 0);
+	dry_lock_release(&depot->lock);
+}
+
+bool dry_depot_put(struct dry_depot *depot, void *const *objects, unsigned count)
 {
 	dry_lock_acquire(&depot->lock);
-	if (depot->limit == 0 && cache->caches->area_size >= AREA_LEAST)
-		allocate_locked(cache, depot, DRY_SHARED_FACTOR * cache->batchcount);
 	uint32_t avail = avail_of(depot);
-	if (avail + count > depot->limit && depot->ran_dry)
-		grow_locked(cache, depot);
 	bool fits = avail + count <= depot->limit;
 	if (fits) {
 		memcpy(depot->entry + avail, objects, count * sizeof(void *));
@@ -90,7 +103,7 @@ unsigned dry_depot_take(struct dry_depot *depot, void **objects, unsigned max)
 		if (avail - count < depot->low)
 			depot->low = avail - count;
 		if (avail == count) {
-			depot->ran_dry |= depot->overflowed;
+			set_fits(depot, !depot->overflowed);
 			depot->overflowed = false;
 		}
 		depot->moves++;
@@ -112,7 +125,8 @@ void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot)
 		depot->grown = 0;
 		depot->entry = NULL;
 		depot->limit = 0;
-		depot->ran_dry = depot->overflowed = false;
+		depot->overflowed = false;
+		set_fits(depot, false);
 	}
 	dry_lock_release(&depot->lock);
 	if (entry != NULL)

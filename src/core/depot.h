@@ -5,8 +5,10 @@
 
 #include "core/cache.h"
 
+/* Before a put: memory for it, and more if it was too small. Apart from put, which is called with much of the stack in use. */
+void dry_depot_prepare(struct dry_cache *cache, struct dry_depot *depot);
 /* false: it does not fit, or there is no memory for the depot yet. */
-bool dry_depot_put(struct dry_cache *cache, struct dry_depot *depot, void *const *objects, unsigned count);
+bool dry_depot_put(struct dry_depot *depot, void *const *objects, unsigned count);
 /* The newest ones, at most max; their number. */
 unsigned dry_depot_take(struct dry_depot *depot, void **objects, unsigned max);
 /* The alien array on node `home` for objects of node `owner`; NULL: no memory. */

@@ -29,10 +29,10 @@ struct dry_depot {
 	uint32_t low;   /* fewest since the last reap */
 	uint32_t seen;  /* reap: value of moves at the last reap */
 	uint32_t moves; /* batches moved in or out, or that found no room: the lock's rounds */
-	bool overflowed; /* something found no room since it was last empty */
-	bool ran_dry;    /* and then it was empty: it is too small */
-	size_t grown;    /* bytes of objects that it holds beyond what is usual, if it is full */
-	void **entry;    /* memory for metadata */
+	bool overflowed;   /* something found no room since it was last empty */
+	_Atomic bool fits; /* it has memory, and was never empty after that */
+	size_t grown;      /* bytes of objects that it holds beyond what is usual, if it is full */
+	void **entry;      /* memory for metadata */
 };
 
 /*

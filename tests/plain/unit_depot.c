@@ -15,14 +15,16 @@ static void test_put_take(void)
 
 	for (unsigned i = 0; i <= most; i++)
 		CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + i, 1), 1);
-	/* Its memory comes with the first batch. */
+	/* Its memory comes when it is to be used. */
 	CHECK_EQ(shared->limit, 0);
-	CHECK(dry_depot_put(cache, shared, objects, most - 2));
+	CHECK(!dry_depot_put(shared, objects, 1));
+	dry_depot_prepare(cache, shared);
+	CHECK(dry_depot_put(shared, objects, most - 2));
 	CHECK_EQ(shared->limit, most);
 	CHECK_EQ(caches->backing.meta_out, metadata + 1);
-	CHECK(!dry_depot_put(cache, shared, objects + most - 2, 3)); /* all or nothing */
-	CHECK(dry_depot_put(cache, shared, objects + most - 2, 2));
-	CHECK_EQ(shared->moves, 3);
+	CHECK(!dry_depot_put(shared, objects + most - 2, 3)); /* all or nothing */
+	CHECK(dry_depot_put(shared, objects + most - 2, 2));
+	CHECK_EQ(shared->moves, 4);
 	plain_holds(cache, 1);
 	/* The newest come out, as they went in. */
 	CHECK_EQ(dry_depot_take(shared, taken, 4), 4);
@@ -36,7 +38,8 @@ static void test_put_take(void)
 	CHECK_EQ(caches->backing.meta_out, metadata);
 	/* Without memory for it, it takes nothing. */
 	caches->backing.fail_at = caches->backing.calls + 1;
-	CHECK(!dry_depot_put(cache, shared, taken, 1));
+	dry_depot_prepare(cache, shared);
+	CHECK(!dry_depot_put(shared, taken, 1));
 	dry_node_put_slabs(cache, taken, 4);
 	dry_node_put_slabs(cache, objects, most - 4);
 	dry_node_put_slabs(cache, objects + most, 1);
@@ -46,11 +49,11 @@ static void test_put_take(void)
 }
 
 /* Puts until one finds no room; the number of objects that found some. */
-static unsigned fill(struct dry_cache *cache, struct dry_depot *depot, void **objects)
+static unsigned fill(struct dry_depot *depot, void **objects)
 {
 	unsigned count = 0;
 
-	while (dry_depot_put(cache, depot, objects + count, 8))
+	while (dry_depot_put(depot, objects + count, 8))
 		count += 8;
 	return count;
 }
@@ -67,12 +70,14 @@ static void test_growth(void)
 
 	for (unsigned i = 0; i < MOST; i++)
 		CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + i, 1), 1);
-	for (unsigned round = 0; (count = fill(cache, shared, objects)) != last; round++) {
+	dry_depot_prepare(cache, shared);
+	for (unsigned round = 0; (count = fill(shared, objects)) != last; round++) {
 		CHECK_EQ(count, usual << round);
 		CHECK(count < MOST - 8);
 		CHECK_EQ(dry_depot_take(shared, taken, count - 1), count - 1);
 		CHECK_EQ(dry_depot_take(shared, taken, 1), 1);
 		CHECK(taken[0] == objects[0]);
+		dry_depot_prepare(cache, shared);
 		last = count;
 	}
 	CHECK(last > usual && (last - usual) * cache->size <= (size_t)1 << 20);
@@ -81,7 +86,7 @@ static void test_growth(void)
 	dry_node_drain_depots(cache, false);
 	CHECK_EQ(shared->avail, last);
 	CHECK_EQ(dry_depot_take(shared, taken, 16), 16);
-	CHECK(dry_depot_put(cache, shared, taken, 8));
+	CHECK(dry_depot_put(shared, taken, 8));
 	dry_node_drain_depots(cache, false);
 	CHECK_EQ(shared->avail, 8);
 	CHECK_EQ(shared->limit, last);
@@ -103,7 +108,8 @@ static void test_small(void)
 	void *object;
 
 	CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, &object, 1), 1);
-	CHECK(!dry_depot_put(cache, &cache->node[0].shared, &object, 1));
+	dry_depot_prepare(cache, &cache->node[0].shared);
+	CHECK(!dry_depot_put(&cache->node[0].shared, &object, 1));
 	dry_node_flush(cache, 0, &object, 1);
 	plain_holds(cache, 0);
 	CHECK_EQ(cache->node[0].shared.limit, 0);
@@ -122,6 +128,7 @@ static void test_aliens(unsigned nodes)
 		for (unsigned owner = 0; owner < nodes; owner++) {
 			CHECK_EQ(dry_node_refill(cache, owner, DRY_GFP_DEFAULT, &object, 1), 1);
 			CHECK_EQ(dry_slab_node(cache, dry_slab_of(cache, object)), owner);
+			dry_depot_prepare(cache, &cache->node[home].shared);
 			dry_node_flush(cache, home, &object, 1);
 			struct dry_depot *depot = home == owner ? &cache->node[home].shared : dry_depot_alien(cache, home, owner);
 			CHECK(depot->avail == 1 && depot->entry[0] == object);
@@ -184,6 +191,7 @@ static void test_idle(void)
 	struct dry_cache *cache = plain_cache(caches, "idle", SIZE, 0);
 	void *object;
 
+	dry_depot_prepare(cache, &cache->node[0].shared);
 	for (unsigned owner = 0; owner < 2; owner++) {
 		CHECK_EQ(dry_node_refill(cache, owner, DRY_GFP_DEFAULT, &object, 1), 1);
 		dry_node_flush(cache, 0, &object, 1);
