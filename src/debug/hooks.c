@@ -77,6 +77,7 @@ static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool ty
 }
 
 static const struct dry_debug_hooks usual = { .wanted = flags_for, .choose = choose };
+static const struct dry_debug_hooks slow = { .wanted = flags_for, .choose = choose, .no_arrays = true };
 static const struct dry_debug_hooks secure = {
 	.wanted = flags_for_secure, .choose = choose, .heap = dry_secure_heap, .no_arrays = true, .tail = DRY_SECURE_TAIL,
 };
@@ -87,6 +88,11 @@ static const struct dry_debug_hooks failing = {
 const struct dry_debug_hooks *dry_hooks_usual(void)
 {
 	return &usual;
+}
+
+const struct dry_debug_hooks *dry_hooks_slow(void)
+{
+	return &slow;
 }
 
 const struct dry_debug_hooks *dry_hooks_secure(void)

@@ -7,7 +7,9 @@
 
 /* The usual: caches are as they ask to be, and as the options and a memory checker want them. */
 const struct dry_debug_hooks *dry_hooks_usual(void);
-/* The same, and all that can be are secure. No arrays. */
+/* The same without arrays: every allocation is a slow one. */
+const struct dry_debug_hooks *dry_hooks_slow(void);
+/* The usual, and all that can be are secure. No arrays. */
 const struct dry_debug_hooks *dry_hooks_secure(void);
 /* The usual, and allocations fail as the options ask for. No arrays. */
 const struct dry_debug_hooks *dry_hooks_failing(void);

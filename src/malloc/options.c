@@ -29,6 +29,7 @@ unsigned dry_option_decay_ms = 500;
 unsigned dry_option_profile;
 unsigned dry_option_profile_signal;
 char dry_option_profile_file[DRY_OPTION_PATH];
+char dry_option_leaks_file[DRY_OPTION_PATH];
 char dry_option_metrics[DRY_OPTION_PATH];
 unsigned dry_option_metrics_ms = 10000;
 
@@ -52,6 +53,11 @@ static bool set_path(char *path, const char *from, const char *end)
 static bool set_profile_file(const char *from, const char *end)
 {
 	return set_path(dry_option_profile_file, from, end);
+}
+
+static bool set_leaks_file(const char *from, const char *end)
+{
+	return set_path(dry_option_leaks_file, from, end);
 }
 
 static bool set_metrics(const char *from, const char *end)
@@ -82,6 +88,7 @@ static const struct option {
 	{ "guard", &dry_option_guard, NULL, NULL, ANYTIME, 0, 1 },
 	{ "guard_rate", NULL, &dry_option_guard_rate, NULL, ANYTIME, 1, 1000000000 },
 	{ "leaks", &dry_option_leaks, NULL, NULL, START, 0, 1 },
+	{ "leaks_file", NULL, NULL, set_leaks_file, START, 0, 0 },
 	{ "limit", NULL, NULL, dry_policy_limit, ANYTIME, 0, 0 },
 	{ "log", NULL, NULL, set_log, START, 0, 0 },
 	{ "metrics", NULL, NULL, set_metrics, START, 0, 0 },

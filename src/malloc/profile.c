@@ -31,6 +31,7 @@
 #define MIB        ((size_t)1 << 20)
 
 static bool secure, empties; /* written at start; secure:1; blocks of no bytes cannot be accessed */
+static bool leaks; /* written at start: all blocks are noted, and the lost ones listed at the end */
 static _Atomic uint32_t first, first_of[DRY_CLASS_COUNT];
 static _Atomic uint64_t seen[DRY_CLASS_COUNT]; /* objects that went into the class's arrays, when last looked at */
 
@@ -132,6 +133,17 @@ static void sample(struct dry_heap *heap, size_t mean)
 	atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
 }
 
+/* No arrays: blocks that come from one would not be noted. And no thread of ours, which could not be stopped at the end. */
+static bool start_leaks(struct dry_heap *heap)
+{
+	dry_option_background = false;
+	dry_heaps_debug(dry_hooks_slow());
+	leaks = dry_sample_all();
+	if (leaks)
+		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
+	return leaks;
+}
+
 /* ---- start ------------------------------------------------------------------- */
 
 bool dry_profile_start(struct dry_heap *heap)
@@ -145,6 +157,8 @@ bool dry_profile_start(struct dry_heap *heap)
 	if (dry_annotate != NULL || dry_debug_selects())
 		return dry_debug_selects();
 	secure = dry_option_secure;
+	if (dry_option_leaks_file[0] != '\0' && !secure && start_leaks(heap))
+		return true;
 	empties = secure || dry_option_check;
 	if (empties)
 		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
@@ -184,7 +198,7 @@ DRY_EXPORT int dry_guard(size_t mean)
 
 static int profile(struct dry_heap *heap, size_t mean)
 {
-	if (secure || dry_annotate != NULL || dry_debug_selects() || dry_fail_selects())
+	if (secure || leaks || dry_annotate != NULL || dry_debug_selects() || dry_fail_selects())
 		return -DRY_EOPNOTSUPP;
 	if (!dry_sample_set(mean))
 		return -DRY_ENOMEM;
@@ -206,10 +220,12 @@ static void write_profile(void)
 
 void dry_profile_begin(struct dry_heap *heap)
 {
+	if (dry_option_leaks_file[0] != '\0' && !leaks)
+		dry_warn("leaks_file: not together with debug, fail, secure or a memory checker, and not without memory");
 	if (dry_option_profile == 0)
 		return;
 	if (profile(heap, dry_option_profile) != 0)
-		dry_warn("profile: not together with debug, fail, secure or a memory checker, and not without memory");
+		dry_warn("profile: not together with debug, fail, secure, leaks_file or a memory checker, and not without memory");
 	if (dry_option_profile_signal != 0)
 		dry_port_on_signal((int)dry_option_profile_signal, ask_to_write);
 }
@@ -240,7 +256,9 @@ DRY_EXPORT int dry_profile_write(const char *path)
 
 void dry_profile_finish(struct dry_heap *heap)
 {
-	if (dry_option_profile != 0)
+	if (leaks && !dry_sample_write_lost(dry_option_leaks_file))
+		dry_warn("leaks_file: no search for lost blocks can be made, or not written: %s", dry_option_leaks_file);
+	else if (dry_option_profile != 0)
 		write_profile();
 	if (!dry_option_exit_check || !heap->ready)
 		return;
@@ -259,6 +277,8 @@ void dry_profile_before_fork(void)
 
 void dry_profile_after_fork(bool in_child)
 {
+	/* The other threads' registers are gone: what only they led to would be taken for lost. */
+	leaks = leaks && !in_child;
 	dry_sites_unlock(in_child);
 	dry_guard_unlock(in_child);
 }

@@ -13,11 +13,13 @@
 #include "malloc/general.h"
 #include "port/probe.h"
 #include "port/stack.h"
+#include "stats/leaks.h"
 #include "stats/sites.h"
 
 #define MEAN_MAX ((size_t)1 << 32)
 #define TRIM     32u /* objects of an array that are too many, at a time */
 
+#define WHOLE_FRAMES 32 /* where every allocation takes the time for its stack */
 #define SET      ((int64_t)1 << 48) /* in a count that was drawn: 0 is one that was not */
 
 typedef _Atomic int64_t count;
@@ -26,6 +28,7 @@ static struct dry_heap *_Atomic home;
 static count *counts;                         /* [slots][DRY_CLASS_COUNT]: left + SET; the pointer is immutable once set */
 static count big_left;                        /* bytes */
 static _Atomic int64_t seen[DRY_CLASS_COUNT];      /* objects that went into the class's arrays and were charged to a slot */
+static bool whole;                                 /* all are noted; written at start */
 static _Thread_local bool inside;                  /* the unwinder may allocate */
 
 /* Bytes to the next sample, a whole number of `unit`. */
@@ -101,6 +104,12 @@ bool dry_sample_set(size_t mean)
 	/* release: who sees that it is on finds what was made */
 	__atomic_store_n(&dry_profile.on, 1, __ATOMIC_RELEASE);
 	return true;
+}
+
+bool dry_sample_all(void)
+{
+	whole = dry_sample_set(1);
+	return whole;
 }
 
 /* ---- which ---------------------------------------------------------------------------------- */
@@ -204,10 +213,10 @@ static void *take(size_t size, size_t align, bool zero, uint32_t samples)
 	if (block == NULL)
 		return NULL;
 	struct dry_site_block as = { .size = size, .served = dry_general_usable(heap, block), .samples = samples };
-	as.class = dry_class_size(dry_class_of(as.served));
-	as.big = as.served > DRY_CLASS_MAX;
+	as.class = whole ? 0 : dry_class_size(dry_class_of(as.served)); /* of lost blocks a stack is one site */
+	as.big = as.served > DRY_CLASS_MAX && !whole;
 	inside = true;
-	unsigned frames = dry_port_whole_stack(frame, DRY_SITE_FRAMES);
+	unsigned frames = dry_port_whole_stack(frame, whole ? WHOLE_FRAMES : DRY_SITE_FRAMES);
 	inside = false;
 	if (dry_sites_add(block, &as, frame, frames)) {
 		DRY_PROBE_3(otel_memory, alloc, (uintptr_t)block, size, samples * weight((size_t)dry_profile.mean, as.served));
@@ -234,6 +243,10 @@ bool dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool 
 	/* acquire: pairs with dry_sample_set() */
 	if (!__atomic_load_n(&dry_profile.on, __ATOMIC_ACQUIRE) || !heap->is_default || inside)
 		return false;
+	if (whole) {
+		*block = take(size, align, zero, 1);
+		return *block != NULL;
+	}
 	size_t mean = (size_t)dry_profile.mean;
 	if (class == DRY_CLASS_COUNT)
 		return take_big(mean, size, align, zero, block);
@@ -290,6 +303,25 @@ static void write_all(dry_port_writer *write, void *arg)
 bool dry_sample_write(const char *path)
 {
 	return dry_sites_init() && dry_port_save(path, write_all);
+}
+
+static void keep_apart(const struct dry_arena *arena)
+{
+	dry_leaks_apart(arena->base, arena->base + ((uintptr_t)arena->reserved << arena->page_shift));
+}
+
+bool dry_sample_write_lost(const char *path)
+{
+	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
+	size_t left;
+
+	if (heap == NULL)
+		return false;
+	dry_extent_decay(&heap->extents, 0, &left); /* those that are free would be roots */
+	keep_apart(dry_heap_arena(heap));
+	keep_apart(&heap->caches.backing.meta.own);
+	dry_leaks_apart((uintptr_t)heap->extents.table, (uintptr_t)(heap->extents.table + heap->extents.buckets));
+	return dry_leaks_find() && dry_port_save(path, dry_leaks_write);
 }
 
 void dry_sample_reap(void)

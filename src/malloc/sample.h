@@ -23,6 +23,12 @@
 /* From now on one sample every `mean` bytes (later on, still the first mean); 0: no more. false: no memory for it. */
 bool dry_sample_set(size_t mean);
 
+/*
+ * From now on all of them are noted, for a search for lost ones: heaps have no arrays that allocations are served from. false: no
+ * memory for it.
+ */
+bool dry_sample_all(void);
+
 /* As in heap/secondary.h, of the default heap alone. */
 bool dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block);
 bool dry_sample_contains(const void *ptr);
@@ -31,6 +37,9 @@ size_t dry_sample_size(void *block);
 
 /* All samples to a file, which pprof reads; %p in its name is the number of the process. false: it cannot be written. */
 bool dry_sample_write(const char *path);
+
+/* At the end, after dry_sample_all(): those that are lost (stats/leaks.h), likewise. */
+bool dry_sample_write_lost(const char *path);
 
 /* Housekeeping of the heap of samples. */
 void dry_sample_reap(void);

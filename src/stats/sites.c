@@ -29,6 +29,7 @@ static struct {
 	struct dry_lock lock;
 	struct live *table;
 	size_t entries, live;
+	bool closed; /* figures stay as they are */
 	char *sites;
 	size_t committed, reserved;
 	uint32_t bucket[BUCKETS]; /* 1 + number of its newest site */
@@ -195,10 +196,11 @@ bool dry_sites_add(const void *block, const struct dry_site_block *as, const uin
 			(struct live){ .address = (uintptr_t)block, .size = as->size, .served = as->served,
 					.site = number, .samples = as->samples };
 		all.live++;
-		site->live_objects += as->samples;
-		site->live_bytes += as->samples * as->served;
-		site->all_objects += as->samples;
-		site->all_bytes += as->samples * as->served;
+		uint64_t samples = all.closed ? 0 : as->samples;
+		site->live_objects += samples;
+		site->live_bytes += samples * as->served;
+		site->all_objects += samples;
+		site->all_bytes += samples * as->served;
 	} else {
 		dry_profile.lost++;
 	}
@@ -212,8 +214,9 @@ bool dry_sites_remove(const void *block)
 	struct live *entry = find_locked(block);
 	if (entry != NULL) {
 		struct dry_inspect_site *site = site_at(entry->site);
-		site->live_objects -= entry->samples;
-		site->live_bytes -= entry->samples * entry->served;
+		uint64_t samples = all.closed ? 0 : entry->samples;
+		site->live_objects -= samples;
+		site->live_bytes -= samples * entry->served;
 		take_out_locked(entry);
 	}
 	dry_lock_release(&all.lock);
@@ -227,6 +230,41 @@ size_t dry_sites_size(const void *block)
 	size_t size = entry != NULL ? entry->size : SIZE_MAX;
 	dry_lock_release(&all.lock);
 	return size;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------ */
+
+size_t dry_sites_blocks_locked(dry_sites_visitor *visit, void *arg)
+{
+	for (size_t i = 0; visit != NULL && i < all.entries; i++)
+		if (all.table[i].address != 0)
+			visit(arg, all.table[i].address, all.table[i].size, all.table[i].site);
+	return all.live;
+}
+
+void dry_sites_table_locked(uintptr_t *from, uintptr_t *to)
+{
+	*from = (uintptr_t)all.table;
+	*to = *from + table_bytes(all.entries);
+}
+
+void dry_sites_close_locked(void)
+{
+	all.closed = true;
+	for (size_t at = 0; at < dry_profile.used; at += site_at((uint32_t)(at / GRANULE))->bytes) {
+		struct dry_inspect_site *site = site_at((uint32_t)(at / GRANULE));
+		site->live_objects = site->live_bytes = site->all_objects = site->all_bytes = 0;
+	}
+}
+
+void dry_sites_set_lost_locked(uint32_t number, size_t bytes, size_t behind, size_t behind_bytes)
+{
+	struct dry_inspect_site *site = site_at(number);
+
+	site->live_objects++;
+	site->live_bytes += bytes;
+	site->all_objects += behind;
+	site->all_bytes += behind_bytes;
 }
 
 /* ---- text --------------------------------------------------------------------------------------- */
@@ -276,7 +314,8 @@ void dry_sites_write(dry_port_writer *write, void *arg, uint64_t mean)
 	write_counts(&sum, write, arg);
 	write(arg, line, dry_format(line, sizeof(line), " heap_v2/%llu\n", (unsigned long long)mean));
 	for (struct dry_inspect_site *site = first; (char *)site < end; site = next_of(site))
-		write_site(site, write, arg);
+		if (site->all_objects + site->live_objects != 0)
+			write_site(site, write, arg);
 	write(arg, "\nMAPPED_LIBRARIES:\n", 19);
 	dry_port_mapped(write, arg);
 }

@@ -48,7 +48,16 @@ size_t dry_sites_size(const void *block);
 /* All of it, of which every `mean` bytes was one sample, as a text that pprof reads. */
 void dry_sites_write(dry_port_writer *write, void *arg, uint64_t mean);
 
-/* For fork. */
+/* All live blocks, unless visit is NULL. How many there are. */
+typedef void dry_sites_visitor(void *arg, uintptr_t address, size_t size, uint32_t site);
+size_t dry_sites_blocks_locked(dry_sites_visitor *visit, void *arg);
+/* Where that is kept. */
+void dry_sites_table_locked(uintptr_t *from, uintptr_t *to);
+/* At the end: the figures of all sites are 0, mean something else (stats/leaks.h), and change by the second call alone. */
+void dry_sites_close_locked(void);
+void dry_sites_set_lost_locked(uint32_t site, size_t bytes, size_t behind, size_t behind_bytes);
+
+/* For fork, and for who looks at all of it. */
 void dry_sites_lock(void);
 void dry_sites_unlock(bool in_child);
 

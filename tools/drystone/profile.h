@@ -74,5 +74,10 @@ void profile_print_folded(const struct profile *profile, enum profile_value valu
 void profile_print_page(const struct profile *profile, enum profile_value value, const char *title, FILE *out);
 /* Gzipped profile.proto with all four values. false: no zlib was there when this was built, or the file cannot be written. */
 bool profile_write_pb(const struct profile *profile, const char *path);
+/* Such a file, unpacked; NULL: none, errno says why. */
+unsigned char *profile_load_pb(const char *path, size_t *size);
+
+/* profile_pb_read.c: such a file, with its names and scaled as it was. NULL, or what is wrong with it. */
+const char *profile_read_pb(struct profile *profile, const char *path);
 
 #endif

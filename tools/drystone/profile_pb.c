@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* pprof's format: https://github.com/google/pprof/blob/main/proto/profile.proto, gzipped. Numbers of fields are from there. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,8 @@
 
 #include "cli.h"
 #include "profile.h"
+
+#define MOST ((size_t)1 << 30) /* bytes of a profile that is read */
 
 struct bytes {
 	unsigned char *at;
@@ -251,4 +254,22 @@ bool profile_write_pb(const struct profile *profile, const char *path)
 	done = gzwrite(file, bytes.at, (unsigned)bytes.used) == (int)bytes.used;
 	free(bytes.at);
 	return gzclose(file) == Z_OK && done;
+}
+
+unsigned char *profile_load_pb(const char *path, size_t *size)
+{
+	struct bytes bytes = { 0 };
+	char part[16384];
+	gzFile file = gzopen(path, "rb");
+	int got = 0;
+
+	while (file != NULL && bytes.used < MOST && (got = gzread(file, part, sizeof(part))) > 0)
+		put(&bytes, part, (size_t)got);
+	if (file != NULL && gzclose(file) == Z_OK && got == 0 && bytes.used != 0) {
+		*size = bytes.used;
+		return bytes.at;
+	}
+	free(bytes.at);
+	errno = file != NULL ? EINVAL : errno;
+	return NULL;
 }

@@ -11,3 +11,11 @@ bool profile_write_pb(const struct profile *profile, const char *path)
 	errno = ENOTSUP;
 	return false;
 }
+
+unsigned char *profile_load_pb(const char *path, size_t *size)
+{
+	(void)path;
+	(void)size;
+	errno = ENOTSUP;
+	return NULL;
+}

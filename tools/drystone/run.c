@@ -24,6 +24,7 @@ static const struct {
 	{ "sequential", "libdrystone-sequential-malloc.so" },
 };
 
+#define LEAKED    23 /* LeakSanitizer's exit status */
 #define TEXT(x)   #x
 #define SUFFIX(x) "." TEXT(x)
 #define VERSIONED SUFFIX(DRY_VERSION_MAJOR)
@@ -36,6 +37,7 @@ struct run {
 	const char *name; /* of the library's file */
 	bool stats;
 	struct run_profile profile;
+	struct run_leaks leaks;
 };
 
 bool cli_find_library(const char *wanted, const char *name, char *path)
@@ -85,6 +87,11 @@ static bool set_joined(const char *variable, const char *first, char separator, 
 	return result == 0;
 }
 
+static bool add_options(const char *conf)
+{
+	return set_joined("DRYSTONE_CONF", getenv("DRYSTONE_CONF"), ',', conf);
+}
+
 static bool set_environment(struct run *run)
 {
 	char library[PATH_MAX];
@@ -97,10 +104,11 @@ static bool set_environment(struct run *run)
 	}
 	if (!set_joined("LD_PRELOAD", library, ':', getenv("LD_PRELOAD")))
 		return false;
-	if (run->profile.output != NULL &&
-	    (!run_profile_begin(&run->profile) || !set_joined("DRYSTONE_CONF", getenv("DRYSTONE_CONF"), ',', run->profile.conf)))
+	if (run->profile.output != NULL && (!run_profile_begin(&run->profile) || !add_options(run->profile.files.conf)))
 		return false;
-	if (run->conf != NULL && !set_joined("DRYSTONE_CONF", getenv("DRYSTONE_CONF"), ',', run->conf))
+	if (run->leaks.wanted && (!run_leaks_begin(&run->leaks) || !add_options(run->leaks.files.conf)))
+		return false;
+	if (run->conf != NULL && !add_options(run->conf))
 		return false;
 	if (run->fail != NULL) {
 		char conf[PATH_MAX];
@@ -108,10 +116,10 @@ static bool set_environment(struct run *run)
 			cli_error("--fail takes parts with slashes between them, not %s", run->fail);
 			return false;
 		}
-		if (!set_joined("DRYSTONE_CONF", getenv("DRYSTONE_CONF"), ',', conf))
+		if (!add_options(conf))
 			return false;
 	}
-	return !run->stats || set_joined("DRYSTONE_CONF", getenv("DRYSTONE_CONF"), ',', "stats:1");
+	return !run->stats || add_options("stats:1");
 }
 
 static bool choose(struct run *run, const char *name)
@@ -123,6 +131,18 @@ static bool choose(struct run *run, const char *name)
 		}
 	}
 	cli_error("run: no allocator \"%s\"; try `drystone run --help`", name);
+	return false;
+}
+
+static bool read_status(const char *text, int *status)
+{
+	char *end;
+	long value = strtol(text, &end, 10);
+
+	*status = (int)value;
+	if (end != text && *end == '\0' && value >= 0 && value <= 255)
+		return true;
+	cli_error("run: --exitcode takes a number from 0 to 255, not %s", text);
 	return false;
 }
 
@@ -149,12 +169,27 @@ static int parse(struct run *run, int argc, char **argv)
 		case 'p':
 			run->profile.output = optarg;
 			break;
+		case 'L':
+			run->leaks.wanted = true;
+			break;
+		case 'S':
+			if (!suppress_read(&run->leaks.suppressions, optarg))
+				return CLI_RUN_FAILED;
+			break;
+		case 'x':
+			if (!read_status(optarg, &run->leaks.status))
+				return CLI_RUN_FAILED;
+			break;
 		case 'l':
 			run->library = optarg;
 			break;
 		default:
 			return CLI_RUN_FAILED;
 		}
+	}
+	if (run->leaks.wanted && run->profile.output != NULL) {
+		cli_error("run: either --leaks or --profile");
+		return CLI_RUN_FAILED;
 	}
 	if (optind < argc)
 		return -1;
@@ -164,7 +199,7 @@ static int parse(struct run *run, int argc, char **argv)
 
 static int main_run(int argc, char **argv)
 {
-	struct run run = { .name = allocators[0].library };
+	struct run run = { .name = allocators[0].library, .leaks.status = LEAKED };
 	int status, error;
 
 	status = parse(&run, argc, argv);
@@ -173,6 +208,8 @@ static int main_run(int argc, char **argv)
 	if (!set_environment(&run))
 		return CLI_RUN_FAILED;
 	cli_warn_if_not_loaded(argv[optind]);
+	if (run.leaks.wanted)
+		return run_leaks_program(&run.leaks, argv + optind);
 	if (run.profile.output != NULL)
 		return run_profile_program(&run.profile, argv + optind);
 	execvp(argv[optind], argv + optind);
@@ -190,6 +227,11 @@ static const struct cli_option options[] = {
 				"joined by slashes" },
 	{ 'p', "profile", "FILE", "which functions allocated how much, when it has ended: .pb.gz for\n"
 				  "pprof, .folded, .html, else a table" },
+	{ 'L', "leaks", NULL, "which blocks are lost when it has ended, by call site" },
+	{ 'S', "suppressions", "FILE", "of them, leave out those that a line leak:PATTERN is for, as\n"
+				       "LeakSanitizer does" },
+	{ 'x', "exitcode", "N", "the exit status if blocks are lost; 23 unless said otherwise,\n"
+				"0: the program's" },
 	{ 'a', "allocator", "NAME", "drystone (the default); tiny: the allocator for small machines;\n"
 				    "sequential: what that one replaces" },
 	{ 'l', "library", "PATH", "the library to load" },
@@ -203,7 +245,7 @@ const struct cli_command cli_run = {
 	.summary = "run a program with drystone as its malloc",
 	.about = "Run PROGRAM with drystone as its malloc.\n",
 	.options = options,
-	.notes = "The exit status is the program's; 127 if it was not found, 126 if it could not be\n"
-		 "executed, 125 if drystone itself failed.\n",
+	.notes = "The exit status is the program's, or that of --exitcode; 127 if it was not found,\n"
+		 "126 if it could not be executed, 125 if drystone itself failed.\n",
 	.program_follows = true,
 };

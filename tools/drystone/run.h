@@ -1,17 +1,45 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * drystone run where the program is a child: it and its children leave files in a folder of their own, which are shown when it
+ * has ended.
+ */
 #ifndef DRYSTONE_RUN_H
 #define DRYSTONE_RUN_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
-struct run_profile {
-	const char *output; /* NULL: no profile is wanted */
+#include "suppress.h"
+
+struct run_files {
 	char folder[200], conf[256];
 };
 
-/* A folder for what the library writes, and the options that make it do so. false after a message. */
+/*
+ * run_child.c: a folder, and options of the library: `options`, the last of them with a file there that has the number of the
+ * process for a name. false after a message.
+ */
+bool run_files_begin(struct run_files *files, const char *options);
+void run_files_end(const struct run_files *files);
+/* Run the program to its end. The exit status. */
+int run_child(char **argv, pid_t *child);
+
+struct run_profile {
+	const char *output; /* NULL: no profile is wanted */
+	struct run_files files;
+};
 bool run_profile_begin(struct run_profile *profile);
 /* Run the program, then show its profile. The exit status. */
 int run_profile_program(const struct run_profile *profile, char **argv);
+
+struct run_leaks {
+	bool wanted;
+	int status; /* that says that there are some; 0: the program's */
+	struct suppressions suppressions;
+	struct run_files files;
+};
+bool run_leaks_begin(struct run_leaks *leaks);
+/* Run the program, then list what it lost. The exit status. */
+int run_leaks_program(const struct run_leaks *leaks, char **argv);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "port/contract.h"
+#include "port/roots.h"
 #include "port/unix/resend.h"
 #include "port/stack.h"
 
@@ -36,6 +37,14 @@ bool dry_port_restricted(void)
 
 void dry_port_ending(void)
 {
+}
+
+/* POSIX does not tell where memory is. */
+bool dry_port_roots(void (*visit)(void *arg, uintptr_t from, uintptr_t to), void *arg)
+{
+	(void)visit;
+	(void)arg;
+	return false;
 }
 
 void dry_port_sleep_ms(unsigned ms)

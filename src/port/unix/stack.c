@@ -24,6 +24,7 @@
 
 #include "base/compiler.h"
 #include "port/contract.h"
+#include "port/unix/maps.h"
 
 #define RANGES      512
 #define STEP_MAX    ((uintptr_t)256 << 10) /* bytes of one frame */
@@ -49,41 +50,6 @@ extern int system_backtrace(void **frames, int max) __asm__("backtrace") DRY_WEA
 
 /* ---- where code is --------------------------------------------------------------------- */
 
-struct maps {
-	int fd;
-	unsigned at, end;
-	char text[1024];
-};
-
-static int next_char(struct maps *maps)
-{
-	if (maps->at == maps->end) {
-		ssize_t got = read(maps->fd, maps->text, sizeof(maps->text));
-
-		if (got <= 0)
-			return -1;
-		maps->at = 0;
-		maps->end = (unsigned)got;
-	}
-	return (unsigned char)maps->text[maps->at++];
-}
-
-/* A hexadecimal number and the character after it. */
-static uintptr_t next_number(struct maps *maps, int *after)
-{
-	uintptr_t value = 0;
-
-	for (;;) {
-		int c = *after = next_char(maps);
-		if (c >= '0' && c <= '9')
-			value = value * 16 + (uintptr_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			value = value * 16 + (uintptr_t)(c - 'a' + 10);
-		else
-			return value;
-	}
-}
-
 static void add_range(unsigned *count, uintptr_t from, uintptr_t to)
 {
 	struct range *last = *count > 0 ? &code[*count - 1] : NULL;
@@ -98,20 +64,20 @@ static void add_range(unsigned *count, uintptr_t from, uintptr_t to)
 }
 
 /* Lines like "7f12-7f34 r-xp ...". */
-static void read_maps(struct maps *maps)
+static void read_maps(struct dry_unix_maps *maps)
 {
 	unsigned count = 0;
 	int c = 0;
 
 	while (c >= 0) {
-		uintptr_t from = next_number(maps, &c), to = c == '-' ? next_number(maps, &c) : 0;
+		uintptr_t from = dry_unix_maps_number(maps, &c), to = c == '-' ? dry_unix_maps_number(maps, &c) : 0;
 		bool runs = false;
 		for (unsigned i = 0; i < 3 && c >= 0; i++)
-			runs = (c = next_char(maps)) == 'x';
+			runs = (c = dry_unix_maps_char(maps)) == 'x';
 		if (runs && from < to)
 			add_range(&count, from, to);
 		while (c >= 0 && c != '\n')
-			c = next_char(maps);
+			c = dry_unix_maps_char(maps);
 	}
 	/* release: pairs with the acquire in find() */
 	atomic_store_explicit(&code_count, count, memory_order_release);
@@ -136,7 +102,7 @@ static const struct range *find(uintptr_t address)
 
 static DRY_SLOW void read_code(void)
 {
-	struct maps maps = { .fd = -1 };
+	struct dry_unix_maps maps = { .fd = -1 };
 	const struct range *mine;
 	int saved = errno, cancel;
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "run.h"
+
+bool run_files_begin(struct run_files *files, const char *options)
+{
+	const char *folder = getenv("TMPDIR");
+
+	if (folder == NULL || folder[0] != '/')
+		folder = "/tmp";
+	snprintf(files->folder, sizeof(files->folder), "%.150s/drystone-XXXXXX", folder);
+	if (mkdtemp(files->folder) != NULL) {
+		snprintf(files->conf, sizeof(files->conf), "%s:%s/%%p", options, files->folder);
+		if (strpbrk(files->folder, ",%") == NULL)
+			return true;
+		rmdir(files->folder);
+	}
+	cli_error("run: no folder for the program's files can be made: %s", files->folder);
+	return false;
+}
+
+void run_files_end(const struct run_files *files)
+{
+	DIR *all = opendir(files->folder);
+	char path[PATH_MAX];
+
+	for (struct dirent *file; all != NULL && (file = readdir(all)) != NULL;) {
+		snprintf(path, sizeof(path), "%s/%s", files->folder, file->d_name);
+		if (file->d_name[0] != '.')
+			unlink(path);
+	}
+	if (all != NULL)
+		closedir(all);
+	rmdir(files->folder);
+}
+
+static int wait_for(pid_t child)
+{
+	int status;
+
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return CLI_RUN_FAILED;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static _Noreturn void become(char **argv)
+{
+	int error;
+
+	execvp(argv[0], argv);
+	error = errno;
+	cli_error("cannot run %s: %s", argv[0], strerror(error));
+	_exit(error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE);
+}
+
+int run_child(char **argv, pid_t *child)
+{
+	*child = fork();
+	if (*child == 0)
+		become(argv);
+	if (*child < 0) {
+		cli_error("run: %s", strerror(errno));
+		return CLI_RUN_FAILED;
+	}
+	/* What the terminal sends is the program's to judge. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	return wait_for(*child);
+}
