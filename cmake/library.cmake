@@ -68,6 +68,8 @@ function(drystone_add)
 	set(glob_stats ${src}/stats/*.c)
 	set(glob_malloc ${src}/malloc/*.c)
 	# malloc without it is the default heap and its size classes; with it, the symbols of libc.
+	# What malloc needs where it is a library of its own.
+	set(glob_shared ${src}/malloc/shared*.c)
 	set(glob_override ${src}/malloc/override*.c ${src}/port/${arg_PORT}/override*.c)
 
 	add_library(drystone_private${s} INTERFACE)
@@ -75,12 +77,12 @@ function(drystone_add)
 		${PROJECT_SOURCE_DIR}/include ${src} ${src}/malloc/front ${src}/page/process ${src}/port/${arg_PORT} ${src}/port/arch/${arg_ARCH})
 
 	set(objects "")
-	foreach(layer base port page core heap debug guard stats malloc override)
+	foreach(layer base port page core heap debug guard stats malloc override shared)
 		file(GLOB sources CONFIGURE_DEPENDS ${glob_${layer}})
 		if(layer MATCHES "^(malloc|port)$")
-			list(FILTER sources EXCLUDE REGEX "/override[^/]*$")
+			list(FILTER sources EXCLUDE REGEX "/(override|shared)[^/]*$")
 		endif()
-		if(NOT sources OR (layer STREQUAL "override" AND DRY_SANITIZE)) # the sanitizers replace malloc themselves
+		if(NOT sources OR (layer MATCHES "^(override|shared)$" AND DRY_SANITIZE)) # the sanitizers replace malloc themselves
 			continue()
 		endif()
 		add_library(dry_${layer}${s} OBJECT ${sources})
@@ -97,8 +99,10 @@ function(drystone_add)
 			# are weak always: then a call of one by another is not bound here, and a program may replace one alone
 			target_compile_definitions(dry_${layer}${s} PRIVATE DRY_REPLACEABLE=DRY_EXPORT)
 		endif()
+		# A call is handed on by a jump; clang makes one from -O2 on.
+		set_source_files_properties(${src}/malloc/shared_dlopen.c PROPERTIES COMPILE_OPTIONS "-O2;-foptimize-sibling-calls")
 		set(objects_${layer} $<TARGET_OBJECTS:dry_${layer}${s}>)
-		if(NOT layer STREQUAL "override")
+		if(NOT layer MATCHES "^(override|shared)$")
 			list(APPEND objects ${objects_${layer}})
 		endif()
 	endforeach()
@@ -109,6 +113,9 @@ function(drystone_add)
 
 	if(DRYSTONE_OVERRIDE)
 		dry_products(drystone_static${s} drystone_shared${s} drystone ${arg_OUTPUT} ${objects} ${objects_override})
+		if(TARGET drystone_shared${s})
+			target_sources(drystone_shared${s} PRIVATE ${objects_shared})
+		endif()
 	else()
 		dry_products(drystone_static${s} drystone_shared${s} drystone ${arg_OUTPUT} ${objects})
 	endif()

@@ -49,7 +49,7 @@ struct dry_debug_hooks {
 	/* The operations of a cache with these flags, before and (typed) after its type is known; NULL: not debugged. */
 	const struct dry_debug_ops *(*choose)(const struct dry_cache *cache, bool typed);
 	bool (*allows)(const struct dry_cache *cache); /* asked by every slow allocation; false: it fails */
-	void (*heap)(struct dry_caches *caches, bool begins); /* a heap of the program's is made, or about to go */
+	void (*heap)(struct dry_caches *caches);       /* a heap of the program's is made */
 	bool no_arrays;                                /* every allocation is to be a slow one */
 	uint8_t tail; /* bytes that a general cache leaves its objects short of the slot: for a canary */
 };

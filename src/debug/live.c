@@ -9,8 +9,8 @@ bool dry_live_claim(const void *block)
 {
 	size_t offset = (uintptr_t)block - dry_live.base;
 
-	if (offset >= dry_side_covered(&dry_live) && !dry_side_extend(&dry_live, offset))
-		return true;
+	if (offset >= dry_side_covered(&dry_live))
+		dry_side_look(&dry_live);
 	if (*dry_live_at(offset)) {
 		dry_fatal(DRY_FATAL_DOUBLE_FREE, block, NULL, "by two at once");
 		return false;

@@ -25,10 +25,7 @@ static inline char *dry_live_at(size_t offset)
 	return dry_live.at + offset / 16;
 }
 
-/*
- * The block is about to be handed out; false after a report: somebody has it. Where the system refused memory nothing is
- * known of the block, and it may be had.
- */
+/* The block is about to be handed out; false after a report: somebody has it. */
 DRY_SLOW bool dry_live_claim(const void *block);
 
 /* The same, in a hit; false: the other one has to be asked. */
@@ -58,12 +55,6 @@ DRY_FAST bool dry_live_release(const void *ptr)
 	if (DRY_LIKELY(live))
 		*dry_live_at((uintptr_t)ptr - dry_live.base) = 0;
 	return live;
-}
-
-/* Whether nothing is known of blocks there. */
-static inline bool dry_live_misses(const void *ptr)
-{
-	return (uintptr_t)ptr - dry_live.base >= dry_side_covered(&dry_live);
 }
 
 #endif

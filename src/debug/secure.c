@@ -178,15 +178,11 @@ bool dry_secure_init(struct dry_caches *caches)
 	return true;
 }
 
-void dry_secure_heap(struct dry_caches *caches, bool begins)
+void dry_secure_heap(struct dry_caches *caches)
 {
-	struct dry_side *side = begins ? dry_backing_meta_alloc(&caches->backing, sizeof(*side)) : caches->shadows;
+	struct dry_side *side = dry_backing_meta_alloc(&caches->backing, sizeof(*side));
 
-	if (side == NULL)
-		return;
-	if (!begins)
-		dry_side_fini(side);
-	else if (dry_side_init(side, &caches->backing.arena, sizeof(uint16_t)))
+	if (side != NULL && dry_side_init(side, &caches->backing.arena, sizeof(uint16_t)))
 		caches->shadows = side;
 }
 
@@ -238,8 +234,8 @@ static void slab_made(struct dry_cache *cache, void *object)
 	char *end = (char *)object + cache->size;
 	_Atomic uint16_t *shadow;
 
-	if (side != NULL)
-		dry_side_extend(side, (uintptr_t)object - side->base);
+	if (side != NULL && (uintptr_t)object - side->base >= dry_side_covered(side))
+		dry_side_look(side);
 	shadow = shadow_of(cache, object);
 	if (shadow == NULL)
 		return;

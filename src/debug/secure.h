@@ -27,14 +27,11 @@
 
 extern const struct dry_debug_ops dry_debug_secure; /* of caches with DRY_CACHE_SECURE */
 
-/*
- * Reserve shadows for objects of the arena; they take memory as objects are made. Objects beyond, and those made after the
- * system refused memory, have none: they are plain. false: no address space. Called once, for the default heap.
- */
+/* Shadows for all objects of the arena from now on. false: no room; objects are plain. Called once, for the default heap. */
 bool dry_secure_init(struct dry_caches *caches);
 
 /* The same for a heap of the program's own; freed objects of such a one are looked at, and do not wait. */
-void dry_secure_heap(struct dry_caches *caches, bool begins);
+void dry_secure_heap(struct dry_caches *caches);
 
 /* Wipe objects when they are freed, and verify it later; false: their content stays. Written at start. */
 extern bool dry_secure_zero;

@@ -14,8 +14,9 @@
 
 #define GAP  15   /* pages between two blocks, while there is room */
 #define FILL 0xab /* around the object, within its pages */
-#define APART ((size_t)256 << 20) /* address space on both sides of each */
-#define REGION_MIN ((size_t)16 << 20)
+#define APART  ((size_t)256 << 20) /* address space on both sides of each */
+#define STEP   ((size_t)16 << 20) /* a region begins with it, and grows by it at least */
+#define SPREAD ((size_t)2 << 30) /* it grows so far before a place is used again */
 
 static size_t page_size(void)
 {
@@ -27,47 +28,109 @@ static char *page_address(uint32_t page)
 	return (char *)dry_guarded.base + ((size_t)page << dry_guarded.page_shift);
 }
 
+static uint32_t region_pages(void)
+{
+	return (uint32_t)(dry_guarded.size >> dry_guarded.page_shift);
+}
+
 /* ---- making ---------------------------------------------------------------- */
 
 /*
  * Two reservations: no index of the program's, however wrong, leads from a block to what is known of it.
  *
- *   | gap | owner[] | block[] | held[] | gap |          | gap | region | gap |
+ *   | gap | block[] | held[] | owner[] | gap |          | gap | region | gap |
+ *
+ * In windows both grow, and the gaps are free by their place alone; where there are none, all of it is reserved at once.
  */
-static bool make_locked(const struct dry_guard_attr *attr, size_t size)
+
+static size_t owner_bytes(size_t region)
+{
+	return dry_round_up(region / dry_port_page_size() * sizeof(uint32_t), dry_port_page_size());
+}
+
+static size_t gap(void)
+{
+	return dry_port_address_room() == SIZE_MAX ? APART : dry_port_page_size();
+}
+
+/* `bytes`: in a window where `most` have room, or (`most` 0) between gaps that are reserved, too. */
+static char *reserve(size_t bytes, size_t most)
+{
+	char *at;
+
+	if (most == 0) {
+		at = dry_port_reserve(bytes + 2 * gap(), dry_port_page_size(), false);
+		return at != NULL ? at + gap() : NULL;
+	}
+	at = dry_port_window(dry_round_up(most, DRY_CHUNK_SIZE) + 2 * APART, DRY_CHUNK_SIZE);
+	return at != NULL && dry_port_reserve_at(at + APART, bytes, false) == 0 ? at + APART : NULL;
+}
+
+static void release(char *at, size_t bytes, size_t most)
+{
+	if (at != NULL)
+		dry_port_release(most == 0 ? at - gap() : at, most == 0 ? bytes + 2 * gap() : bytes);
+}
+
+/* A region of `size` bytes that may grow to `most`; 0: that does not grow. */
+static bool make_locked(const struct dry_guard_attr *attr, size_t size, size_t most)
 {
 	struct dry_guard_region *g = &dry_guarded;
 	size_t page = dry_port_page_size(), blocks = attr->live + attr->held;
-	size_t owner = dry_round_up(size / page * sizeof(uint32_t), sizeof(uint64_t));
 	size_t block = (blocks + 1) * sizeof(struct dry_guard_block);
-	size_t tables = dry_round_up(owner + block + attr->held * sizeof(uint32_t), page);
-	size_t gap = dry_port_address_room() == SIZE_MAX ? APART : page;
-	char *start = dry_port_reserve(tables + 2 * gap, page, false);
-	char *region = start != NULL ? dry_port_reserve(size + 2 * gap, page, false) : NULL;
+	size_t fixed = dry_round_up(block + attr->held * sizeof(uint32_t), page);
+	size_t tables = fixed + owner_bytes(size);
+	char *start = reserve(tables, most != 0 ? fixed + owner_bytes(most) : 0);
+	char *region = start != NULL ? reserve(size, most) : NULL;
 
-	if (region == NULL || dry_port_commit(start + gap, tables) != 0) {
-		if (region != NULL)
-			dry_port_release(region, size + 2 * gap);
-		if (start != NULL)
-			dry_port_release(start, tables + 2 * gap);
+	if (region == NULL || dry_port_commit(start, tables) != 0) {
+		release(region, size, most);
+		release(start, tables, most);
 		return false;
 	}
 	dry_secure_seed();
-	start += gap;
 	g->page_shift = (uint8_t)dry_log2_floor(page);
 	g->blocks_max = (uint32_t)blocks;
 	g->held_max = attr->held;
-	g->owner = (uint32_t *)(void *)start;
-	g->block = (struct dry_guard_block *)(void *)(start + owner);
-	g->held = (uint32_t *)(void *)(start + owner + block);
-	g->pages = (uint32_t)(size >> g->page_shift);
+	g->block = (struct dry_guard_block *)(void *)start;
+	g->held = (uint32_t *)(void *)(start + block);
+	g->owner = (uint32_t *)(void *)(start + fixed);
 	g->cursor = 1;
 	/* Blocks that were never used are taken in order; then those that went round. */
 	g->fresh = 1;
 	g->size = size;
+	g->most = most > size ? most : size;
 	/* release: who sees the base (dry_guard_base()) finds the rest */
-	__atomic_store_n(&g->base, (uintptr_t)region + gap, __ATOMIC_RELEASE);
+	__atomic_store_n(&g->base, (uintptr_t)region, __ATOMIC_RELEASE);
 	return true;
+}
+
+/* `pages` more at least, at the end of the region. */
+static bool grow_locked(uint32_t pages)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	/* In chunks, as the arena grows: what is less than one is left to libraries. */
+	size_t have = g->size, least = dry_round_up((size_t)pages << g->page_shift, DRY_CHUNK_SIZE);
+	size_t step = dry_round_down(have / 4, DRY_CHUNK_SIZE), old = owner_bytes(have), more;
+
+	step = step < STEP ? STEP : step;
+	step = step < least ? least : step;
+	step = step < g->most - have ? step : g->most - have;
+	for (; step >= least; step = dry_round_down(step / 2, DRY_CHUNK_SIZE)) {
+		char *owner = (char *)g->owner + old;
+
+		more = owner_bytes(have + step) - old;
+		if (more != 0 && dry_port_reserve_at(owner, more, false) != 0)
+			continue;
+		if ((more == 0 || dry_port_commit(owner, more) == 0) &&
+		    dry_port_reserve_at((char *)g->base + have, step, false) == 0) {
+			__atomic_store_n(&g->size, have + step, __ATOMIC_RELEASE); /* pairs with dry_guard_contains() */
+			return true;
+		}
+		if (more != 0)
+			dry_port_release(owner, more);
+	}
+	return false;
 }
 
 bool dry_guard_ready(void)
@@ -78,12 +141,13 @@ bool dry_guard_ready(void)
 bool dry_guard_init(const struct dry_guard_attr *attr)
 {
 	struct dry_guard_region *g = &dry_guarded;
-	size_t size = dry_round_down(attr->region, dry_port_page_size());
+	size_t size = dry_round_down(attr->region, DRY_CHUNK_SIZE);
 
 	dry_lock_acquire(&g->lock);
-	/* The system may refuse so much: then less, by halves. */
-	while (!g->tried && size >= REGION_MIN && !make_locked(attr, size))
-		size = dry_round_down(size / 2, dry_port_page_size());
+	if (!g->tried && size >= STEP && !make_locked(attr, STEP, size))
+		/* The system may refuse so much: then less, by halves. */
+		while (size >= STEP && !make_locked(attr, size, 0))
+			size = dry_round_down(size / 2, DRY_CHUNK_SIZE);
 	g->tried = true;
 	dry_lock_release(&g->lock);
 	return dry_guard_ready();
@@ -99,14 +163,16 @@ void dry_guard_report_faults(void)
 
 /* ---- places; the lock is held ------------------------------------------------- */
 
-/* `pages` pages in a row that belong to nobody, searched for from the cursor on; 0: not found soon enough. */
-static uint32_t find_room_locked(uint32_t pages)
+/* `pages` pages in a row that belong to nobody, searched for from the cursor on; 0: not found within so many blocks. */
+static uint32_t find_room_locked(uint32_t pages, uint32_t most)
 {
 	struct dry_guard_region *g = &dry_guarded;
 	uint32_t start = g->cursor, run = 0;
 
-	for (unsigned skips = 0; skips < DRY_GUARD_SKIPS;) {
-		if (start + pages > g->pages) {
+	for (uint32_t skips = 0; skips < most;) {
+		if (start + pages > region_pages() && g->size < SPREAD && grow_locked(pages))
+			continue;
+		if (start + pages > region_pages()) {
 			start = 1;
 			run = 0;
 			skips++;
@@ -228,17 +294,24 @@ void *dry_guard_alloc(size_t size, size_t align)
 		return NULL;
 	page = page_size();
 	align = alignment(size, align);
-	if (size > g->size / 8 || align > page)
+	if (size > g->most / 8 || align > page)
 		return NULL;
 	uint32_t pages = (uint32_t)((dry_round_up(size, align) + page - 1) >> g->page_shift), id, at = 0;
 	dry_lock_acquire(&g->lock);
 	id = take_id_locked();
 	if (id != 0)
-		at = find_room_locked(pages + 1);
-	/* The region is small: held blocks make room. */
-	while (id != 0 && at == 0 && g->held_first != g->held_end) {
-		give_id_locked(let_go_locked());
-		at = find_room_locked(pages + 1);
+		at = find_room_locked(pages + 1, DRY_GUARD_SKIPS);
+	if (id != 0 && at == 0) {
+		uint32_t end = region_pages();
+		at = grow_locked(pages + 1) ? end : 0;
+	}
+	/* The region is small: all of it, and held blocks make room. */
+	while (id != 0 && at == 0) {
+		at = find_room_locked(pages + 1, g->blocks_max + 2);
+		if (at == 0 && g->held_first == g->held_end)
+			break;
+		if (at == 0)
+			give_id_locked(let_go_locked());
 	}
 	if (at == 0) {
 		if (id != 0)

@@ -42,10 +42,11 @@ struct dry_guard_block {
  * held_end - held_first = blocks in state HELD that are in the ring; both only grow.
  */
 struct dry_guard_region {
-	uintptr_t base; /* atomic; 0: there is none. From size to block: immutable once it is set */
+	uintptr_t base; /* atomic; 0: there is none. most to block, but for size: immutable once it is set */
 	bool tried;     /* there is one, or no room for it; guarded by lock */
-	size_t size;
-	uint32_t pages, blocks_max, held_max;
+	size_t most;    /* bytes that it may have */
+	size_t size;    /* that it has, as owner[] knows them; grows with the lock held, atomic */
+	uint32_t blocks_max, held_max;
 	uint8_t page_shift;
 	uint32_t *owner;
 	struct dry_guard_block *block; /* [0] is nobody's */

@@ -8,5 +8,6 @@ bool dry_guard_contains(const void *ptr)
 {
 	uintptr_t base = dry_guard_base();
 
-	return base != 0 && (uintptr_t)ptr - base < dry_guarded.size;
+	/* acquire: pairs with the release of who made it grow */
+	return base != 0 && (uintptr_t)ptr - base < __atomic_load_n(&dry_guarded.size, __ATOMIC_ACQUIRE);
 }

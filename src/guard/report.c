@@ -79,7 +79,8 @@ void dry_guard_report(enum dry_fatal_code code, const struct dry_guard_block *bl
 static const struct dry_guard_block *nearest(uintptr_t address)
 {
 	const struct dry_guard_region *g = &dry_guarded;
-	uint32_t page = (uint32_t)((address - g->base) >> g->page_shift), next = page + 1 < g->pages ? g->owner[page + 1] : 0;
+	uint32_t page = (uint32_t)((address - g->base) >> g->page_shift);
+	uint32_t next = page + 1 < g->size >> g->page_shift ? g->owner[page + 1] : 0;
 	const struct dry_guard_block *block = g->owner[page] != 0 ? &g->block[g->owner[page]] : NULL;
 
 	if (block != NULL && page < block->page + block->pages)

@@ -63,14 +63,6 @@ static void move_backing(struct dry_backing *to, const struct dry_backing *from)
 	to->meta.users = &to->arena;
 }
 
-static void tell_hooks(struct dry_heap *heap, bool begins)
-{
-	const struct dry_debug_hooks *hooks = heap->caches.hooks;
-
-	if (!heap->is_default && hooks != NULL && hooks->heap != NULL)
-		hooks->heap(&heap->caches, begins);
-}
-
 /* Everything but the backing. */
 static bool init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 {
@@ -85,7 +77,8 @@ static bool init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 	dry_extents_init(&heap->extents, EXTENT_CAP, backing->nodes, attr->source);
 	heap->caches.grace = attr->grace;
 	heap->caches.hooks = debug_hooks;
-	tell_hooks(heap, true);
+	if (!heap->is_default && debug_hooks != NULL && debug_hooks->heap != NULL)
+		debug_hooks->heap(&heap->caches);
 	return dry_caches_init(&heap->caches, dry_port_slots(), backing->nodes, area_size(heap, bytes), heap->is_default);
 }
 
@@ -194,7 +187,6 @@ DRY_EXPORT dry_heap *dry_heap_create(const struct dry_heap_attr *attr)
 	}
 	move_backing(&heap->caches.backing, &backing);
 	if (!init_rest(heap, attr)) {
-		tell_hooks(heap, false);
 		move_backing(&backing, &heap->caches.backing);
 		fini_backing(&backing);
 		dry_port_set_errno(DRY_ENOMEM);
@@ -234,7 +226,6 @@ DRY_EXPORT int dry_heap_destroy(dry_heap *heap)
 		dry_annotate->heap(&heap->caches, false);
 	dry_extents_fini(&heap->extents);
 	dry_caches_fini(&heap->caches);
-	tell_hooks(heap, false);
 	move_backing(&backing, &heap->caches.backing); /* which holds the heap itself */
 	fini_backing(&backing);
 	return 0;

@@ -177,14 +177,14 @@ struct found {
 	size_t room;                           /* bytes usable at ptr, DRY_NOT_LIVE or DRY_REPORTED */
 };
 
-static bool is_checked(const struct dry_cache *cache, const void *object)
+static bool is_checked(const struct dry_cache *cache)
 {
-	return DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED) && !dry_live_misses(object);
+	return DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED);
 }
 
 static size_t room_in_slab(const struct dry_slab *slab, const void *ptr)
 {
-	if (is_checked(slab->cache, ptr) && !dry_live_has(ptr))
+	if (is_checked(slab->cache) && !dry_live_has(ptr))
 		return DRY_NOT_LIVE;
 	const struct dry_debug_ops *debug = slab->cache->debug;
 
@@ -206,7 +206,7 @@ static struct found find(struct dry_heap *heap, void *ptr)
 	if (place.slab != NULL)
 		place.room = room_in_slab(place.slab, ptr);
 	else if (place.run != NULL)
-		place.room = (size_t)place.run->count << arena->page_shift;
+		place.room = dry_arena_start(arena, place.run) == ptr ? (size_t)place.run->count << arena->page_shift : 0;
 	else
 		place.room = dry_extent_size(&heap->extents, ptr);
 	if (place.slab == NULL && place.room == 0)
@@ -324,7 +324,7 @@ static void free_in_arena(struct dry_heap *heap, void *object)
 	struct dry_slab *slab = dry_slab_in(run);
 
 	raise_limit(heap);
-	if (slab != NULL && is_checked(slab->cache, object) && !dry_live_release(object))
+	if (slab != NULL && is_checked(slab->cache) && !dry_live_release(object))
 		report_not_live(slab, object);
 	else if (slab != NULL)
 		dry_free_slow(slab->cache, object);
@@ -402,7 +402,7 @@ static bool is_alike(struct dry_heap *heap, const struct found *place, size_t si
 bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size, size_t align)
 {
 	struct found place = find(heap, object);
-	bool checked = place.slab != NULL ? is_checked(place.slab->cache, object) : dry_live_is_on();
+	bool checked = place.slab != NULL ? is_checked(place.slab->cache) : dry_live_is_on();
 	char detail[64];
 
 	/* Who watches over a block knows its size. */

@@ -15,6 +15,7 @@
 bool dry_option_check;
 bool dry_option_stats;
 bool dry_option_annotate = DRY_ANNOTATE;
+bool dry_option_deepbind;
 bool dry_option_leaks;
 bool dry_option_background = true;
 #ifdef DRY_SECURE
@@ -83,6 +84,7 @@ static const struct option {
 	{ "check", &dry_option_check, NULL, NULL, START, 0, 1 },
 	{ "debug", NULL, NULL, dry_debug_select, START, 0, 0 },
 	{ "decay_ms", NULL, &dry_option_decay_ms, NULL, ANYTIME, 10, 3600000 },
+	{ "deepbind", &dry_option_deepbind, NULL, NULL, ANYTIME, 0, 1 },
 	{ "exit_check", &dry_option_exit_check, NULL, NULL, ANYTIME, 0, 1 },
 	{ "fail", NULL, NULL, dry_fail_select, START, 0, 0 },
 	{ "guard", &dry_option_guard, NULL, NULL, ANYTIME, 0, 1 },

@@ -17,6 +17,7 @@
 extern bool dry_option_check;         /* know which blocks the program has, and look at each free */
 extern bool dry_option_stats;         /* print the slab listing at exit */
 extern bool dry_option_annotate;      /* tell a memory checker that watches the process of blocks and objects */
+extern bool dry_option_deepbind;      /* libraries that ask for RTLD_DEEPBIND get it */
 extern bool dry_option_leaks;         /* list what debugged caches still hold at exit */
 extern char dry_option_leaks_file[DRY_OPTION_PATH]; /* where lost blocks are listed at exit; "": nowhere */
 extern bool dry_option_background;    /* return memory from a helper thread */

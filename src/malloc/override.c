@@ -57,15 +57,15 @@ DRY_REPLACEABLE void *reallocarray(void *object, size_t count, size_t size)
 
 DRY_REPLACEABLE int posix_memalign(void **object, size_t align, size_t size)
 {
-	int saved = errno;
 	void *result;
 
 	if (!dry_is_pow2(align) || align % sizeof(void *) != 0)
 		return EINVAL;
 	result = front_aligned(align, size);
-	errno = saved;
-	if (result == NULL)
+	if (result == NULL) {
+		errno = ENOMEM; /* as with glibc, whose own tests look at it */
 		return ENOMEM;
+	}
 	*object = result;
 	return 0;
 }

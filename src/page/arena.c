@@ -126,8 +126,7 @@ void dry_arena_fini(struct dry_arena *arena)
 	fini_lists(arena);
 	dry_budget_give(arena->counted << arena->page_shift);
 	arena->counted = 0;
-	if (arena->owns_memory)
-		dry_reserve_end(arena);
+	dry_reserve_end(arena);
 	arena->granules = 0;
 	arena->pages = arena->reserved = 0;
 	/* relaxed: nobody else may use an arena that is unmade */

@@ -11,7 +11,7 @@
 #define LEAST_STEP ((size_t)16 << 20) /* of a reservation in a window; between, an eighth of what there is */
 #define MOST_STEP  ((size_t)64 << 20)
 
-/* Bytes per chunk of two arrays; the third has one. */
+/* Bytes per chunk of three arrays; the fourth has one. */
 static size_t desc_bytes(const struct dry_arena *arena)
 {
 	return sizeof(struct dry_page) << arena->max_order;
@@ -20,18 +20,9 @@ static size_t map_bytes(void)
 {
 	return sizeof(uint16_t) * (DRY_CHUNK_SIZE >> DRY_GRANULE_SHIFT);
 }
-
-/* Commit the first `bytes` of an array. What is committed stays so if a later step fails. */
-static bool array_extend(struct dry_arena_array *array, size_t bytes)
+static size_t side_bytes(const struct dry_arena *arena)
 {
-	size_t want = dry_round_up(bytes, dry_port_page_size());
-
-	if (want <= array->committed)
-		return true;
-	if (dry_port_commit((char *)array->start + array->committed, want - array->committed) != 0)
-		return false;
-	array->committed = want;
-	return true;
+	return DRY_CHUNK_SIZE / 16 * arena->side;
 }
 
 /* A chunk without memory behind it becomes the node's; again: it was another's. */
@@ -73,8 +64,9 @@ static bool revive(struct dry_arena *arena, unsigned node)
 
 static bool arrays_extend(struct dry_arena *arena, size_t chunks)
 {
-	return array_extend(&arena->desc_array, chunks * desc_bytes(arena)) &&
-	       array_extend(&arena->map_array, chunks * map_bytes()) && array_extend(&arena->chunk_array, chunks);
+	return dry_array_extend(&arena->desc_array, chunks * desc_bytes(arena)) &&
+	       dry_array_extend(&arena->map_array, chunks * map_bytes()) && dry_array_extend(&arena->chunk_array, chunks) &&
+	       dry_array_extend(&arena->side_array, chunks * side_bytes(arena));
 }
 
 DRY_FAST int reserve(struct dry_arena *arena, size_t from, size_t end)
@@ -132,6 +124,7 @@ bool dry_arena_extend_locked(struct dry_arena *arena, unsigned node)
 	chunks = ((size_t)committed >> arena->max_order) + 1;
 	if (!arrays_extend(arena, chunks) || !place(arena, committed >> arena->max_order, node, false))
 		return false;
+	dry_budget_count(side_bytes(arena)); /* not asked for: as the other arrays, it follows the pages */
 	/* release: pairs with the acquire in dry_arena_run_of() */
 	atomic_store_explicit(&arena->committed, committed + dry_chunk_pages(arena), memory_order_release);
 	dry_buddy_put_apart_locked(arena, committed, dry_chunk_pages(arena), 1, 1);
@@ -181,4 +174,6 @@ void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk)
 		arena->retired_hint = chunk;
 	array_purge(arena, &arena->desc_array, chunk, desc_bytes(arena));
 	array_purge(arena, &arena->map_array, chunk, map_bytes());
+	if (arena->side != 0)
+		array_purge(arena, &arena->side_array, chunk, side_bytes(arena));
 }

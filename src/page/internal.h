@@ -177,9 +177,11 @@ bool dry_reserve_begin(struct dry_arena *arena, size_t want);
  */
 bool dry_reserve_arrays_locked(struct dry_arena *arena, size_t end);
 int dry_reserve_pages_locked(struct dry_arena *arena, size_t from, size_t end);
+/* Commit the first `bytes` of an array. What is committed stays so if a later step fails. */
+bool dry_array_extend(struct dry_arena_array *array, size_t bytes);
 /* Takes back all from page `from` on; there were `before`. */
 void dry_reserve_undo_locked(struct dry_arena *arena, uint32_t before, uint32_t from);
-/* All of it. */
+/* All of it, but for a user's memory. */
 void dry_reserve_end(struct dry_arena *arena);
 
 /* grow.c; the lock is held */

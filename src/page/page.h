@@ -3,11 +3,12 @@
  * Pages: the descriptor of a page, and the arena that hands out runs of pages.
  *
  * An arena is one range of address space, reserved and committed in
- * chunks as it grows (reserve.c). Two arrays run beside it:
+ * chunks as it grows (reserve.c). Two arrays run beside it, and a third one for who asks:
  *
  *   pages  |  0  |  1  |  2  |  3  | ...        page_size bytes each
  *   desc   | d0  | d1  | d2  | d3  | ...        struct dry_page, 64 bytes
  *   map    | m0  | m1  | m2  | m3  | ...        uint16_t per 4 KiB granule
+ *   side   | s0  | s1  | s2  | s3  | ...        some bytes per 16: what debug knows of blocks
  *
  * The map gives the free path the place of the right array cache in one load;
  * 0 means "not the fast case". (One byte per page with a table behind it was
@@ -214,6 +215,8 @@ struct dry_arena {
 	size_t limbo_pages;
 	struct dry_arena_block limbo[DRY_ARENA_LIMBO];
 	struct dry_arena_array desc_array, map_array, chunk_array; /* reserved 0: user's memory */
+	struct dry_arena_array side_array; /* reserved 0: nobody asked for it */
+	uint8_t side;                      /* bytes of it for each 16 of the pages */
 };
 
 /* 0; -EINVAL: bad page size, memory too small; -ENOMEM. */
@@ -223,6 +226,11 @@ int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr);
  * still covers them, as "not ours". false: there are not as many; of one that can grow again: there are none.
  */
 bool dry_arena_give_up(struct dry_arena *arena, size_t size);
+/*
+ * From now on there is an array beside the pages with `width` bytes for each 16 of those that are committed, zero at first
+ * and where a chunk was retired. Called once. NULL: no room.
+ */
+void *dry_arena_add_side(struct dry_arena *arena, unsigned width);
 /* Everything back to the port. */
 void dry_arena_fini(struct dry_arena *arena);
 

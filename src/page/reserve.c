@@ -5,8 +5,9 @@
  * In a window: a range that is free, and that nothing but its place keeps free. Each part begins at a place of its own there and
  * is reserved further as the arena grows, so that what is reserved is about what is used:
  *
- *   | pages ---->                 | desc -->    | map ->    | chunks ->    |
+ *   | pages ---->                 | desc -->    | map ->    | chunks ->    |        | side --> |
  *
+ * The array that is asked for later has a window of its own.
  * Whole, from the start: from a source of a user's, or where there is no window to be had.
  */
 #include "base/annotate.h"
@@ -23,6 +24,11 @@ static size_t desc_bytes(const struct dry_arena *arena, size_t size)
 static size_t map_bytes(size_t size)
 {
 	return (size >> DRY_GRANULE_SHIFT) * sizeof(uint16_t);
+}
+
+static size_t side_bytes(const struct dry_arena *arena, size_t size)
+{
+	return size / 16 * arena->side;
 }
 
 static size_t guard_of(const struct dry_arena *arena)
@@ -45,6 +51,7 @@ static void arrays_fini(struct dry_arena *arena)
 	array_fini(&arena->desc_array);
 	array_fini(&arena->map_array);
 	array_fini(&arena->chunk_array);
+	array_fini(&arena->side_array);
 }
 
 /* at: in a window; NULL: anywhere. */
@@ -70,6 +77,18 @@ static bool array_reserve(struct dry_arena_array *array, size_t bytes, bool read
 	if (dry_port_reserve_at((char *)array->start + array->reserved + guard, want - array->reserved, readable) != 0)
 		return false;
 	array->reserved = want;
+	return true;
+}
+
+bool dry_array_extend(struct dry_arena_array *array, size_t bytes)
+{
+	size_t want = dry_round_up(bytes, dry_port_page_size());
+
+	if (want <= array->committed)
+		return true;
+	if (dry_port_commit((char *)array->start + array->committed, want - array->committed) != 0)
+		return false;
+	array->committed = want;
 	return true;
 }
 
@@ -194,7 +213,8 @@ bool dry_reserve_arrays_locked(struct dry_arena *arena, size_t end)
 {
 	return array_reserve(&arena->desc_array, desc_bytes(arena, end), false) &&
 	       array_reserve(&arena->map_array, map_bytes(end), true) &&
-	       array_reserve(&arena->chunk_array, end / DRY_CHUNK_SIZE, false);
+	       array_reserve(&arena->chunk_array, end / DRY_CHUNK_SIZE, false) &&
+	       array_reserve(&arena->side_array, side_bytes(arena, end), false);
 }
 
 int dry_reserve_pages_locked(struct dry_arena *arena, size_t from, size_t end)
@@ -243,6 +263,46 @@ bool dry_arena_give_up(struct dry_arena *arena, size_t size)
 	return count <= unused && count != 0;
 }
 
+/* Bytes of the side array in page/budget.h's count. */
+static size_t side_counted(const struct dry_arena *arena)
+{
+	return side_bytes(arena, (dry_arena_committed_locked(arena) - arena->lost) << arena->page_shift);
+}
+
+/* ---- beside ------------------------------------------------------------------- */
+
+static bool side_reserve(struct dry_arena *arena)
+{
+	size_t whole = side_bytes(arena, (size_t)arena->pages << arena->page_shift);
+	size_t bytes = side_bytes(arena, (size_t)arena->reserved << arena->page_shift);
+
+	for (unsigned i = 0; arena->window && i < TRIES; i++) {
+		char *at = dry_port_window(dry_round_up(whole, DRY_CHUNK_SIZE) + DRY_CHUNK_SIZE, DRY_CHUNK_SIZE);
+
+		if (at == NULL)
+			return false;
+		if (array_init(&arena->side_array, at, bytes, false))
+			return true;
+	}
+	return !arena->window && array_init(&arena->side_array, NULL, whole, false);
+}
+
+void *dry_arena_add_side(struct dry_arena *arena, unsigned width)
+{
+	struct dry_arena_array *array = &arena->side_array;
+
+	dry_lock_acquire(&arena->lock);
+	arena->side = (uint8_t)width;
+	if (!side_reserve(arena) ||
+	    !dry_array_extend(array, side_bytes(arena, (size_t)dry_arena_committed_locked(arena) << arena->page_shift))) {
+		array_fini(array);
+		arena->side = 0;
+	}
+	dry_budget_count(side_counted(arena));
+	dry_lock_release(&arena->lock);
+	return array->start;
+}
+
 /* ---- the end ------------------------------------------------------------------ */
 
 /* From chunk `from` on: how many chunks that are all lost, or all not. */
@@ -258,12 +318,14 @@ static uint32_t alike(const struct dry_arena *arena, uint32_t from, uint32_t com
 
 void dry_reserve_end(struct dry_arena *arena)
 {
-	uint32_t committed = dry_arena_committed_locked(arena) >> arena->max_order, end = arena->reserved >> arena->max_order;
+	uint32_t committed = dry_arena_committed_locked(arena) >> arena->max_order;
+	uint32_t end = arena->owns_memory ? arena->reserved >> arena->max_order : 0;
 
 	for (uint32_t chunk = 0, count; chunk < end; chunk += count) {
 		count = alike(arena, chunk, committed, end);
 		if (chunk >= committed || !dry_chunk_is_lost(arena, chunk))
 			release_pages(arena, dry_arena_address(arena, chunk << arena->max_order), (size_t)count * DRY_CHUNK_SIZE);
 	}
+	dry_budget_give(side_counted(arena));
 	arrays_fini(arena);
 }

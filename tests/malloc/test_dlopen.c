@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Allocation inside dlopen and dlclose: a plugin whose constructor and destructor allocate,
- * which has thread-local data, and whose blocks outlive it. The plugin is compiled here
- * (with $CC or cc), so that this is one program as all others.
+ * which has thread-local data, and whose blocks outlive it.
  */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
@@ -11,6 +10,7 @@
 
 #include "../support/check.h"
 #include "../support/pattern.h"
+#include "../support/plugin.h"
 #include "../support/random.h"
 
 static const char source[] = "#include <stdlib.h>\n"
@@ -26,24 +26,7 @@ static const char source[] = "#include <stdlib.h>\n"
 			     "	memset(room, 1, sizeof(room)); return malloc(size); }\n"
 			     "void plugin_done(void) { free(mine); mine = NULL; }\n";
 
-static char directory[] = "/tmp/drystone-dlopen-XXXXXX";
 static char library[64];
-
-static void build_plugin(void)
-{
-	char file[64], command[512];
-	const char *cc = getenv("CC");
-	FILE *out;
-
-	CHECK(mkdtemp(directory));
-	snprintf(file, sizeof(file), "%s/plugin.c", directory);
-	snprintf(library, sizeof(library), "%s/plugin.so", directory);
-	CHECK((out = fopen(file, "w")) && fputs(source, out) >= 0 && !fclose(out));
-	snprintf(command, sizeof(command), "%s -O1 -fPIC -shared -o %s %s", cc && *cc ? cc : "cc", library, file);
-	unsetenv("LD_PRELOAD"); /* the compiler is no part of the test, and may be of another libc */
-	CHECK_EQ(system(command), 0);
-	CHECK(!unlink(file));
-}
 
 static void use_plugin(struct rng *rng, int rounds)
 {
@@ -87,13 +70,13 @@ int main(int argc, char **argv)
 	struct rng rng = { seed };
 	pthread_t threads[4];
 
-	build_plugin();
+	plugin_build(library, sizeof(library), "plugin", source, "");
 	use_plugin(&rng, (int)test_scaled(200));
 	for (uintptr_t i = 0; i < 4; i++)
 		CHECK(!pthread_create(&threads[i], NULL, thread, (void *)(uintptr_t)(seed + i + 1)));
 	for (int i = 0; i < 4; i++)
 		CHECK(!pthread_join(threads[i], NULL));
 	CHECK(!unlink(library));
-	CHECK(!rmdir(directory));
+	CHECK(!rmdir(plugin_directory));
 	return 0;
 }

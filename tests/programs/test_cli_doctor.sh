@@ -136,6 +136,10 @@ sed 's/free(malloc(100));/void *(*f)(void) = dlsym(dlopen(".\/deep.so", RTLD_NOW
 cc -shared -fPIC deep.c -o deep.so && cc opens.c -o opens || fail "deep.so does not compile"
 start env LD_PRELOAD="$lib" ./opens
 found ok serves "$child"
+! grep -q passed-by out || fail "deep.so has the library's malloc: $(cat out)"
+stop
+start env LD_PRELOAD="$lib" DRYSTONE_CONF=deepbind:1 ./opens
+found ok serves "$child"
 found note passed-by "$child"
 grep -q 'deep.so calls malloc in libc' out || fail "deep.so: $(cat out)"
 stop

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Arenas in windows: reserved as they grow; others' memory in the way of the pages is passed over and left alone, in the way of
- * the arrays it is the end of growth; a limit on address space; windows do not overlap.
+ * the arrays it is the end of growth; an array beside the pages follows them; a limit on address space; windows do not overlap.
  * DRY_TEST_NO_NORSEQ: pages know nothing of slots.
  * DRY_TEST_NO_POSIX: it has no windows.
  */
@@ -132,13 +132,14 @@ static void run_in_the_way(void)
 /* Behind an array there is nothing to pass over: the arena is as big as it was. */
 static void array_in_the_way(void)
 {
-	struct dry_arena_array *arrays[] = { &arena.desc_array, &arena.map_array, &arena.chunk_array };
+	struct dry_arena_array *arrays[] = { &arena.desc_array, &arena.map_array, &arena.chunk_array, &arena.side_array };
 
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < 4; i++) {
 		size_t page = dry_port_page_size(), got = 0;
 		char *block;
 
 		begin(64 * GIB, false);
+		CHECK(dry_arena_add_side(&arena, 1) != NULL);
 		block = foreign((char *)arrays[i]->start + arrays[i]->reserved + page, page);
 		while (got < 8192 && take() != NULL)
 			got++;
@@ -148,6 +149,39 @@ static void array_in_the_way(void)
 		CHECK_EQ(*block, 0x77);
 		munmap(block, page);
 	}
+}
+
+/* Asked for when there are pages already: all that is committed has entries, and those of retired chunks are zero. */
+static void beside(bool window)
+{
+	unsigned char memory[1];
+	char *side, *end;
+	size_t reserved;
+
+	begin(GIB, false);
+	arena.window = window; /* without: all of it is reserved */
+	CHECK(take() != NULL);
+	side = dry_arena_add_side(&arena, 2);
+	CHECK(side != NULL && side == arena.side_array.start);
+	arena.window = true;
+	CHECK_EQ(arena.side_array.reserved, (window ? CHUNK : GIB) / 8);
+	for (size_t taken = 1; taken < 40; taken++) {
+		CHECK_EQ(arena.side_array.committed, taken * CHUNK / 8);
+		CHECK(side[taken * CHUNK / 8 - 1] == 0);
+		side[taken * CHUNK / 8 - 1] = side[(taken - 1) * CHUNK / 8] = 1;
+		CHECK(take() != NULL);
+	}
+	reserved = arena.side_array.reserved;
+	end = side + reserved;
+	CHECK_EQ(reserved, (window ? (size_t)arena.reserved << arena.page_shift : GIB) / 8);
+	for (uint32_t i = 0; i < arena.committed; i += 2 * chunk)
+		dry_arena_free(&arena, &arena.desc[i]);
+	dry_arena_purge_all(&arena);
+	CHECK_EQ(arena.retired, 20);
+	for (size_t i = 0; i < 39; i++)
+		CHECK(side[i * CHUNK / 8] == (int)(i % 2) && side[(i + 1) * CHUNK / 8 - 1] == (int)(i % 2));
+	dry_arena_fini(&arena);
+	CHECK(mincore(side, 1, memory) != 0 && mincore(end, 1, memory) != 0 && mincore(end - 4096, 1, memory) != 0);
 }
 
 static void gives_up(void)
@@ -229,6 +263,8 @@ int main(int argc, char **argv)
 	in_the_way(true);
 	run_in_the_way();
 	array_in_the_way();
+	beside(true);
+	beside(false);
 	gives_up();
 	apart();
 	return 0;

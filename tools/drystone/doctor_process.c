@@ -44,7 +44,7 @@ static void read_environment(const struct target *target, const char *name, char
 		fclose(file);
 }
 
-/* Objects whose calls of malloc go to another than the library: opened with RTLD_DEEPBIND, or by dlmopen(). */
+/* Objects whose calls of malloc go to another than the library: opened by dlmopen(), or (deepbind:1) with RTLD_DEEPBIND. */
 static void judge_calls(const struct target *target, const char *library)
 {
 	for (size_t i = 0; i < target->map_count; i++) {

@@ -213,16 +213,6 @@ static void judge_libraries(const char *path, const char *interpreter)
 		doctor_say(AREA, LEVEL_NO, "preload", "%s does not load %s", interpreter, library);
 }
 
-/* php opens its extensions so that they look for symbols among their own libraries first. */
-static void judge_name(const char *path)
-{
-	const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
-
-	if (strncmp(name, "php", 3) == 0 || strncmp(name, "apache2", 7) == 0 || strncmp(name, "httpd", 5) == 0)
-		doctor_say(AREA, LEVEL_NOTE, "deepbind",
-			   "php opens extensions with RTLD_DEEPBIND: their calls may pass drystone by; ask again with the PID");
-}
-
 /* ---- the file ------------------------------------------------------------------------------------------- */
 
 /* "#!INTERPRETER [ARGUMENT]"; of env(1) the argument is meant. */
@@ -255,7 +245,6 @@ static bool judge_file(const char *path, unsigned depth)
 	judge_symbols(&seen, interpreter == NULL);
 	if (interpreter != NULL && !seen.drystone)
 		judge_libraries(path, interpreter);
-	judge_name(path);
 	elf_file_close(&file);
 	return true;
 }
