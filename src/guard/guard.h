@@ -53,6 +53,9 @@ void dry_guard_free(void *ptr);
 /* Size of the live block at ptr; SIZE_MAX after a report if there is none. */
 size_t dry_guard_size(void *ptr);
 
+/* Kind of the live block at ptr, which becomes `to`; UNKNOWN if there is none. */
+enum dry_kind dry_guard_kind(const void *ptr, enum dry_kind to);
+
 /*
  * Sampling: on average every `mean`-th allocation is to be guarded; 0: none. dry_guard_due() is told how many
  * were made since its last call, and says whether this one is.

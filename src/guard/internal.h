@@ -34,6 +34,7 @@ struct dry_guard_block {
 	uint32_t page, pages;
 	uint32_t next;  /* UNUSED: in the list of spare numbers; guarded by lock */
 	uint8_t state;  /* enum dry_guard_state; atomic */
+	uint8_t kind;   /* LIVE: enum dry_kind */
 	struct dry_guard_stack allocated, freed;
 };
 

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/debug_ops.h"
+
 struct dry_heap;
 
 struct dry_secondary {
@@ -23,6 +25,8 @@ struct dry_secondary {
 	void (*free)(struct dry_heap *heap, void *block);
 	/* Bytes asked for; DRY_REPORTED (core/debug_ops.h): no live block. */
 	size_t (*size)(void *block);
+	/* Its kind, which becomes `to`; UNKNOWN: it has none. Reports nothing. */
+	enum dry_kind (*kind)(void *block, enum dry_kind to);
 };
 
 #endif

@@ -17,6 +17,7 @@
 #include "guard/empty.h"
 #include "guard/guard.h"
 #include "malloc/general.h"
+#include "malloc/kind.h"
 #include "malloc/options.h"
 #include "malloc/policy.h"
 #include "malloc/sample.h"
@@ -124,7 +125,12 @@ static size_t size_of(void *block)
 	return dry_sample_size(block);
 }
 
-static const struct dry_secondary guards = { allocate, contains, free_block, size_of };
+static enum dry_kind kind_of(void *block, enum dry_kind to)
+{
+	return dry_guard_contains(block) ? dry_guard_kind(block, to) : DRY_KIND_UNKNOWN;
+}
+
+static const struct dry_secondary guards = { allocate, contains, free_block, size_of, kind_of };
 
 static void sample(struct dry_heap *heap, size_t mean)
 {
@@ -142,8 +148,11 @@ bool dry_profile_start(struct dry_heap *heap)
 		return true;
 	}
 	/* A memory checker or a debugging cache sees more. */
-	if (dry_annotate != NULL || dry_debug_selects())
+	if (dry_annotate != NULL || dry_debug_selects()) {
+		if (dry_debug_selects())
+			dry_kinds_keep();
 		return dry_debug_selects();
+	}
 	secure = dry_option_secure;
 	empties = secure || dry_option_check;
 	if (empties)
@@ -151,6 +160,7 @@ bool dry_profile_start(struct dry_heap *heap)
 	if (dry_option_check && !secure && !dry_side_init(&dry_live, dry_heap_arena(heap), 1))
 		dry_warn("check:1: no address space for it");
 	if (secure) {
+		dry_kinds_keep();
 		dry_heaps_debug(dry_hooks_secure());
 		/* Where address space is short, every page is for blocks. */
 		if (dry_port_address_room() == SIZE_MAX)
