@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
+#include "core/alloc.h"
 #include "guard/internal.h"
 #include "page/budget.h"
 #include "debug/object.h"
@@ -265,6 +266,7 @@ void *dry_guard_alloc(size_t size, size_t align)
 	}
 	fill_sides(block);
 	block->kind = DRY_KIND_MALLOC;
+	block->instead = NULL;
 	block->allocated.count = block->freed.count = 0;
 	dry_guard_note_stack(&block->allocated);
 	atomic_fetch_add_explicit(&dry_main_heap.guarded, (size_t)pages << g->page_shift, memory_order_relaxed);
@@ -305,22 +307,50 @@ static struct dry_guard_block *find_live(const void *ptr, bool freeing)
 	return NULL;
 }
 
-void dry_guard_free(void *ptr)
+void *dry_guard_alloc_instead(struct dry_cache *cache, void *object)
+{
+	void *ptr = dry_guard_alloc(cache->object_size, cache->align);
+	uint8_t state;
+
+	if (ptr == NULL)
+		return NULL;
+	find_block(ptr, &state)->instead = object;
+	if (cache->ctor != NULL)
+		cache->ctor(ptr, cache->arg);
+	return ptr;
+}
+
+/* The cache whose object a block stands for; NULL: none. */
+static struct dry_cache *cache_of(const struct dry_guard_block *block)
+{
+	return block->instead != NULL ? dry_backing_find(&dry_main_heap.caches.backing, block->instead)->cache : NULL;
+}
+
+void dry_guard_free(void *ptr, const struct dry_cache *of)
 {
 	struct dry_guard_region *g = &dry_guarded;
 	struct dry_guard_block *block = find_live(ptr, true);
+	struct dry_cache *cache = block != NULL ? cache_of(block) : NULL;
 	uint8_t live = DRY_GUARD_LIVE;
 
 	if (block == NULL)
 		return;
+	if (of != NULL && of->root != cache) {
+		dry_guard_report(DRY_FATAL_WRONG_CACHE, block, (uintptr_t)ptr);
+		return;
+	}
 	/* Of two frees at once only one makes the change. */
 	if (!__atomic_compare_exchange_n(&block->state, &live, DRY_GUARD_HELD, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 		if (live != DRY_GUARD_FROZEN)
 			dry_guard_report(DRY_FATAL_DOUBLE_FREE, block, (uintptr_t)ptr);
 		return;
 	}
+	if (cache != NULL && cache->dtor != NULL)
+		cache->dtor(ptr, cache->arg);
 	verify_sides(block);
 	dry_guard_note_stack(&block->freed);
+	if (cache != NULL)
+		dry_free_slow(cache, block->instead);
 	atomic_fetch_sub_explicit(&dry_main_heap.guarded, (size_t)block->pages << g->page_shift, memory_order_relaxed);
 	if (block->pages != 0) {
 		dry_port_decommit(page_address(block->page), (size_t)block->pages << g->page_shift);

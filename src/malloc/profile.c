@@ -100,16 +100,32 @@ static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero
 	return true;
 }
 
+/*
+ * No free object of it is looked at by others. Since its last allocation that found an array empty, as many as that brought
+ * were hits; where it had none, there were none.
+ */
+static void *instead(struct dry_cache *cache, void *object)
+{
+	size_t passed = cache->root->alloc_place != 0 ? cache->root->limit : 1;
+	void *block = NULL;
+
+	if ((cache->flags & (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_DEBUG)) == 0 && dry_guard_due(passed) && make_guards())
+		block = dry_guard_alloc_instead(cache, object);
+	return block != NULL ? block : object;
+}
+
 static bool contains(const void *ptr)
 {
 	return dry_guard_contains(ptr) || dry_empty_contains(ptr) || dry_sample_contains(ptr);
 }
 
-static void free_block(struct dry_heap *heap, void *block)
+static void free_block(struct dry_heap *heap, struct dry_cache *cache, void *block)
 {
 	(void)heap;
 	if (dry_guard_contains(block))
-		dry_guard_free(block);
+		dry_guard_free(block, cache);
+	else if (cache != NULL)
+		dry_fatal(DRY_FATAL_WRONG_CACHE, block, cache->name, "of no cache");
 	else if (dry_empty_contains(block))
 		dry_empty_check(block, true);
 	else
@@ -130,7 +146,7 @@ static enum dry_kind kind_of(void *block, enum dry_kind to)
 	return dry_guard_contains(block) ? dry_guard_kind(block, to) : DRY_KIND_UNKNOWN;
 }
 
-static const struct dry_secondary guards = { allocate, contains, free_block, size_of, kind_of };
+static const struct dry_secondary guards = { allocate, contains, instead, free_block, size_of, kind_of };
 
 static void sample(struct dry_heap *heap, size_t mean)
 {
