@@ -205,8 +205,8 @@ static struct found find(struct dry_heap *heap, void *ptr)
 	place.slab = dry_slab_in(place.run);
 	if (place.slab != NULL)
 		place.room = room_in_slab(place.slab, ptr);
-	else if (place.run != NULL)
-		place.room = (size_t)place.run->count << arena->page_shift;
+	else if (place.run != NULL) /* a pointer into it is no block */
+		place.room = dry_arena_start(arena, place.run) == ptr ? (size_t)place.run->count << arena->page_shift : 0;
 	else
 		place.room = dry_extent_size(&heap->extents, ptr);
 	if (place.slab == NULL && place.room == 0)
