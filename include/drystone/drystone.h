@@ -342,8 +342,8 @@ void dry_heap_owners(dry_heap *heap, void (*write)(void *arg, const char *text, 
 		     size_t *objects, size_t *bytes);
 
 /*
- * Guard a sample of the default heap's general allocations, on average every mean-th one: an access beyond such a
- * block, or after its free, is reported where it happens. 0: no more. As DRYSTONE_CONF=guard:1 at start.
+ * Guard a sample of the default heap's allocations, general ones and objects of its caches, on average every mean-th one: an access
+ * beyond such a block, or after its free, is reported where it happens. 0: no more. As DRYSTONE_CONF=guard:1 at start.
  * 0, or -ENOMEM.
  */
 int dry_guard(size_t mean);

@@ -33,6 +33,7 @@ enum dry_fatal_code {
 	DRY_FATAL_UNDERFLOW,       /* "object was written before its start" */
 	DRY_FATAL_USE_AFTER_FREE,  /* "use after free" */
 	DRY_FATAL_OUT_OF_BOUNDS,   /* "access out of bounds" */
+	DRY_FATAL_MISMATCH,        /* "freed by another family than it was allocated by" */
 	DRY_FATAL_INTERNAL,        /* "internal inconsistency"; always ends the process */
 };
 

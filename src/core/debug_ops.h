@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/kind.h"
+
 struct dry_cache;
 struct dry_caches;
 
@@ -33,6 +35,8 @@ struct dry_debug_ops {
 	 */
 	bool (*sized)(struct dry_cache *cache, void *object, size_t size);
 	size_t (*usable)(struct dry_cache *cache, const void *object);
+	/* The kind of a live object, which becomes `to`. UNKNOWN: it is not live. NULL: none is kept */
+	enum dry_kind (*kind)(struct dry_cache *cache, void *object, enum dry_kind to);
 	uint64_t (*random)(void); /* which free object is next; NULL: the lowest. Called under a node's lock */
 };
 

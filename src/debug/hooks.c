@@ -68,7 +68,7 @@ static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool ty
 		return &dry_debug_checked;
 	if (!typed)
 		return NULL;
-	if ((cache->flags & DRY_CACHE_SECURE) && cache->mgmt == DRY_MGMT_BITMAP)
+	if ((cache->flags & DRY_CACHE_SECURE) && cache->mgmt == DRY_MGMT_BITMAP && dry_secure_suits(cache))
 		return &dry_debug_secure;
 	if (dry_annotate != NULL && (cache->flags & DRY_CACHE_TYPESAFE_BY_RCU) == 0 && cache->mgmt != DRY_MGMT_CHAIN &&
 	    cache->mgmt != DRY_MGMT_OBJFREELIST)

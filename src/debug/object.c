@@ -11,6 +11,7 @@
 
 #define ZONE_LEAST 16u          /* before an object */
 #define ZONE_AFTER 32u          /* at least, after it */
+#define ASKED_MAX  ((UINT32_C(1) << 28) - 1) /* objects are smaller */
 #define ALIGN_MAX  16384u       /* a slab's first object is found by 16 bits: no zone before what is aligned to more */
 
 /* ---- zones ------------------------------------------------------------------------------- */
@@ -57,7 +58,7 @@ static void verify_owner(struct dry_cache *cache, struct dry_record *owner)
 	const unsigned char *zone = (unsigned char *)owner - ZONE_AFTER, *wrong = NULL;
 
 	if (DRY_LIKELY((state == DRY_OBJECT_LIVE || state == DRY_OBJECT_FREE || state == DRY_OBJECT_KEPT) &&
-		       owner->asked - 1 < cache->object_size))
+		       owner->asked - 1u < cache->object_size))
 		return;
 	if (cache->flags & DRY_CACHE_RED_ZONE)
 		wrong = dry_other_byte(zone, ZONE_AFTER, DRY_BYTE_ZONE);
@@ -68,7 +69,7 @@ static void verify_owner(struct dry_cache *cache, struct dry_record *owner)
 	if (wrong != NULL)
 		memset((unsigned char *)owner - ZONE_AFTER, DRY_BYTE_ZONE, ZONE_AFTER);
 	memset(owner, 0, sizeof(*owner));
-	owner->asked = (uint32_t)cache->object_size;
+	owner->asked = cache->object_size & ASKED_MAX;
 	atomic_store_explicit(&owner->state, DRY_OBJECT_LIVE, memory_order_relaxed);
 }
 
@@ -101,7 +102,7 @@ static void slab_made(struct dry_cache *cache, void *object)
 	if (owner == NULL)
 		return;
 	memset(owner, 0, sizeof(*owner));
-	owner->asked = (uint32_t)cache->object_size;
+	owner->asked = cache->object_size & ASKED_MAX;
 	atomic_store_explicit(&owner->state, DRY_OBJECT_FREE, memory_order_relaxed);
 }
 
@@ -123,7 +124,8 @@ static void handed_out(struct dry_cache *cache, void *object)
 
 	verify(cache, object);
 	if (owner != NULL) {
-		owner->asked = (uint32_t)cache->object_size;
+		owner->asked = cache->object_size & ASKED_MAX;
+		owner->kind = DRY_KIND_MALLOC;
 		save_track(&owner->allocated, cache);
 		atomic_store_explicit(&owner->state, DRY_OBJECT_LIVE, memory_order_relaxed);
 	}
@@ -154,7 +156,7 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	if (owner != NULL && !claim(cache, object, owner, keep ? DRY_OBJECT_KEPT : DRY_OBJECT_FREE))
 		return false;
 	if (owner != NULL) {
-		owner->asked = (uint32_t)cache->object_size;
+		owner->asked = cache->object_size & ASKED_MAX;
 		save_track(&owner->freed, cache);
 	}
 	if (cache->flags & DRY_CACHE_TRACE)
@@ -181,7 +183,7 @@ static bool sized(struct dry_cache *cache, void *object, size_t size)
 
 	if (owner == NULL)
 		return true;
-	owner->asked = (uint32_t)size;
+	owner->asked = size & ASKED_MAX;
 	if (cache->flags & DRY_CACHE_RED_ZONE)
 		memset((char *)object + size, DRY_BYTE_ZONE, cache->object_size - size);
 	return true;
@@ -199,7 +201,19 @@ static size_t usable(struct dry_cache *cache, const void *object)
 		return cache->mgmt == DRY_MGMT_BITMAP && dry_slab_is_free(cache, slab, index) ? DRY_NOT_LIVE : cache->size;
 	if (atomic_load_explicit(&owner->state, memory_order_relaxed) != DRY_OBJECT_LIVE)
 		return DRY_NOT_LIVE;
-	return cache->flags & DRY_CACHE_RED_ZONE && owner->asked - 1 < cache->object_size ? owner->asked : cache->object_size;
+	return cache->flags & DRY_CACHE_RED_ZONE && owner->asked - 1u < cache->object_size ? owner->asked : cache->object_size;
+}
+
+static enum dry_kind kind(struct dry_cache *cache, void *object, enum dry_kind to)
+{
+	struct dry_record *owner = dry_record_of(cache, object);
+	enum dry_kind before;
+
+	if (owner == NULL || atomic_load_explicit(&owner->state, memory_order_relaxed) != DRY_OBJECT_LIVE)
+		return DRY_KIND_UNKNOWN;
+	before = (enum dry_kind)owner->kind;
+	owner->kind = to;
+	return before;
 }
 
 const struct dry_debug_ops dry_debug_checked = {
@@ -213,4 +227,5 @@ const struct dry_debug_ops dry_debug_checked = {
 	.left_over = dry_owners_left_over,
 	.sized = sized,
 	.usable = usable,
+	.kind = kind,
 };

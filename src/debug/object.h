@@ -41,7 +41,8 @@ struct dry_track {
 
 struct dry_record {
 	_Atomic uint32_t state;
-	uint32_t asked; /* bytes; 1 <= asked <= object_size */
+	uint32_t asked : 28; /* bytes; 1 <= asked <= object_size */
+	uint32_t kind : 4;   /* LIVE: enum dry_kind */
 	struct dry_track allocated, freed; /* `when` 0: never */
 	void *next; /* KEPT: the next younger one in the quarantine */
 };

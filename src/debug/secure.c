@@ -13,6 +13,7 @@
 #include "port/guard.h"
 
 enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 14 };
+enum { KIND_AT = 12, SLACK = (1 << KIND_AT) - 1 }; /* LIVE: enum dry_kind from that bit on; the slack, in bytes */
 
 #define SMALL        1024u /* bytes of a slot; bigger ones have a ring of their own */
 #define RING_SMALL   4096u
@@ -264,7 +265,7 @@ static void handed_out(struct dry_cache *cache, void *object)
 
 	if (shadow == NULL)
 		return;
-	slack = shadow_get(shadow) & ~STATE;
+	slack = shadow_get(shadow) & SLACK;
 	bool wiped = verify_wiped(cache, object, slack);
 	if (is_wiped(cache))
 		memset(wiped ? end + DRY_SECURE_TAIL - slack : start, 0, wiped ? slack - DRY_SECURE_TAIL : (size_t)(end - start));
@@ -277,7 +278,7 @@ static void last_look(struct dry_cache *cache, void *object)
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
 
 	if (shadow != NULL)
-		verify_wiped(cache, object, shadow_get(shadow) & ~STATE);
+		verify_wiped(cache, object, shadow_get(shadow) & SLACK);
 }
 
 static struct dry_cache *cache_of(const void *object)
@@ -292,7 +293,7 @@ static void let_go(void *object)
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
 
 	/* It is looked at when it is handed out, or its slab goes. */
-	shadow_set(shadow, FREE, shadow_get(shadow) & ~STATE);
+	shadow_set(shadow, FREE, shadow_get(shadow) & SLACK);
 	dry_node_put_slabs(cache, &object, 1);
 	/* release: pairs with drain(); the cache may go after this */
 	__atomic_fetch_sub(&cache->kept_objects, 1, __ATOMIC_RELEASE);
@@ -321,7 +322,7 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	if (shadow == NULL)
 		return true;
 	seen = shadow_get(shadow);
-	slack = seen & ~STATE;
+	slack = seen & SLACK;
 	/* Of two frees at once only one makes the change. */
 	if ((seen & STATE) != LIVE ||
 	    !atomic_compare_exchange_strong_explicit(shadow, &seen, (uint16_t)(KEPT | slack), memory_order_acq_rel,
@@ -409,7 +410,7 @@ static size_t usable(struct dry_cache *cache, const void *object)
 		return cache->size;
 	seen = shadow_get(shadow);
 	if ((seen & STATE) == LIVE)
-		return cache->size - (seen & ~STATE);
+		return cache->size - (seen & SLACK);
 	dry_fatal(DRY_FATAL_USE_AFTER_FREE, object, cache->name, "it is not allocated");
 	return DRY_REPORTED;
 }
@@ -417,17 +418,35 @@ static size_t usable(struct dry_cache *cache, const void *object)
 static bool sized(struct dry_cache *cache, void *object, size_t size)
 {
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
-	size_t slack = shadow != NULL ? shadow_get(shadow) & ~STATE : 0;
+	size_t slack = shadow != NULL ? shadow_get(shadow) & SLACK : 0;
 
 	if (shadow == NULL)
 		return true;
-	if (cache->size - size >= FREE) /* more slack than a shadow can say */
+	if (cache->size - size > SLACK) /* more than a shadow can say */
 		return false;
 	/* What is written over was a canary; an object that was just handed out has none but the tail, which stays. */
 	if (slack != cache->size - cache->object_size)
 		verify_canaries(cache, object, slack, dry_slab_index(cache, dry_slab_of(cache, object), object));
 	set_size(cache, shadow, object, size);
 	return true;
+}
+
+static enum dry_kind kind(struct dry_cache *cache, void *object, enum dry_kind to)
+{
+	_Atomic uint16_t *shadow = shadow_of(cache, object);
+	uint16_t seen = shadow != NULL ? shadow_get(shadow) : FRESH;
+
+	/* A free at the same time ends it: then it has no kind. */
+	while ((seen & STATE) == LIVE)
+		if (atomic_compare_exchange_weak_explicit(shadow, &seen, (uint16_t)(LIVE | to << KIND_AT | (seen & SLACK)),
+							  memory_order_relaxed, memory_order_relaxed))
+			return (enum dry_kind)(seen >> KIND_AT & 3);
+	return DRY_KIND_UNKNOWN;
+}
+
+bool dry_secure_suits(const struct dry_cache *cache)
+{
+	return cache->size - cache->object_size <= SLACK;
 }
 
 const struct dry_debug_ops dry_debug_secure = {
@@ -438,6 +457,7 @@ const struct dry_debug_ops dry_debug_secure = {
 	.drain = drain,
 	.sized = sized,
 	.usable = usable,
+	.kind = kind,
 	.random = dry_secure_random,
 };
 
@@ -451,14 +471,14 @@ static bool check_free(const struct dry_cache *cache, const char *object)
 {
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
 	uint16_t seen = shadow != NULL ? atomic_load_explicit(shadow, memory_order_acquire) : 0;
-	const char *end = object + cache->size - (seen & ~STATE), *bad = object;
+	const char *end = object + cache->size - (seen & SLACK), *bad = object;
 
 	if ((seen & STATE) != FREE || !is_wiped(cache))
 		return false;
 	while ((bad = find_nonzero(bad, end)) != NULL && *(const unsigned char *)bad == canary_byte((uintptr_t)bad))
 		bad++;
 	if (bad != NULL && atomic_load_explicit(shadow, memory_order_acquire) == seen)
-		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - (seen & ~STATE));
+		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - (seen & SLACK));
 	return true;
 }
 
@@ -476,12 +496,12 @@ static void check_object(const struct dry_cache *cache, const char *object)
 		seen = shadow != NULL ? atomic_load_explicit(shadow, memory_order_acquire) : 0;
 		if ((seen & STATE) != LIVE)
 			return;
-		bad = find_broken(object + cache->size - (seen & ~STATE), object + cache->size);
+		bad = find_broken(object + cache->size - (seen & SLACK), object + cache->size);
 		if (bad == NULL)
 			return;
 		dry_port_yield();
 	}
-	report_at(DRY_FATAL_OVERFLOW, cache, object, bad, cache->size - (seen & ~STATE));
+	report_at(DRY_FATAL_OVERFLOW, cache, object, bad, cache->size - (seen & SLACK));
 }
 
 static void check_kept(const struct dry_cache *cache, const char *object)
@@ -491,7 +511,7 @@ static void check_kept(const struct dry_cache *cache, const char *object)
 
 	/* An object in the quarantine changes state only when it leaves. */
 	if ((seen & STATE) == KEPT)
-		verify_wiped(cache, object, seen & ~STATE);
+		verify_wiped(cache, object, seen & SLACK);
 }
 
 void dry_secure_check_all(void)

@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
+#include "core/alloc.h"
 #include "guard/internal.h"
 #include "page/budget.h"
 #include "debug/object.h"
@@ -337,6 +338,8 @@ void *dry_guard_alloc(size_t size, size_t align)
 		return NULL;
 	}
 	fill_sides(block);
+	block->kind = DRY_KIND_MALLOC;
+	block->instead = NULL;
 	block->allocated.count = block->freed.count = 0;
 	dry_guard_note_stack(&block->allocated);
 	atomic_fetch_add_explicit(&dry_main_heap.guarded, (size_t)pages << g->page_shift, memory_order_relaxed);
@@ -344,17 +347,31 @@ void *dry_guard_alloc(size_t size, size_t align)
 	return (void *)block->user;
 }
 
+/* The block whose pages ptr is in, which may be nobody's, and its state. */
+static struct dry_guard_block *find_block(const void *ptr, uint8_t *state)
+{
+	const struct dry_guard_region *g = &dry_guarded;
+	uint32_t id = g->owner[((uintptr_t)ptr - g->base) >> g->page_shift];
+	struct dry_guard_block *block = &g->block[id];
+
+	*state = id != 0 ? __atomic_load_n(&block->state, __ATOMIC_ACQUIRE) : DRY_GUARD_UNUSED;
+	return block;
+}
+
+static bool lives(const struct dry_guard_block *block, uint8_t state, const void *ptr)
+{
+	return (state == DRY_GUARD_LIVE || state == DRY_GUARD_FROZEN) && block->user == (uintptr_t)ptr;
+}
+
 /* The block at ptr; NULL after a report if it is none that lives. */
 static struct dry_guard_block *find_live(const void *ptr, bool freeing)
 {
-	struct dry_guard_region *g = &dry_guarded;
-	uint32_t id = g->owner[((uintptr_t)ptr - g->base) >> g->page_shift];
-	struct dry_guard_block *block = &g->block[id];
-	uint8_t state = id != 0 ? __atomic_load_n(&block->state, __ATOMIC_ACQUIRE) : DRY_GUARD_UNUSED;
+	uint8_t state;
+	struct dry_guard_block *block = find_block(ptr, &state);
 
-	if ((state == DRY_GUARD_LIVE || state == DRY_GUARD_FROZEN) && block->user == (uintptr_t)ptr)
+	if (lives(block, state, ptr))
 		return block;
-	if (id == 0 || state == DRY_GUARD_UNUSED)
+	if (state == DRY_GUARD_UNUSED)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, ptr, NULL, "no guarded block is there, or no longer");
 	else if (block->user != (uintptr_t)ptr)
 		dry_guard_report(DRY_FATAL_INTERIOR, block, (uintptr_t)ptr);
@@ -363,22 +380,50 @@ static struct dry_guard_block *find_live(const void *ptr, bool freeing)
 	return NULL;
 }
 
-void dry_guard_free(void *ptr)
+void *dry_guard_alloc_instead(struct dry_cache *cache, void *object)
+{
+	void *ptr = dry_guard_alloc(cache->object_size, cache->align);
+	uint8_t state;
+
+	if (ptr == NULL)
+		return NULL;
+	find_block(ptr, &state)->instead = object;
+	if (cache->ctor != NULL)
+		cache->ctor(ptr, cache->arg);
+	return ptr;
+}
+
+/* The cache whose object a block stands for; NULL: none. */
+static struct dry_cache *cache_of(const struct dry_guard_block *block)
+{
+	return block->instead != NULL ? dry_backing_find(&dry_main_heap.caches.backing, block->instead)->cache : NULL;
+}
+
+void dry_guard_free(void *ptr, const struct dry_cache *of)
 {
 	struct dry_guard_region *g = &dry_guarded;
 	struct dry_guard_block *block = find_live(ptr, true);
+	struct dry_cache *cache = block != NULL ? cache_of(block) : NULL;
 	uint8_t live = DRY_GUARD_LIVE;
 
 	if (block == NULL)
 		return;
+	if (of != NULL && of->root != cache) {
+		dry_guard_report(DRY_FATAL_WRONG_CACHE, block, (uintptr_t)ptr);
+		return;
+	}
 	/* Of two frees at once only one makes the change. */
 	if (!__atomic_compare_exchange_n(&block->state, &live, DRY_GUARD_HELD, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 		if (live != DRY_GUARD_FROZEN)
 			dry_guard_report(DRY_FATAL_DOUBLE_FREE, block, (uintptr_t)ptr);
 		return;
 	}
+	if (cache != NULL && cache->dtor != NULL)
+		cache->dtor(ptr, cache->arg);
 	verify_sides(block);
 	dry_guard_note_stack(&block->freed);
+	if (cache != NULL)
+		dry_free_slow(cache, block->instead);
 	atomic_fetch_sub_explicit(&dry_main_heap.guarded, (size_t)block->pages << g->page_shift, memory_order_relaxed);
 	if (block->pages != 0) {
 		dry_port_decommit(page_address(block->page), (size_t)block->pages << g->page_shift);
@@ -389,6 +434,19 @@ void dry_guard_free(void *ptr)
 		give_id_locked(let_go_locked());
 	g->held[g->held_end++ % g->held_max] = (uint32_t)(block - g->block);
 	dry_lock_release(&g->lock);
+}
+
+enum dry_kind dry_guard_kind(const void *ptr, enum dry_kind to)
+{
+	uint8_t state;
+	struct dry_guard_block *block = find_block(ptr, &state);
+	enum dry_kind before;
+
+	if (!lives(block, state, ptr))
+		return DRY_KIND_UNKNOWN;
+	before = (enum dry_kind)block->kind;
+	block->kind = (uint8_t)to;
+	return before;
 }
 
 size_t dry_guard_size(void *ptr)

@@ -47,11 +47,17 @@ void *dry_guard_alloc(size_t size, size_t align);
 /* Whether ptr lies in the region: then all below may be asked about it, and nobody else. */
 bool dry_guard_contains(const void *ptr);
 
-/* Free; reports what is no live block. */
-void dry_guard_free(void *ptr);
+/* One that stands for an object of this cache, and is constructed as that is. NULL: as above. */
+void *dry_guard_alloc_instead(struct dry_cache *cache, void *object);
+
+/* Free, of any (NULL) or this cache; what it stood for goes to its cache. Reports what is no live block of that cache. */
+void dry_guard_free(void *ptr, const struct dry_cache *cache);
 
 /* Size of the live block at ptr; SIZE_MAX after a report if there is none. */
 size_t dry_guard_size(void *ptr);
+
+/* Kind of the live block at ptr, which becomes `to`; UNKNOWN if there is none. */
+enum dry_kind dry_guard_kind(const void *ptr, enum dry_kind to);
 
 /*
  * Sampling: on average every `mean`-th allocation is to be guarded; 0: none. dry_guard_due() is told how many

@@ -34,6 +34,8 @@ struct dry_guard_block {
 	uint32_t page, pages;
 	uint32_t next;  /* UNUSED: in the list of spare numbers; guarded by lock */
 	uint8_t state;  /* enum dry_guard_state; atomic */
+	uint8_t kind;   /* LIVE: enum dry_kind */
+	void *instead;  /* the object of a cache that it stands for; NULL: none */
 	struct dry_guard_stack allocated, freed;
 };
 

@@ -169,11 +169,30 @@ DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache)
 	return object;
 }
 
+/* For the program; a cache of size classes is not asked for here. */
+static DRY_SLOW void *alloc_missed(struct dry_cache *cache)
+{
+	void *object = dry_heap_alloc_slow(cache);
+	const struct dry_secondary *secondary = dry_heap_secondary(dry_heap_of(cache->caches));
+
+	return DRY_UNLIKELY(secondary != NULL) && object != NULL ? secondary->instead(cache, object) : object;
+}
+
 DRY_FAST void *alloc(struct dry_cache *cache)
 {
 	void *object = dry_fast_alloc(cache);
 
-	return DRY_LIKELY(object != NULL) ? object : dry_heap_alloc_slow(cache);
+	return DRY_LIKELY(object != NULL) ? object : alloc_missed(cache);
+}
+
+static DRY_SLOW void free_missed(struct dry_cache *cache, void *object)
+{
+	const struct dry_secondary *secondary = dry_heap_secondary(&dry_main_heap);
+
+	if (DRY_UNLIKELY(secondary != NULL) && cache->state == DRY_CACHE_LIVE && secondary->contains(object))
+		secondary->free(&dry_main_heap, cache, object);
+	else
+		dry_free_slow(cache, object);
 }
 
 DRY_EXPORT void *dry_cache_alloc(dry_cache *cache)
@@ -193,7 +212,7 @@ DRY_EXPORT void *dry_cache_alloc_node(dry_cache *cache, unsigned node)
 DRY_EXPORT void dry_cache_free(dry_cache *cache, void *object)
 {
 	if (DRY_UNLIKELY(!dry_fast_free(cache, object)))
-		dry_free_slow(cache, object);
+		free_missed(cache, object);
 }
 
 DRY_EXPORT void *dry_cache_zalloc(dry_cache *cache)
@@ -236,7 +255,12 @@ DRY_EXPORT size_t dry_cache_zalloc_bulk(dry_cache *cache, size_t n, void **objec
 
 DRY_EXPORT void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects)
 {
-	dry_free_bulk(cache, n, objects);
+	if (DRY_LIKELY(dry_heap_secondary(&dry_main_heap) == NULL)) {
+		dry_free_bulk(cache, n, objects);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		dry_cache_free(cache, objects[i]);
 }
 
 DRY_EXPORT int dry_cache_prefill(dry_cache *cache, size_t n)

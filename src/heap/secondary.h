@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/kind.h"
+
+struct dry_cache;
 struct dry_heap;
 
 struct dry_secondary {
@@ -19,10 +22,17 @@ struct dry_secondary {
 	bool (*allocate)(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block);
 	/* Whether ptr lies where its blocks are. */
 	bool (*contains)(const void *ptr);
-	/* Of such a one. Reports what is no live block. */
-	void (*free)(struct dry_heap *heap, void *block);
+	/*
+	 * What a program gets for an object of a cache that is about to go to it: the object, or one in its stead, which
+	 * keeps it until that one is freed. So the cache counts one object in use in both cases.
+	 */
+	void *(*instead)(struct dry_cache *cache, void *object);
+	/* Of such a one; of any cache and none (NULL), or of this cache. Reports what is no live block. */
+	void (*free)(struct dry_heap *heap, struct dry_cache *cache, void *block);
 	/* Bytes asked for; DRY_REPORTED (core/debug_ops.h): no live block. */
 	size_t (*size)(void *block);
+	/* Its kind, which becomes `to`; UNKNOWN: it has none. Reports nothing. */
+	enum dry_kind (*kind)(void *block, enum dry_kind to);
 };
 
 #endif

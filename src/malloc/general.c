@@ -205,7 +205,7 @@ static struct found find(struct dry_heap *heap, void *ptr)
 	place.slab = dry_slab_in(place.run);
 	if (place.slab != NULL)
 		place.room = room_in_slab(place.slab, ptr);
-	else if (place.run != NULL)
+	else if (place.run != NULL) /* a pointer into it is no block */
 		place.room = dry_arena_start(arena, place.run) == ptr ? (size_t)place.run->count << arena->page_shift : 0;
 	else
 		place.room = dry_extent_size(&heap->extents, ptr);
@@ -362,7 +362,7 @@ void dry_general_free(struct dry_heap *heap, void *object)
 	if (dry_arena_contains(dry_heap_arena(heap), object))
 		free_in_arena(heap, object);
 	else if (secondary != NULL && secondary->contains(object))
-		secondary->free(heap, object);
+		secondary->free(heap, NULL, object);
 	else if (!dry_extent_free(&heap->extents, object))
 		report_foreign(heap, object);
 }

@@ -12,10 +12,11 @@
 
 #include "base/compiler.h"
 #include "base/fatal.h"
+#include "base/kind.h"
+#include "malloc_front.h"
 #include "port/contract.h"
 
 /* C23; libc's header may not have them */
-void free_sized(void *object, size_t size);
 void free_aligned_sized(void *object, size_t align, size_t size);
 
 typedef void (*new_handler)(void);
@@ -45,103 +46,170 @@ static DRY_SLOW void *insist(size_t size, size_t align)
 	dry_port_abort();
 }
 
-DRY_FAST void *allocate(size_t size, size_t align)
-{
-	void *object = try_once(size, align);
-
-	return DRY_LIKELY(object != NULL) ? object : insist(size, align);
-}
-
 /*
  * A program may replace any of these. Those that it leaves alone then go the standard's way: new[] by new; delete by the
  * same without array, size or tag. Whether it did is told by the address, which each library or program has once.
  */
-#define OPERATOR(type, c_name, symbol, params)          \
-	DRY_EXPORT DRY_WEAK type c_name params __asm__(symbol); \
+#define DECLARE(type, c_name, symbol, params) DRY_EXPORT DRY_WEAK type c_name params __asm__(symbol)
+#define OPERATOR(type, c_name, symbol, params) \
+	DECLARE(type, c_name, symbol, params); \
 	type c_name params
+#define OURS(own, symbol) static __typeof__(void(void)) own __attribute__((alias(symbol)))
+#define IS_OURS(name, own) DRY_LIKELY((void (*)(void))(name) == (own))
+
+DECLARE(void *, new_object, "_Znwm", (size_t size));
+DECLARE(void *, new_object_al, "_ZnwmSt11align_val_t", (size_t size, size_t align));
+DECLARE(void *, new_array, "_Znam", (size_t size));
+DECLARE(void *, new_array_al, "_ZnamSt11align_val_t", (size_t size, size_t align));
+DECLARE(void, delete_object, "_ZdlPv", (void *object));
+DECLARE(void, delete_object_al, "_ZdlPvSt11align_val_t", (void *object, size_t align));
+DECLARE(void, delete_array, "_ZdaPv", (void *object));
+DECLARE(void, delete_array_al, "_ZdaPvSt11align_val_t", (void *object, size_t align));
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattribute-alias" /* an address to compare with, never called */
+#pragma GCC diagnostic ignored "-Wpragmas"
+OURS(our_new, "_Znwm");
+OURS(our_new_al, "_ZnwmSt11align_val_t");
+OURS(our_new_array, "_Znam");
+OURS(our_new_array_al, "_ZnamSt11align_val_t");
+OURS(our_object, "_ZdlPv");
+OURS(our_object_al, "_ZdlPvSt11align_val_t");
+OURS(our_array, "_ZdaPv");
+OURS(our_array_al, "_ZdaPvSt11align_val_t");
+#pragma GCC diagnostic pop
+
+/* Blocks of a program that has replaced some, and what those do with ours, are of no kind. */
+static bool keeps_kinds(void)
+{
+	return front_noted_below != 0 && IS_OURS(new_object, our_new) && IS_OURS(new_object_al, our_new_al) &&
+	       IS_OURS(new_array, our_new_array) && IS_OURS(new_array_al, our_new_array_al) &&
+	       IS_OURS(delete_object, our_object) && IS_OURS(delete_object_al, our_object_al) &&
+	       IS_OURS(delete_array, our_array) && IS_OURS(delete_array_al, our_array_al);
+}
+
+/* ---- new ---------------------------------------------------------------------------------- */
+
+static DRY_SLOW void *finish(void *object, size_t size, size_t align, enum dry_kind kind)
+{
+	if (object == NULL)
+		object = insist(size, align);
+	if (keeps_kinds())
+		front_note(object, kind);
+	return object;
+}
+
+DRY_FAST void *allocate(size_t size, size_t align, enum dry_kind kind)
+{
+	void *object = try_once(size, align);
+
+	return DRY_LIKELY((uintptr_t)object > front_noted_below) ? object : finish(object, size, align, kind);
+}
 
 OPERATOR(void *, new_object, "_Znwm", (size_t size))
 {
-	return allocate(size, 0);
+	return allocate(size, 0, DRY_KIND_NEW);
 }
 
 OPERATOR(void *, new_object_al, "_ZnwmSt11align_val_t", (size_t size, size_t align))
 {
-	return allocate(size, align);
+	return allocate(size, align, DRY_KIND_NEW);
 }
 
 OPERATOR(void *, new_array, "_Znam", (size_t size))
 {
-	return new_object(size);
+	return IS_OURS(new_object, our_new) ? allocate(size, 0, DRY_KIND_NEW_ARRAY) : new_object(size);
 }
 
 OPERATOR(void *, new_array_al, "_ZnamSt11align_val_t", (size_t size, size_t align))
 {
-	return new_object_al(size, align);
+	return IS_OURS(new_object_al, our_new_al) ? allocate(size, align, DRY_KIND_NEW_ARRAY) : new_object_al(size, align);
+}
+
+/* ---- delete: a hit here as in free(), which nobody replaces for what is a hit ------------------ */
+
+static DRY_SLOW void delete_slow(void *object, enum dry_kind kind)
+{
+	if (keeps_kinds())
+		front_free_as(object, kind, kind == DRY_KIND_NEW ? "delete" : "delete[]");
+	free(object);
+}
+
+static DRY_SLOW void delete_sized_slow(void *object, size_t size, size_t align, enum dry_kind kind)
+{
+	if (keeps_kinds())
+		front_free_as(object, kind, kind == DRY_KIND_NEW ? "delete" : "delete[]");
+	free_aligned_sized(object, align, size);
+}
+
+DRY_FAST void delete_as(void *object, enum dry_kind kind)
+{
+	if (!fast_push(object))
+		delete_slow(object, kind);
+}
+
+DRY_FAST void delete_sized_as(void *object, size_t size, size_t align, enum dry_kind kind)
+{
+	if (!fast_push(object))
+		delete_sized_slow(object, size, align, kind);
 }
 
 OPERATOR(void, delete_object, "_ZdlPv", (void *object))
 {
-	free(object);
+	delete_as(object, DRY_KIND_NEW);
 }
 
 OPERATOR(void, delete_object_al, "_ZdlPvSt11align_val_t", (void *object, size_t align))
 {
 	(void)align;
-	free(object);
+	delete_as(object, DRY_KIND_NEW);
 }
 
 OPERATOR(void, delete_array, "_ZdaPv", (void *object))
 {
-	delete_object(object);
+	if (IS_OURS(delete_object, our_object))
+		delete_as(object, DRY_KIND_NEW_ARRAY);
+	else
+		delete_object(object);
 }
 
 OPERATOR(void, delete_array_al, "_ZdaPvSt11align_val_t", (void *object, size_t align))
 {
-	delete_object_al(object, align);
+	if (IS_OURS(delete_object_al, our_object_al))
+		delete_as(object, DRY_KIND_NEW_ARRAY);
+	else
+		delete_object_al(object, align);
 }
 
 /* With a size: checked where all that it would pass through is ours. */
-#define OURS(own, symbol) static __typeof__(void(void)) own __attribute__((alias(symbol)))
-#define IS_OURS(name, own) ((void (*)(void))(name) == (own))
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wattribute-alias" /* an address to compare with, never called */
-#pragma GCC diagnostic ignored "-Wpragmas"
-OURS(our_object, "_ZdlPv");
-OURS(our_array, "_ZdaPv");
-OURS(our_object_al, "_ZdlPvSt11align_val_t");
-OURS(our_array_al, "_ZdaPvSt11align_val_t");
-#pragma GCC diagnostic pop
-
 OPERATOR(void, delete_object_s, "_ZdlPvm", (void *object, size_t size))
 {
-	if (DRY_LIKELY(IS_OURS(delete_object, our_object)))
-		free_sized(object, size);
+	if (IS_OURS(delete_object, our_object))
+		delete_sized_as(object, size, 1, DRY_KIND_NEW);
 	else
 		delete_object(object);
 }
 
 OPERATOR(void, delete_array_s, "_ZdaPvm", (void *object, size_t size))
 {
-	if (DRY_LIKELY(IS_OURS(delete_array, our_array) && IS_OURS(delete_object, our_object)))
-		free_sized(object, size);
+	if (IS_OURS(delete_array, our_array) && IS_OURS(delete_object, our_object))
+		delete_sized_as(object, size, 1, DRY_KIND_NEW_ARRAY);
 	else
 		delete_array(object);
 }
 
 OPERATOR(void, delete_object_s_al, "_ZdlPvmSt11align_val_t", (void *object, size_t size, size_t align))
 {
-	if (DRY_LIKELY(IS_OURS(delete_object_al, our_object_al)))
-		free_aligned_sized(object, align, size);
+	if (IS_OURS(delete_object_al, our_object_al))
+		delete_sized_as(object, size, align, DRY_KIND_NEW);
 	else
 		delete_object_al(object, align);
 }
 
 OPERATOR(void, delete_array_s_al, "_ZdaPvmSt11align_val_t", (void *object, size_t size, size_t align))
 {
-	if (DRY_LIKELY(IS_OURS(delete_array_al, our_array_al) && IS_OURS(delete_object_al, our_object_al)))
-		free_aligned_sized(object, align, size);
+	if (IS_OURS(delete_array_al, our_array_al) && IS_OURS(delete_object_al, our_object_al))
+		delete_sized_as(object, size, align, DRY_KIND_NEW_ARRAY);
 	else
 		delete_array_al(object, align);
 }

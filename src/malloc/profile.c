@@ -17,6 +17,7 @@
 #include "guard/empty.h"
 #include "guard/guard.h"
 #include "malloc/general.h"
+#include "malloc/kind.h"
 #include "malloc/options.h"
 #include "malloc/policy.h"
 #include "malloc/sample.h"
@@ -100,16 +101,32 @@ static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero
 	return true;
 }
 
+/*
+ * No free object of it is looked at by others. Since its last allocation that found an array empty, as many as that brought
+ * were hits; where it had none, there were none.
+ */
+static void *instead(struct dry_cache *cache, void *object)
+{
+	size_t passed = cache->root->alloc_place != 0 ? cache->root->limit : 1;
+	void *block = NULL;
+
+	if ((cache->flags & (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_DEBUG)) == 0 && dry_guard_due(passed) && make_guards())
+		block = dry_guard_alloc_instead(cache, object);
+	return block != NULL ? block : object;
+}
+
 static bool contains(const void *ptr)
 {
 	return dry_guard_contains(ptr) || dry_empty_contains(ptr) || dry_sample_contains(ptr);
 }
 
-static void free_block(struct dry_heap *heap, void *block)
+static void free_block(struct dry_heap *heap, struct dry_cache *cache, void *block)
 {
 	(void)heap;
 	if (dry_guard_contains(block))
-		dry_guard_free(block);
+		dry_guard_free(block, cache);
+	else if (cache != NULL)
+		dry_fatal(DRY_FATAL_WRONG_CACHE, block, cache->name, "of no cache");
 	else if (dry_empty_contains(block))
 		dry_empty_check(block, true);
 	else
@@ -125,7 +142,12 @@ static size_t size_of(void *block)
 	return dry_sample_size(block);
 }
 
-static const struct dry_secondary guards = { allocate, contains, free_block, size_of };
+static enum dry_kind kind_of(void *block, enum dry_kind to)
+{
+	return dry_guard_contains(block) ? dry_guard_kind(block, to) : DRY_KIND_UNKNOWN;
+}
+
+static const struct dry_secondary guards = { allocate, contains, instead, free_block, size_of, kind_of };
 
 static void sample(struct dry_heap *heap, size_t mean)
 {
@@ -154,8 +176,11 @@ bool dry_profile_start(struct dry_heap *heap)
 		return true;
 	}
 	/* A memory checker or a debugging cache sees more. */
-	if (dry_annotate != NULL || dry_debug_selects())
+	if (dry_annotate != NULL || dry_debug_selects()) {
+		if (dry_debug_selects())
+			dry_kinds_keep();
 		return dry_debug_selects();
+	}
 	secure = dry_option_secure;
 	if (dry_option_leaks_file[0] != '\0' && !secure && start_leaks(heap))
 		return true;
@@ -165,6 +190,7 @@ bool dry_profile_start(struct dry_heap *heap)
 	if (dry_option_check && !secure && !dry_side_init(&dry_live, dry_heap_arena(heap), 1))
 		dry_warn("check:1: no address space for it");
 	if (secure) {
+		dry_kinds_keep();
 		dry_heaps_debug(dry_hooks_secure());
 		/* Where address space is short, every page is for blocks. */
 		if (dry_port_address_room() == SIZE_MAX)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What debugging asks of a port beyond contract.h: who is calling. src/debug alone uses it. Nothing here allocates,
+ * What debugging asks of a port beyond contract.h: who is calling. For src/debug and reports. Nothing here allocates,
  * takes a lock of drystone's or changes errno.
  */
 #ifndef DRY_PORT_STACK_H
 #define DRY_PORT_STACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,12 @@ void dry_port_unwinder(void);
 
 /* Text for a return address, "function+0x1c (module+0x2345)" or what of it is known. For reports only. Returns its length. */
 size_t dry_port_symbol(uintptr_t address, char *text, size_t size);
+
+/*
+ * Whether some module has the C++ library inside, and with it operators new and delete that nobody else sees. It takes
+ * milliseconds until one was found. For reports only.
+ */
+bool dry_port_has_cxx_apart(void);
 
 /* A number for the calling thread; that of its task where the system has one. */
 uint32_t dry_port_thread(void);

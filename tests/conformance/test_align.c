@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Alignment and spacing of objects, for all sizes 1 to 4096 and alignments up to 65536. */
+/*
+ * Alignment and spacing of objects, for all sizes 1 to 4096 and alignments up to 65536.
+ *
+ * DRY_TEST_CONF: secure=secure:1 (where an object may be far smaller than its slot)
+ */
 #include "../support/exercise.h"
 
 #define HELD 12

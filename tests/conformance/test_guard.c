@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * dry_guard(): sampling begins and ends while the program runs; guarded blocks are blocks like others, and their
- * size is exact.
+ * size is exact. Objects of caches, too, are guarded; they are constructed, aligned and counted as all are.
  */
 /* DRY_TEST_NOT_TINY: it has no guarded blocks. */
 #include <drystone/drystone.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "../support/check.h"
@@ -54,6 +56,112 @@ static void resize_and_drop(struct rng *rng)
 	}
 }
 
+/* ---- objects of caches -------------------------------------------------------------------------- */
+
+#define OBJECTS 2000
+#define MARK    0x5e
+
+static unsigned char *objects[OBJECTS];
+static size_t constructed;
+
+static size_t guarded(void)
+{
+	struct dry_heap_stats stats;
+
+	CHECK(!dry_heap_stats(NULL, &stats));
+	return stats.guarded;
+}
+
+static void construct(void *object, void *size)
+{
+	memset(object, MARK, *(size_t *)size);
+	constructed++;
+}
+
+static void destruct(void *object, void *size)
+{
+	for (size_t i = 0; i < *(size_t *)size; i++)
+		CHECK(((unsigned char *)object)[i] == MARK);
+	constructed--;
+}
+
+static size_t active(dry_cache *cache)
+{
+	struct dry_cache_stats stats;
+
+	CHECK(!dry_cache_stats(cache, &stats));
+	CHECK(stats.objects == stats.slabs * stats.objects_per_slab);
+	CHECK(stats.active_objects + stats.cached_objects <= stats.objects);
+	return stats.active_objects;
+}
+
+static void free_all(dry_cache *cache, struct rng *rng)
+{
+	for (size_t i = OBJECTS; i > 1; i--) { /* in any order */
+		size_t k = rng_below(rng, i);
+		unsigned char *swap = objects[i - 1];
+
+		objects[i - 1] = objects[k];
+		objects[k] = swap;
+	}
+	for (size_t i = 0; i < OBJECTS / 4; i++)
+		dry_cache_free(cache, objects[i]);
+	for (size_t i = OBJECTS / 4; i < OBJECTS / 2; i++)
+		dry_free(NULL, objects[i]);
+	dry_cache_free_bulk(cache, OBJECTS / 2, (void **)objects + OBJECTS / 2);
+}
+
+/* Bytes of guarded objects are returned. */
+static size_t use_cache(struct dry_cache_attr attr, struct rng *rng)
+{
+	dry_cache *cache = dry_cache_create(NULL, &attr);
+	size_t before = guarded(), taken, align = attr.align ? attr.align : 8;
+
+	CHECK(cache);
+	constructed = 0;
+	for (size_t i = 0; i < OBJECTS; i++) {
+		bool zero = i % 2 && !attr.ctor;
+
+		CHECK(objects[i] = zero ? dry_cache_zalloc(cache) : dry_cache_alloc(cache));
+		CHECK((uintptr_t)objects[i] % align == 0);
+		for (size_t k = 0; k < attr.size && (attr.ctor || zero); k++)
+			CHECK(objects[i][k] == (zero ? 0 : MARK));
+		memset(objects[i], attr.ctor ? MARK : (int)i, attr.size);
+	}
+	taken = guarded() - before;
+	CHECK_EQ(active(cache), OBJECTS);
+	CHECK(dry_cache_destroy(cache) != 0); /* says that all are still out */
+	CHECK_EQ(active(cache), OBJECTS);
+	for (size_t i = 0; i < OBJECTS && !attr.ctor; i++)
+		CHECK(objects[i][0] == (unsigned char)i && objects[i][attr.size - 1] == (unsigned char)i);
+	free_all(cache, rng);
+	CHECK_EQ(guarded(), before);
+	dry_cache_shrink(cache);
+	CHECK_EQ(active(cache), 0);
+	CHECK(!dry_cache_check(cache));
+	CHECK(!dry_cache_destroy(cache));
+	CHECK_EQ(constructed, 0);
+	return taken;
+}
+
+static size_t use_caches(struct rng *rng)
+{
+	static size_t size = 100;
+	size_t taken = 0;
+
+	for (size_t align = 0; align <= 4096; align = align ? align * 8 : 8) {
+		size_t plain = use_cache((struct dry_cache_attr){ .name = "plain", .size = 40, .align = align }, rng);
+		size_t made = use_cache((struct dry_cache_attr){ .name = "made", .size = size, .align = align, .ctor = construct,
+								 .dtor = destruct, .arg = &size }, rng);
+
+		CHECK((plain != 0) == (made != 0));
+		taken += plain + made;
+	}
+	/* What is aligned to more than a page has none. */
+	CHECK_EQ(use_cache((struct dry_cache_attr){ .name = "wide", .size = 40, .align = 65536 }, rng), 0);
+	return taken;
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
@@ -65,10 +173,12 @@ int main(int argc, char **argv)
 	CHECK(!dry_guard(1));
 	CHECK(fill(&rng) >= 4096);
 	resize_and_drop(&rng);
+	CHECK(use_caches(&rng) >= 12 * 4096);
 
 	CHECK(!dry_guard(0));
 	CHECK_EQ(fill(&rng), 0);
 	resize_and_drop(&rng);
+	CHECK_EQ(use_caches(&rng), 0);
 	CHECK(!dry_heap_check(NULL));
 	return 0;
 }

@@ -12,6 +12,7 @@
 
 #include "child.h"
 #include "faults.h"
+#include "malloc/kind.h"
 
 #define BLOCKS 512
 
@@ -121,6 +122,13 @@ static void *new_or_null(void *(*volatile plain)(size_t), void *(*volatile with)
 	return at;
 }
 
+/* Families are mixed at will; where they are kept, the block is one of that which comes next. */
+static void mix(void *block, enum dry_kind kind)
+{
+	if (block)
+		dry_kind_note(block, kind);
+}
+
 /* A handler that helps at its n-th call; 0: there is none. */
 static void op_new_fails(void)
 {
@@ -134,6 +142,7 @@ static void op_new_fails(void)
 	at = how & 2 ? new_or_null(NULL, _ZnwmSt11align_val_t, huge, 64) : new_or_null(_Znam, NULL, huge, 0);
 	/* Refused for ever, or until it helps; the handler is not asked again then. */
 	EXPECT(!at || (helps && !(how & 1)));
+	mix(at, DRY_KIND_NEW_ARRAY);
 	_ZdaPv(at);
 	EXPECT(helps == 0 || handler_calls == 0);
 	handler_calls = 0;
@@ -209,6 +218,10 @@ static void op_free(void)
 	/* Who says a size has to say an alignment, too. */
 	if (align > 16 && (how == 2 || how == 3 || how == 6))
 		how = 7;
+	if (how >= 6 && how < 12)
+		mix(block->at, DRY_KIND_MALLOC);
+	else
+		mix(block->at, how == 1 || how == 3 || how == 13 || how == 15 ? DRY_KIND_NEW_ARRAY : DRY_KIND_NEW);
 	errno = 77;
 	switch (how) {
 	case 0:
@@ -275,6 +288,7 @@ static void op_realloc(void)
 
 	if (block->at)
 		painted(block);
+	mix(block->at, DRY_KIND_MALLOC);
 	moved = input_8(&in) & 1 ? realloc(block->at, size) : reallocarray(block->at, 1, size);
 	if (!moved) {
 		EXPECT((faults.refused || world.may_fail) && errno == ENOMEM);
@@ -313,6 +327,7 @@ static void op_impossible(void)
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		if (!blocks[i].at)
 			continue;
+		mix(blocks[i].at, DRY_KIND_MALLOC);
 		REFUSED(realloc(blocks[i].at, opaque_size), ENOMEM);
 		painted(&blocks[i]);
 		break;
@@ -456,6 +471,7 @@ void malloc_stream(struct input input)
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		if (blocks[i].at)
 			painted(&blocks[i]);
+		mix(blocks[i].at, DRY_KIND_MALLOC);
 		free(blocks[i].at);
 		blocks[i].at = NULL;
 	}

@@ -4,7 +4,8 @@
  * of it what an attacker wants: two live blocks at one place, a block where there is none (`target`), or a call of a
  * function of its choice. Any other end will do: a report, a fault, a program that goes on with its own data broken.
  *
- *   bad frees        of a block, twice in any way; of a pointer into one. None succeeds under check:1 and secure:1
+ *   bad frees        of a block, twice in any way; of a pointer into one; realloc() of a freed one; another size. None succeeds
+ *                    under check:1 and secure:1, but two frees of an object of a cache under check:1
  *   bad writes       over all that a block leads to, by one write after the other up and down until a page faults, and by every
  *                    page up to 8 MiB away that does not fault: depots, arrays of CPUs, caches, descriptors, tables
  *                    of guarded blocks lie out of reach, so that none succeeds under any profile
@@ -31,12 +32,16 @@
 enum { FAILED = 0, SUCCEEDED = 7, NOTHING_TRIED = 8 };
 
 #define REACH ((size_t)8 << 20)
+#define FAR   ((size_t)400 << 20)
 #define KEEP  600
 
 extern __typeof__(dry_cache_create) dry_cache_create __attribute__((weak));
 extern __typeof__(dry_cache_alloc) dry_cache_alloc __attribute__((weak));
 extern __typeof__(dry_cache_free) dry_cache_free __attribute__((weak));
 extern __typeof__(dry_heap_trim) dry_heap_trim __attribute__((weak));
+extern __typeof__(dry_heap_stats) dry_heap_stats __attribute__((weak));
+extern __typeof__(dry_guard) dry_guard __attribute__((weak));
+void free_sized(void *block, size_t size) __attribute__((weak));
 
 static uint64_t target[512] __attribute__((aligned(4096)));
 
@@ -157,6 +162,64 @@ static int freed_again_later(size_t size)
 	return gain(size, NULL);
 }
 
+/* In between it has gone where all CPUs take from. */
+static int twice_through_depot(size_t size)
+{
+	static void *block[KEEP];
+
+	for (unsigned i = 0; i < KEEP; i++)
+		CHECK(block[i] = malloc(size));
+	for (unsigned i = 0; i < KEEP; i++)
+		free(block[i]);
+	for (unsigned i = 0; i < KEEP; i += 50) {
+		OPAQUE(block[i]);
+		free_by_another(block[i]);
+	}
+	return gain(size, NULL);
+}
+
+/* A freed block is had again without an allocation: it has the size. */
+static int freed_and_resized(size_t size)
+{
+	unsigned char *a = malloc(size);
+
+	free(a);
+	OPAQUE(a);
+	a = realloc(a, size);
+	return a ? gain(size, a) : FAILED;
+}
+
+/* As if it were of a class of much bigger blocks. */
+static int of_another_size(size_t size)
+{
+	unsigned char *a = malloc(size);
+
+	if (!free_sized)
+		return NOTHING_TRIED;
+	free_sized(a, 8 * size);
+	OPAQUE(a);
+	return gain(8 * size, NULL);
+}
+
+/* An object of a cache, with others in between. */
+static int typed_twice(size_t size)
+{
+	struct dry_cache_attr attr = { .name = "typed", .size = size };
+	static unsigned char *object[KEEP];
+	dry_cache *cache = dry_cache_create ? dry_cache_create(NULL, &attr) : NULL;
+
+	if (!cache)
+		return NOTHING_TRIED;
+	for (unsigned i = 0; i < 100; i++)
+		CHECK(object[i] = dry_cache_alloc(cache));
+	for (unsigned i = 0; i < 100; i++)
+		dry_cache_free(cache, object[i]);
+	dry_cache_free(cache, object[50]);
+	for (unsigned i = 0; i < KEEP; i++)
+		CHECK(object[i] = dry_cache_alloc(cache));
+	return overlap(object, KEEP, size);
+}
+
 static int interior(size_t size)
 {
 	unsigned char *a = malloc(size);
@@ -255,6 +318,34 @@ static int write_code(size_t size)
 	return write_all(size, (uint64_t)(uintptr_t)pwned);
 }
 
+/* From a block between pages that fault to what is known of such blocks: far and wide, the first bytes of each page. */
+static int write_guards(size_t size)
+{
+	struct sigaction action = { .sa_handler = faulted, .sa_flags = SA_NODEFER };
+	struct dry_heap_stats stats = { .guarded = 0 };
+	unsigned char *block = NULL;
+
+	if (!dry_guard || dry_guard(1))
+		return NOTHING_TRIED;
+	CHECK(!dry_heap_stats(NULL, &stats));
+	for (size_t before = stats.guarded, n = 0; n < 3000 && stats.guarded <= before; n++) {
+		CHECK(block = malloc(size));
+		CHECK(!dry_heap_stats(NULL, &stats));
+	}
+	if (stats.guarded == 0) /* so many live as may be */
+		return NOTHING_TRIED;
+	sigaction(SIGSEGV, &action, NULL);
+	sigaction(SIGBUS, &action, NULL);
+	block = (unsigned char *)((uintptr_t)block & ~(uintptr_t)4095);
+	for (size_t at = 4096; at <= FAR; at += at < 4 * REACH ? 4096 : 65536) {
+		spray(block + at, 64, (uint64_t)(uintptr_t)&target[64]);
+		spray(block - at, 64, (uint64_t)(uintptr_t)&target[64]);
+	}
+	signal(SIGSEGV, SIG_DFL);
+	signal(SIGBUS, SIG_DFL);
+	return live_on();
+}
+
 /* ---- links ----------------------------------------------------------------------------------------------- */
 
 /* Every link leads elsewhere, its mark as it was: to all that 16 bits can say. */
@@ -301,6 +392,9 @@ static const struct attack {
 } attacks[] = {
 	{ twice, 0, { 24, 500, 6000 } },           { twice_apart, 2, { 24, 500, 6000 } },
 	{ twice_by_two, 2, { 24, 500, 6000 } },    { freed_again_later, 2, { 24, 500, 6000 } },
+	{ freed_and_resized, 2, { 24, 500, 6000 } }, { of_another_size, 0, { 24, 500, 2000 } },
+	{ twice_through_depot, 2, { 24, 500, 6000 } }, { typed_twice, 3, { 24, 100, 1000 } },
+	{ write_guards, 0, { 24, 6000, 300000 } },
 	{ interior, 2, { 32, 500, 6000 } },        { misaligned, 2, { 32, 500, 6000 } },
 	{ foreign, 0, { 32, 500, 6000 } },         { write_target, 0, { 24, 6000, 300000 } },
 	{ write_code, 0, { 24, 6000, 300000 } },   { links, 0, { 8, 8, 8 } },
@@ -355,6 +449,6 @@ int main(int argc, char **argv)
 				return 1;
 			}
 		}
-	CHECK(tried >= 60 && none <= 4);
+	CHECK(tried >= 95 && none <= 4);
 	return 0;
 }

@@ -29,6 +29,16 @@ void free_sized(void *block, size_t size) __attribute__((weak));
 void free_aligned_sized(void *block, size_t align, size_t size) __attribute__((weak));
 void cfree(void *block) __attribute__((weak));
 
+/* operator delete and delete[]; likewise */
+void delete_object(void *block) __asm__("_ZdlPv") __attribute__((weak));
+void delete_array(void *block) __asm__("_ZdaPv") __attribute__((weak));
+void delete_object_s(void *block, size_t size) __asm__("_ZdlPvm") __attribute__((weak));
+void delete_array_s(void *block, size_t size) __asm__("_ZdaPvm") __attribute__((weak));
+void delete_object_al(void *block, size_t align) __asm__("_ZdlPvSt11align_val_t") __attribute__((weak));
+void delete_array_al(void *block, size_t align) __asm__("_ZdaPvSt11align_val_t") __attribute__((weak));
+void delete_object_s_al(void *block, size_t size, size_t align) __asm__("_ZdlPvmSt11align_val_t") __attribute__((weak));
+void delete_array_s_al(void *block, size_t size, size_t align) __asm__("_ZdaPvmSt11align_val_t") __attribute__((weak));
+
 volatile int work_over, work_in_handler;
 
 struct held {
@@ -140,11 +150,42 @@ static void *allocate(size_t i, size_t size)
 	}
 }
 
+static void release_by_operator(size_t i, void *block, size_t size)
+{
+	switch (i % 8) {
+	case 0:
+		delete_object(block);
+		break;
+	case 1:
+		delete_array(block);
+		break;
+	case 2:
+		delete_object_s(block, size);
+		break;
+	case 3:
+		delete_array_s(block, size);
+		break;
+	case 4:
+		delete_object_al(block, 16);
+		break;
+	case 5:
+		delete_array_al(block, 16);
+		break;
+	case 6:
+		delete_object_s_al(block, size, 16);
+		break;
+	default:
+		delete_array_s_al(block, size, 16);
+	}
+}
+
 static void release(size_t i, void *block, size_t size)
 {
 	void *none = NULL;
 
-	if (i % 7 == 0 && free_sized)
+	if (i / 7 % 2 && delete_object)
+		release_by_operator(i, block, size);
+	else if (i % 7 == 0 && free_sized)
 		free_sized(block, size);
 	else if (i % 7 == 1 && free_aligned_sized)
 		free_aligned_sized(block, 16, size);

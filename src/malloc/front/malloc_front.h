@@ -7,6 +7,8 @@
  *	front_zalloc                              sets errno
  *	front_realloc                             sets errno, or keeps it where there is memory
  *	front_aligned, front_usable               errno is the caller's
+ *	fast_push                                 false: it is no hit, and nothing was done
+ *	front_noted_below, front_note, front_free_as    as in malloc/kind.h
  */
 #ifndef DRY_MALLOC_FRONT_H
 #define DRY_MALLOC_FRONT_H
@@ -18,6 +20,7 @@
 #include "debug/live.h"
 #include "malloc/background.h"
 #include "malloc/general.h"
+#include "malloc/kind.h"
 #include "malloc/options.h"
 #include "malloc/process.h"
 #include "malloc/size_class.h"
@@ -25,6 +28,9 @@
 #define HEAP  (&dry_main_heap)
 #define ARENA (&dry_main_heap.caches.backing.arena)
 #define SLOTS DRY_SLOTS(&dry_main_heap.caches)
+#define front_noted_below dry_noted_below
+#define front_note        dry_kind_note
+#define front_free_as     dry_kind_free
 #define ALIGN 16 /* of every block, as libc's; dry_alloc() gives 8 below 16 bytes */
 
 DRY_FAST size_t granule_of(const void *object)
@@ -84,6 +90,8 @@ static DRY_SLOW void free_miss(void *object)
 
 	if (object == NULL)
 		return;
+	if (dry_kinds_are_kept())
+		dry_kind_free(object, DRY_KIND_MALLOC, "free");
 	dry_general_free(HEAP, object);
 	dry_background_freed();
 	errno = saved;
@@ -196,6 +204,8 @@ DRY_FAST void *fast_realloc(void *object, size_t size)
 static DRY_NOINLINE void *realloc_slow(void *object, size_t size)
 {
 	int saved = errno;
+	if (dry_kinds_are_kept())
+		dry_kind_free(object, DRY_KIND_MALLOC, "realloc");
 	void *moved = dry_general_realloc(HEAP, object, size);
 
 	dry_background_poke();

@@ -235,6 +235,11 @@ size_t dry_port_symbol(uintptr_t address, char *text, size_t size)
 	return 0;
 }
 
+bool dry_port_has_cxx_apart(void)
+{
+	return false;
+}
+
 uint32_t dry_port_thread(void)
 {
 	return dry_sim.current->id + 1u;

@@ -90,9 +90,20 @@ static bool is_default(const struct sigaction *action)
 	return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
 }
 
+/* Sent again, it waits until the handler has returned: it ends the process where it came, for the core file to show. */
+static void send_after(int signal, const siginfo_t *info)
+{
+	sigset_t one;
+
+	sigemptyset(&one);
+	sigaddset(&one, signal);
+	pthread_sigmask(SIG_BLOCK, &one, NULL);
+	dry_unix_resend(signal, info);
+}
+
 /*
  * After the report the fault takes its course: to the handler that was there before, else the instruction
- * runs again and ends the process where the fault is, for the core file to show.
+ * runs again and ends the process where the fault is.
  */
 static void handle(int signal, siginfo_t *info, void *context)
 {
@@ -109,7 +120,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	else {
 		dry_unix_real_sigaction(signal, next, NULL);
 		if (info->si_code <= 0)
-			dry_unix_resend(signal, info);
+			send_after(signal, info);
 	}
 }
 

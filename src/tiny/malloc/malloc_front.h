@@ -3,7 +3,11 @@
 #ifndef DRY_MALLOC_FRONT_H
 #define DRY_MALLOC_FRONT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/error.h"
+#include "base/kind.h"
 #include "port/contract.h"
 #include "tiny/tiny.h"
 
@@ -24,6 +28,25 @@ static inline void fast_free_sized(void *object, size_t size, size_t align)
 {
 	(void)size, (void)align;
 	fast_free(object);
+}
+
+static inline bool fast_push(void *object)
+{
+	fast_free(object);
+	return true;
+}
+
+/* No kinds are kept. */
+#define front_noted_below ((uintptr_t)0)
+
+static inline void front_note(void *object, enum dry_kind kind)
+{
+	(void)object, (void)kind;
+}
+
+static inline void front_free_as(void *object, enum dry_kind kind, const char *by)
+{
+	(void)object, (void)kind, (void)by;
 }
 
 static inline void *front_zalloc(size_t size)

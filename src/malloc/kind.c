@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "malloc/kind.h"
+
+#include "base/fatal.h"
+#include "base/fmt.h"
+#include "core/slab.h"
+#include "heap/heap.h"
+#include "port/stack.h"
+
+uintptr_t dry_noted_below;
+
+void dry_kinds_keep(void)
+{
+	dry_noted_below = UINTPTR_MAX;
+}
+
+/* NULL: it is in no slab. */
+static const struct dry_slab *slab_at(const void *block)
+{
+	return dry_slab_in(dry_arena_run_of(dry_heap_arena(&dry_main_heap), block));
+}
+
+static enum dry_kind exchange(void *block, enum dry_kind to)
+{
+	const struct dry_secondary *secondary = dry_heap_secondary(&dry_main_heap);
+	const struct dry_slab *slab;
+
+	if (secondary != NULL && secondary->contains(block))
+		return secondary->kind(block, to);
+	slab = slab_at(block);
+	if (slab == NULL || slab->cache->debug == NULL || slab->cache->debug->kind == NULL ||
+	    dry_slab_index(slab->cache, slab, block) == UINT32_MAX)
+		return DRY_KIND_UNKNOWN;
+	return slab->cache->debug->kind(slab->cache, block, to);
+}
+
+void dry_kind_note(void *block, enum dry_kind kind)
+{
+	exchange(block, kind);
+}
+
+void dry_kind_free(void *block, enum dry_kind kind, const char *by)
+{
+	static const char *const names[] = { [DRY_KIND_MALLOC] = "malloc", [DRY_KIND_NEW] = "new", [DRY_KIND_NEW_ARRAY] = "new[]" };
+	enum dry_kind was = exchange(block, DRY_KIND_MALLOC);
+	const struct dry_slab *slab;
+	char detail[64];
+
+	if (DRY_LIKELY(was == kind) || was == DRY_KIND_UNKNOWN)
+		return;
+	if ((was == DRY_KIND_MALLOC || kind == DRY_KIND_MALLOC) && dry_port_has_cxx_apart())
+		return;
+	slab = slab_at(block);
+	dry_format(detail, sizeof(detail), "allocated by %s, freed by %s", names[was], by);
+	dry_fatal(DRY_FATAL_MISMATCH, block, slab != NULL ? slab->cache->name : NULL, detail);
+}
