@@ -120,7 +120,7 @@ static size_t pop_distinct(struct dry_cache *cache, void **objects, size_t max, 
 
 /* Of a free that finds no room, the newest objects, which stay; and what leaves the free array at a time: stacks are small. */
 #define NEWEST  (DRY_PIECE / 8)
-#define LEAVING (DRY_PIECE / 2)
+#define LEAVING (DRY_PIECE * 11 / 16) /* a full array in three pieces */
 
 /* ---- allocation ---------------------------------------------------------------------- */
 

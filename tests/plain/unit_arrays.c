@@ -38,7 +38,7 @@ static void test_order(struct dry_caches *caches, bool packed, unsigned limit)
 	CHECK(plain_cached(cache) >= limit);
 	plain_holds(cache, 0);
 	newest = plain_alloc(cache);
-	if (!cache->packed || limit < DRY_PIECE / 2 - 1) /* nothing is left in the alloc array, and a turn-over is one piece */
+	if (!cache->packed || limit < DRY_PIECE / 2) /* nothing is left in the alloc array, and a turn-over is one piece */
 		CHECK(newest == objects[limit - 1]);
 	plain_free(cache, newest);
 	free(objects);
