@@ -48,4 +48,11 @@ void run_workload(uint64_t seed, bool by_cpu) __attribute__((noreturn));
 /* What the tracer reads and writes in the traced process. */
 extern volatile int work_over, work_in_handler;
 
+/* malloc is the sanitizer's then. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 #endif

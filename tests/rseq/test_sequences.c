@@ -28,12 +28,6 @@
 #include "../support/random.h"
 #include "sequences.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
 enum mode { PREEMPT, MIGRATE, SIGNAL, MODES };
 static const char *const mode_name[] = { "preemption", "migration", "signal" };
 
