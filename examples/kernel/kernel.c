@@ -157,7 +157,7 @@ static void run_tasks(void)
 static void end_tasks(void)
 {
 	for (unsigned i = 0; i < TASKS; i++) {
-		task_construct(tasks[i]); /* objects go back in constructed state */
+		task_construct(tasks[i], NULL); /* objects go back in constructed state */
 		dry_cache_free(task_cache, tasks[i]);
 	}
 }
