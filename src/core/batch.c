@@ -184,11 +184,11 @@ void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned 
 static DRY_NOINLINE void drain(struct dry_cache *cache, struct dry_depot *depot, uint32_t most)
 {
 	void *piece[DRY_PIECE];
-	unsigned count = 1;
+	unsigned count;
 
-	for (; most != 0 && count != 0; most -= count) {
-		count = dry_depot_take(depot, piece, most < DRY_PIECE ? most : DRY_PIECE);
+	while (most != 0 && (count = dry_depot_take(depot, piece, most < DRY_PIECE ? most : DRY_PIECE)) != 0) {
 		dry_node_put_slabs(cache, piece, count);
+		most -= count;
 	}
 }
 
@@ -228,9 +228,8 @@ static void put_alien(struct dry_cache *cache, unsigned home, unsigned owner, vo
 		dry_depot_prepare(cache, alien);
 		if (dry_depot_put(alien, &object, 1))
 			return;
-	}
-	if (alien != NULL)
 		drain(cache, alien, UINT32_MAX);
+	}
 	dry_node_put_slabs(cache, &object, 1);
 }
 
