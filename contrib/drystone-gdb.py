@@ -13,11 +13,11 @@ import struct
 
 import gdb
 
-VERSION = 4
+VERSION = 5
 MAGIC = b"DRYSTONE-LAYOUT\0"
 # The members of struct dry_inspect, in their order: N 32-bit numbers, F fields (offset, size), B bytes, P pointers.
 MEMBERS = (
-    ("N", "version size pointer_size node_size avail_bits packed_bits array_unit depot_size"),
+    ("N", "version size pointer_size node_size avail_bits array_unit depot_size unused"),
     ("F", "heap_next heap_name heap_caches heap_slot_table heap_slots heap_nodes cache_next cache_name cache_root cache_object_size "
           "cache_size cache_num cache_order cache_limit cache_batchcount cache_flags cache_alloc_array cache_free_array cache_nodes "
           "array_word array_limit node_slabs node_free_objects node_free_slabs node_shared_avail node_alien depot_avail "
@@ -130,30 +130,25 @@ def nodes(layout, heap, cache):
 
 
 class Array:
-    """The array of a cache in a slot; a packed one's word is its newest object."""
+    """The array of a cache in a slot."""
 
-    def __init__(self, layout, address, packed):
+    def __init__(self, layout, address):
         self.word = layout.get(address, "array_word")
-        self.packed = packed
-        self.bits = layout.packed_bits if packed else layout.avail_bits
-        self.avail = min(self.word & (1 << self.bits) - 1, layout.get(address, "array_limit"))
+        self.avail = min(self.word & (1 << layout.avail_bits) - 1, layout.get(address, "array_limit"))
         self.entry = address + 16
 
     def objects(self):
-        if self.packed and self.avail:  # entry[k] is the word as it was when avail was k
-            words = [pointer(self.entry + 8 * k) for k in range(1, self.avail)] + [self.word]
-            return [word >> 16 for word in words]
         return [pointer(self.entry + 8 * k) for k in range(self.avail)]
 
 
 def arrays(layout, heap, cache):
     """(slot, Array) of a cache."""
     places = {layout.get(cache, "cache_alloc_array"), layout.get(cache, "cache_free_array")}
-    table, alloc = layout.get(heap, "heap_slot_table"), layout.get(cache, "cache_alloc_array")
+    table = layout.get(heap, "heap_slot_table")
     for slot in range(layout.get(heap, "heap_slots")):
         area = pointer(table + 8 * slot)
         for place in places - {0} if area != layout.stopped_area else ():
-            yield slot, Array(layout, area + place * layout.array_unit, len(places) == 2 and place == alloc)
+            yield slot, Array(layout, area + place * layout.array_unit)
 
 
 class Caches(gdb.Command):

@@ -51,7 +51,7 @@ extern "C" {
 
 #define DRY_INSPECT_SYMBOL  "dry_inspect"
 #define DRY_INSPECT_MAGIC   "DRYSTONE-LAYOUT" /* 15 characters and the NUL */
-#define DRY_INSPECT_VERSION 4u /* grows when a field changes its meaning or place in this struct */
+#define DRY_INSPECT_VERSION 5u /* grows when a field changes its meaning or place in this struct */
 
 /* An integer, pointer, char array or inline struct array. size in bytes. */
 struct dry_inspect_field {
@@ -98,9 +98,9 @@ struct dry_inspect {
 	uint32_t pointer_size; /* sizeof(void *) */
 	uint32_t node_size;    /* distance between two nodes of a cache */
 	uint32_t avail_bits;   /* an array's word: this many low bits are avail, the rest but the top bit is the counter */
-	uint32_t packed_bits;  /* the same of an array that allocations take from and frees do not: low bits, avail */
 	uint32_t array_unit;   /* bytes in one unit of cache_alloc_array and cache_free_array */
 	uint32_t depot_size;   /* distance between two alien depots of a node */
+	uint32_t unused;
 
 	struct dry_inspect_field heap_next, heap_name, heap_caches;
 	struct dry_inspect_field heap_slot_table; /* char **, heap_slots entries */

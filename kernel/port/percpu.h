@@ -70,7 +70,7 @@ static __always_inline bool dry_percpu_push(const void *base, size_t disp, size_
 	local_irq_save(flags);
 	array = dry_percpu_array(base, disp, at);
 	n = array->word & 0xffff;
-	room = likely(n < array->limit);
+	room = likely(n < array->limit) && likely(n == 0 || array->entry[n - 1] != object); /* not freed twice in a row */
 	if (room) {
 		array->entry[n] = object;
 		array->word++;
@@ -115,45 +115,7 @@ static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t
 	return count;
 }
 
-/* The packed stack, whose word is the newest entry. The kernel's caches have one array each, and none is packed. */
-static inline void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
-{
-	struct dry_percpu_array *array;
-	unsigned long flags;
-	uint64_t word;
-
-	local_irq_save(flags);
-	array = dry_percpu_array(base, disp, at);
-	word = array->word;
-	if ((word & 0xff) != 0)
-		array->word = (uint64_t)(uintptr_t)array->entry[(word & 0xff) - 1];
-	local_irq_restore(flags);
-	return (word & 0xff) != 0 ? dry_unpack_address(word, array) : NULL;
-}
-
-static inline size_t dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
-{
-	struct dry_percpu_array *array;
-	unsigned long flags;
-	size_t n, count;
-	uint64_t word;
-
-	local_irq_save(flags);
-	array = dry_percpu_array(base, disp, at);
-	word = array->word;
-	n = word & 0xff;
-	count = dry_percpu_room(array, n, max);
-	for (size_t i = 0; i < count; i++) {
-		array->entry[n + i] = (void *)(uintptr_t)word;
-		word = (uint64_t)(uintptr_t)objects[i] << 16 | (n + i + 1);
-	}
-	if (count != 0)
-		array->word = word;
-	local_irq_restore(flags);
-	return count;
-}
-
-static inline uint64_t dry_percpu_empty_word(bool packed)
+static inline uint64_t dry_percpu_empty_word(void)
 {
 	return 0;
 }

@@ -38,15 +38,6 @@ static inline unsigned dry_ctz64(uint64_t x)
 	return (uint32_t)x != 0 ? dry_ctz32((uint32_t)x) : 32 + dry_ctz32((uint32_t)(x >> 32));
 }
 
-/*
- * The address in the upper 48 bits of word. On x86-64 the highest of them is a sign; on AArch64 it is not, a program's
- * address may have it. What is above is as in `beside`, any address of the same half of the address space.
- */
-static inline void *dry_unpack_address(uint64_t word, const void *beside)
-{
-	return (void *)(uintptr_t)(word >> 16 | ((uint64_t)(uintptr_t)beside & 0xffff000000000000u));
-}
-
 /* Every bit of the result depends on every bit of x; one to one (the finaliser of splitmix64, Stafford's variant 13). */
 static inline uint64_t dry_mix64(uint64_t x)
 {

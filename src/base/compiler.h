@@ -41,12 +41,6 @@
 #define DRY_REPLACEABLE __attribute__((weak, visibility("default")))
 #endif
 
-/* Two pointers that are worked on at once, as four words of 32 bits, low half first. */
-#if __SIZEOF_POINTER__ == 8 && (defined(__SSE2__) || (defined(__ARM_NEON) && defined(__AARCH64EL__)))
-#define DRY_VECTORS 1
-typedef __UINT32_TYPE__ dry_vector __attribute__((vector_size(16), aligned(8), may_alias));
-#endif
-
 #define DRY_CONTAINER(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 
 #endif

@@ -9,7 +9,6 @@
 #include "core/alloc.h"
 
 #include "base/fatal.h"
-#include "base/repeat.h"
 #include "core/batch.h"
 #include "core/depot.h"
 #include "core/reap.h"
@@ -56,21 +55,16 @@ static void *alloc_direct(struct dry_cache *cache, dry_gfp gfp, unsigned node)
 
 static void *pop(struct dry_cache *cache)
 {
-	return cache->packed ? dry_percpu_pop_packed(DRY_SLOTS(cache->caches), cache->alloc_place) :
-			       dry_percpu_pop(DRY_SLOTS(cache->caches), cache->alloc_place);
+	return dry_percpu_pop(DRY_SLOTS(cache->caches), dry_alloc_place(cache));
 }
 
-/* Onto the alloc array; what finds no room goes to the node. The number that found some. */
+/* To where allocations take from; what finds no room goes to the node. The number that found some. */
 static size_t push_or_flush(struct dry_cache *cache, void **objects, size_t count)
 {
-	size_t placed;
+	size_t placed = dry_percpu_push_batch(DRY_SLOTS(cache->caches), dry_alloc_place(cache), objects, count);
 
-	if (cache->packed) {
-		placed = dry_percpu_push_batch_packed(DRY_SLOTS(cache->caches), cache->alloc_place, objects, count);
-		count_slow(&cache->node[0].bulk_allocs, placed); /* packed arrays do not count their pops */
-	} else {
-		placed = dry_percpu_push_batch(DRY_SLOTS(cache->caches), cache->alloc_place, objects, count);
-	}
+	if (dry_is_split(cache))
+		count_slow(&cache->node[0].brought, placed);
 	if (placed < count)
 		dry_node_flush(cache, dry_caches_home(cache->caches), objects + placed, (unsigned)(count - placed));
 	return placed;
@@ -81,60 +75,40 @@ static size_t pop_free_array(struct dry_cache *cache, void **objects, size_t max
 	return dry_percpu_pop_batch(DRY_SLOTS(cache->caches), cache->free_place, objects, max);
 }
 
-static DRY_SLOW size_t drop_repeated(struct dry_cache *cache, void **objects, size_t count)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (i + 1 < count && objects[i] == objects[i + 1])
-			dry_backing_corrupt(DRY_FATAL_DOUBLE_FREE, objects[i], cache->name, NULL);
-		else
-			objects[kept++] = objects[i];
-	}
-	return kept;
-}
-
-/* Of objects that stood above each other in the free array, each once: what was freed twice in a row stands beside itself. */
-static size_t distinct(struct dry_cache *cache, void **objects, size_t count)
-{
-	return DRY_LIKELY(!dry_may_repeat(objects, count)) ? count : drop_repeated(cache, objects, count);
-}
-
-/*
- * A piece out of the free array, oldest first, each object once; `max` is at least 2. *held: NULL, or what stood above the
- * piece, which comes along as its newest; then the piece's oldest, which is the caller's only with the next piece, or NULL if
- * there is no more. It is held back until what stood below it is known: once given on, anybody may have it, free it, and it
- * would stand there again, rightly.
- */
-static size_t pop_distinct(struct dry_cache *cache, void **objects, size_t max, void **held)
-{
-	size_t count = pop_free_array(cache, objects, max - 1);
-	bool more = count == max - 1;
-
-	if (*held != NULL)
-		objects[count++] = *held;
-	count = distinct(cache, objects, count);
-	*held = more ? objects[0] : NULL;
-	return count;
-}
-
 /* Of a free that finds no room, the newest objects, which stay; and what leaves the free array at a time: stacks are small. */
 #define NEWEST  (DRY_PIECE / 8)
-#define LEAVING (DRY_PIECE * 11 / 16) /* a full array in three pieces */
+#define LEAVING (DRY_PIECE * 11 / 16)
 
 /* ---- allocation ---------------------------------------------------------------------- */
 
-/* Packed caches: the objects that were freed here move to where allocations take from, in pieces. Whether any did. */
+/* Split caches: the objects that were freed here move to where allocations take from. Whether any did. */
 static DRY_NOINLINE bool turn_over(struct dry_cache *cache)
 {
-	void *objects[LEAVING], *held = NULL;
-	size_t moved = 0;
+	void *objects[LEAVING];
+	size_t count, moved = 0;
 
 	do {
-		size_t count = pop_distinct(cache, objects, LEAVING, &held), first = held != NULL;
-		moved += push_or_flush(cache, objects + first, count - first);
-	} while (held != NULL);
+		count = pop_free_array(cache, objects, LEAVING);
+		moved += push_or_flush(cache, objects, count);
+	} while (count == LEAVING);
 	return moved != 0;
+}
+
+/* The array full out of the shared one, without a copy in between, and one object. NULL: there is none. */
+static void *refill_from_shared(struct dry_cache *cache, unsigned home)
+{
+	struct dry_depot *shared = &cache->node[home].shared;
+	unsigned count;
+	void **entries = dry_depot_newest(shared, cache->limit + 1, &count);
+
+	if (entries == NULL)
+		return NULL;
+	size_t placed = dry_percpu_push_batch(DRY_SLOTS(cache->caches), dry_alloc_place(cache), entries, count - 1);
+	void *object = entries[placed];
+	dry_depot_taken(shared, entries, count, (unsigned)placed + 1);
+	if (dry_is_split(cache))
+		count_slow(&cache->node[0].brought, placed);
+	return object;
 }
 
 /*
@@ -144,9 +118,9 @@ static DRY_NOINLINE bool turn_over(struct dry_cache *cache)
 static DRY_NOINLINE void *refill(struct dry_cache *cache, dry_gfp gfp)
 {
 	unsigned home = dry_caches_home(cache->caches);
-	void *objects[DRY_PIECE], *object = NULL;
+	void *objects[DRY_PIECE], *object = refill_from_shared(cache, home);
 
-	for (uint32_t left = cache->limit; left > 0;) {
+	for (uint32_t left = object == NULL ? cache->limit : 0; left > 0;) {
 		unsigned want = left < DRY_PIECE ? left : DRY_PIECE;
 		if (object != NULL && left < cache->num && !dry_node_has_free(cache, home))
 			break;
@@ -180,9 +154,9 @@ DRY_SLOW void *dry_alloc_slow(struct dry_cache *cache, dry_gfp gfp, int node)
 	if (DRY_UNLIKELY(node != DRY_NODE_ANY))
 		return alloc_direct(cache, gfp, (unsigned)node % cache->caches->nodes);
 	/* First what costs least; on a slot without arrays there is nothing to turn over. */
-	if (cache->packed && turn_over(cache) && (object = pop(cache)) != NULL)
+	if (dry_is_split(cache) && turn_over(cache) && (object = pop(cache)) != NULL)
 		return object;
-	if (cache->alloc_place == 0 || !dry_slot_prepare(cache->caches))
+	if (cache->free_place == 0 || !dry_slot_prepare(cache->caches))
 		return alloc_direct(cache, gfp, dry_caches_home(cache->caches));
 	/* The slot may be new to the thread, or the thread new to the slot. */
 	object = pop(cache);
@@ -240,46 +214,50 @@ static bool is_live(struct dry_cache *cache, void *object)
 	return true;
 }
 
-/*
- * A batch out of the free array, or nearly one: to the alloc array where there is room, else to the node. *held: what stood
- * above the batch and goes with it; then its oldest, which stays, or NULL. Whether any went to the node.
- */
-static DRY_NOINLINE bool spill(struct dry_cache *cache, void **held)
+/* A batch out of the free array: into the shared one as far as there is room, without a copy in between, else to the node. */
+static DRY_NOINLINE void spill(struct dry_cache *cache, unsigned home)
 {
-	void *objects[LEAVING];
-	uint32_t left = cache->batchcount;
-	bool flushed = false;
+	struct dry_depot *shared = &cache->node[home].shared;
+	unsigned left = cache->batchcount, room;
+	void *objects[LEAVING], **entries;
+	size_t count;
 
-	do {
-		uint32_t max = left < LEAVING ? left + 1 : LEAVING;
-		size_t count = pop_distinct(cache, objects, max, held), first = *held != NULL, placed = 0;
-		if (cache->packed)
-			placed = push_or_flush(cache, objects + first, count - first);
-		else if (count > first)
-			dry_node_flush(cache, dry_caches_home(cache->caches), objects + first, (unsigned)(count - first));
-		flushed |= placed < count - first;
-		left -= max - 1;
-	} while (*held != NULL && left >= LEAVING / 2);
-	return flushed;
+	dry_depot_prepare(cache, shared);
+	if (cache->caches->nodes == 1 && (entries = dry_depot_room(shared, left, &room)) != NULL) {
+		count = pop_free_array(cache, entries, room);
+		dry_depot_filled(shared, (unsigned)count);
+		if (count < room)
+			return;
+		left -= room;
+	}
+	for (; left != 0 && (count = pop_free_array(cache, objects, left < LEAVING ? left : LEAVING)) != 0; left -= count)
+		dry_node_flush(cache, home, objects, (unsigned)count);
 }
 
-/* The free array is full. The newest few stay, and the oldest. */
+/* Onto a full free array, or one that has the object already. */
 static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
 {
-	uint32_t stay = cache->limit - cache->batchcount;
+	unsigned home = dry_caches_home(cache->caches), stay = cache->limit - cache->batchcount;
 	void *newest[NEWEST];
-	size_t count = pop_free_array(cache, newest, stay == 0 ? 1 : stay < NEWEST ? stay : NEWEST - 1);
+	size_t count = pop_free_array(cache, newest, stay == 0 ? 1 : stay < NEWEST ? stay : NEWEST - 1), kept;
+	bool twice = false;
 
-	newest[count++] = object;
-	count = distinct(cache, newest, count);
-	unsigned home = dry_caches_home(cache->caches);
-	dry_depot_prepare(cache, &cache->node[home].shared);
-	if (spill(cache, &newest[0]))
+	for (size_t i = 0; i < count; i++)
+		twice |= newest[i] == object;
+	if (twice) {
+		dry_backing_corrupt(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
+	} else {
+		newest[count++] = object;
+		spill(cache, home);
 		count_slow(&cache->node[home].slow_frees, 1);
-	size_t first = newest[0] == NULL;
-	first += dry_percpu_push_batch(DRY_SLOTS(cache->caches), cache->free_place, newest + first, count - first);
-	if (first < count)
-		dry_node_flush(cache, home, newest + first, (unsigned)(count - first));
+	}
+	if (count > cache->limit) { /* an array of one */
+		dry_node_flush(cache, home, newest, 1);
+		newest[0] = newest[--count];
+	}
+	kept = dry_percpu_push_batch(DRY_SLOTS(cache->caches), cache->free_place, newest, count);
+	if (kept < count)
+		dry_node_flush(cache, home, newest + kept, (unsigned)(count - kept));
 }
 
 DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
@@ -310,8 +288,8 @@ size_t dry_alloc_bulk(struct dry_cache *cache, dry_gfp gfp, size_t n, void **obj
 	size_t done = 0;
 
 	cache = cache->root;
-	if (cache->pop_place != 0 && n != 0)
-		done = dry_percpu_pop_batch(DRY_SLOTS(cache->caches), cache->pop_place, objects, n);
+	if (cache->free_place != 0 && n != 0)
+		done = dry_percpu_pop_batch(DRY_SLOTS(cache->caches), dry_alloc_place(cache), objects, n);
 	if (done != 0)
 		count_slow(&cache->node[0].bulk_allocs, done);
 	while (done < n && cache->caches->hooks->allows == NULL && !cache->debug) {

@@ -4,11 +4,9 @@
  *
  *   slots[slot] ──> area of one slot:  [ stopped | array | array | ... ]
  *
- * An array is found at slots[slot] + 8 * its place. A cache has an alloc array, which allocations pop, and a free array,
- * which frees push (UMA's alloc and free buckets). In typed caches they are one. In the general caches they are
- * two, and the slow path moves objects over: that keeps a free's late-known store address away from the next
- * allocation's loads. For the same reason the alloc array is packed there: its word holds the newest
- * object (docs/design/fast-path.md has the figures).
+ * An array is found at slots[slot] + 8 * its place. A cache has one, which frees push and allocations pop. Where allocations
+ * are sampled it is split: they pop an alloc array, frees push the free array (UMA's alloc and free buckets), and the
+ * slow path moves objects over, so that after so many allocations one is slow whatever was freed.
  *
  * slots[] of stopped caches, and of slots without an area yet, point to dry_stopped_area: all arrays there have avail 0
  * and limit 0, so the emptiness and fullness tests that the fast path needs anyway lead to the slow path. Place 0 of
@@ -35,15 +33,14 @@
 #define DRY_STOPPED_BYTES (DRY_AREA_MAX + sizeof(struct dry_array))
 #endif
 #define DRY_AREA_UNIT  64                  /* arrays start on a cache line */
-#define DRY_MAX_PACKED 255u                /* objects in a packed array */
 
 /* Written by its slot's sequences only, but while the caches are stopped. */
 struct dry_array {
-	uint64_t word;       /* 0 <= avail <= limit, and pops so far or (packed) the newest object: see percpu.h */
+	uint64_t word;       /* 0 <= avail <= limit, and pops so far: see percpu.h */
 	uint16_t limit;      /* immutable after init */
 	uint16_t batchcount; /* likewise */
 	uint32_t seen;       /* reap only: low half of word at the last reap */
-	void *entry[];       /* [0, avail) oldest first; packed: entry[k] is word as it was when avail was k */
+	void *entry[];       /* [0, avail) oldest first */
 };
 _Static_assert(offsetof(struct dry_array, limit) == 8 && offsetof(struct dry_array, entry) == 16,
 	       "the layout that percpu.h works on");
@@ -56,19 +53,10 @@ static inline struct dry_array *dry_area_array(char *area, uint32_t place)
 	return (struct dry_array *)(void *)(area + (size_t)place * 8);
 }
 
-static inline unsigned dry_array_avail(const struct dry_array *array, bool packed)
+static inline unsigned dry_array_avail(const struct dry_array *array)
 {
 	/* relaxed: a hint, unless the array is at rest */
-	return (unsigned)(dry_peek64(&array->word) & (packed ? 0xff : 0xffff));
-}
-
-/* Object number i of an array at rest, 0 <= i < avail, oldest first. */
-static inline void *dry_array_object(const struct dry_array *array, bool packed, unsigned i)
-{
-	if (!packed)
-		return array->entry[i];
-	uint64_t word = i + 1 == dry_array_avail(array, true) ? array->word : (uint64_t)(uintptr_t)array->entry[i + 1];
-	return dry_unpack_address(word, array);
+	return (unsigned)(dry_peek64(&array->word) & 0xffff);
 }
 
 #endif

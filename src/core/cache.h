@@ -9,7 +9,7 @@
  *   node         the slabs of a cache on one memory node
  *   slot         number of a per-CPU place: a CPU, a concurrency id, or (without restartable sequences) a thread
  *   area, array  the memory of one slot, and a stack of objects in it; place: where in every area, in units of 8 bytes
- *   packed       of an alloc array: its word holds the newest object; of a cache: it has such a one, and another for frees
+ *   split        of a cache: allocations and frees have arrays of their own, because allocations are sampled
  *   depot        objects between CPUs of a node (shared) or on their way to another one (alien)
  *   refill       a batch into an empty array; flush: out of a full one; turn-over: from free array to alloc array
  *   reap         give back what was idle; shrink: all that can be; drain: what lies in arrays goes into slabs
@@ -63,16 +63,14 @@ enum dry_cache_state { DRY_CACHE_DEAD = 0, DRY_CACHE_LIVE = 0x11fe };
 struct dry_cache {
 	/* read by a hit */
 	struct dry_caches *caches;
-	uint32_t pop_place;  /* what dry_cache_alloc() pops: alloc_place, or 0 where that is packed */
-	uint32_t free_place; /* of the free array; 0: the cache has none */
+	uint32_t alloc_place; /* of the array that is popped; changed once, by dry_cache_split() */
+	uint32_t free_place;  /* of the array that is pushed, which is the same where it is not split; 0: the cache has none */
 	uint32_t state;      /* enum dry_cache_state; changes once, by destroy */
 	uint32_t flags;
 
 	/* read by refill and flush */
-	uint32_t alloc_place;
 	uint32_t limit, batchcount; /* of its arrays; changed by dry_cache_tune(), while they are stopped */
 	uint32_t room;              /* entries of its arrays, as placed: limit <= room */
-	bool packed;                /* two arrays, the alloc array packed */
 	uint8_t order;              /* log2 pages of a slab */
 	uint8_t mgmt;               /* enum dry_mgmt */
 	uint8_t index_width;        /* index types: bytes of an index, 1 or 2 */
@@ -140,6 +138,17 @@ struct dry_caches {
 
 /* The table of slots, as the sequences of percpu.h take it. */
 #define DRY_SLOTS(caches) (caches), offsetof(struct dry_caches, slots)
+
+/* Of the array that is popped. acquire: pairs with dry_cache_split() */
+static inline uint32_t dry_alloc_place(const struct dry_cache *cache)
+{
+	return __atomic_load_n(&cache->alloc_place, __ATOMIC_ACQUIRE);
+}
+
+static inline bool dry_is_split(const struct dry_cache *cache)
+{
+	return DRY_UNLIKELY(dry_alloc_place(cache) != cache->free_place);
+}
 
 /* The caller's memory node; a hint. */
 static inline unsigned dry_caches_home(const struct dry_caches *caches)

@@ -50,17 +50,16 @@ static const char *check_node(const struct dry_cache *cache, const struct dry_no
 		       "node: shared avail <= limit";
 }
 
-static const char *check_array(const struct dry_cache *cache, const struct dry_array *array, bool packed)
+static const char *check_array(const struct dry_cache *cache, const struct dry_array *array)
 {
 	const struct dry_backing *backing = &cache->caches->backing;
-
-	unsigned avail = dry_array_avail(array, packed);
+	unsigned avail = dry_array_avail(array);
 
 	if (avail > cache->limit || array->limit != cache->limit)
 		return "array: avail <= limit";
 	for (unsigned i = 0; i < avail; i++) {
 		const struct dry_slab *slab;
-		const void *object = dry_array_object(array, packed, i);
+		const void *object = array->entry[i];
 		if (!dry_backing_contains(backing, object))
 			return "array: entries are objects of the heap";
 		slab = dry_slab_of(cache, object);
@@ -79,13 +78,13 @@ static const char *check_arrays(const struct dry_cache *cache)
 {
 	const struct dry_caches *caches = cache->caches;
 
-	for (uint32_t slot = 0; cache->alloc_place != 0 && slot < caches->slot_count; slot++) {
+	for (uint32_t slot = 0; cache->free_place != 0 && slot < caches->slot_count; slot++) {
 		const char *wrong;
 		if (caches->areas[slot] == dry_stopped_area)
 			continue;
-		wrong = check_array(cache, dry_area_array(caches->areas[slot], cache->alloc_place), cache->packed);
-		if (wrong == NULL && cache->packed)
-			wrong = check_array(cache, dry_area_array(caches->areas[slot], cache->free_place), false);
+		wrong = check_array(cache, dry_area_array(caches->areas[slot], cache->free_place));
+		if (wrong == NULL && dry_is_split(cache))
+			wrong = check_array(cache, dry_area_array(caches->areas[slot], cache->alloc_place));
 		if (wrong != NULL)
 			return wrong;
 	}

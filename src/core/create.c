@@ -94,24 +94,26 @@ static void place_locked(struct dry_cache *cache)
 	if (cache->debug != NULL || (cache->flags & DRY_CACHE_NO_ARRAYS) || cache->caches->hooks->no_arrays)
 		return;
 	cache->room = cache->limit;
-	cache->alloc_place = dry_slot_place_locked(cache, cache->packed);
-	cache->free_place = cache->alloc_place;
-	if (cache->packed && cache->alloc_place != 0) {
-		cache->free_place = dry_slot_place_locked(cache, false);
-		if (cache->free_place == 0) {
-			dry_slot_unplace_locked(cache, cache->alloc_place);
-			cache->alloc_place = 0;
-		}
-	}
-	cache->pop_place = cache->packed ? 0 : cache->alloc_place;
+	cache->alloc_place = cache->free_place = dry_slot_place_locked(cache);
 }
 
 static void unplace_locked(struct dry_cache *cache)
 {
-	dry_slot_unplace_locked(cache, cache->alloc_place);
-	if (cache->packed)
-		dry_slot_unplace_locked(cache, cache->free_place);
-	cache->pop_place = cache->alloc_place = cache->free_place = 0;
+	dry_slot_unplace_locked(cache, cache->free_place);
+	if (dry_is_split(cache))
+		dry_slot_unplace_locked(cache, cache->alloc_place);
+	cache->alloc_place = cache->free_place = 0;
+}
+
+void dry_cache_split(struct dry_cache *cache)
+{
+	struct dry_caches *caches = cache->caches;
+	uint32_t place;
+
+	dry_lock_acquire(&caches->lock);
+	if (cache->free_place != 0 && !dry_is_split(cache) && (place = dry_slot_place_locked(cache)) != 0)
+		__atomic_store_n(&cache->alloc_place, place, __ATOMIC_RELEASE); /* who finds the place finds an array there */
+	dry_lock_release(&caches->lock);
 }
 
 /* Whether caches made with these may share slabs. */
@@ -141,7 +143,6 @@ static bool make_alias(struct dry_cache *alias, struct dry_caches *caches, const
 	if (root != NULL) {
 		init_struct(alias, caches, attr->name);
 		alias->root = root;
-		alias->pop_place = root->pop_place;
 		alias->alloc_place = root->alloc_place;
 		alias->free_place = root->free_place;
 		alias->flags = attr->flags;
@@ -156,15 +157,14 @@ static bool make_alias(struct dry_cache *alias, struct dry_caches *caches, const
 }
 
 /* false: its layout cannot be. */
-static bool make_root(struct dry_cache *cache, struct dry_caches *caches, const struct dry_cache_attr *attr, bool packed)
+static bool make_root(struct dry_cache *cache, struct dry_caches *caches, const struct dry_cache_attr *attr, bool alone)
 {
 	init_struct(cache, caches, attr->name);
 	if (!dry_cache_layout(cache, attr))
 		return false;
-	cache->packed = packed && sizeof(void *) == sizeof(uint64_t); /* an entry has room for a word */
 	for (uint32_t n = 0; n < caches->nodes; n++)
 		cache->node[n].free_limit = 1 + 2 * cache->limit / cache->num;
-	cache->mergeable = !packed && cache->debug == NULL && is_mergeable(attr);
+	cache->mergeable = !alone && cache->debug == NULL && is_mergeable(attr);
 	dry_lock_acquire(&caches->lock);
 	place_locked(cache);
 	cache->state = DRY_CACHE_LIVE;
@@ -173,7 +173,7 @@ static bool make_root(struct dry_cache *cache, struct dry_caches *caches, const 
 	return true;
 }
 
-struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool packed, int *error)
+struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool alone, int *error)
 {
 	struct dry_cache *cache = dry_backing_meta_alloc(&caches->backing, dry_cache_struct_bytes(caches));
 	struct dry_cache_attr more = *attr;
@@ -183,12 +183,12 @@ struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cac
 		return NULL;
 	if (caches->hooks->wanted != NULL)
 		more.flags |= caches->hooks->wanted(attr);
-	if (!packed && make_alias(cache, caches, &more))
+	if (!alone && make_alias(cache, caches, &more))
 		return cache;
-	if (make_root(cache, caches, &more, packed))
+	if (make_root(cache, caches, &more, alone))
 		return cache;
 	/* An object too big to be debugged: then without. */
-	if (more.flags != attr->flags && make_root(cache, caches, attr, packed))
+	if (more.flags != attr->flags && make_root(cache, caches, attr, alone))
 		return cache;
 	*error = DRY_EINVAL;
 	dry_backing_meta_free(&caches->backing, cache, dry_cache_struct_bytes(caches));
@@ -205,7 +205,7 @@ static void forget(struct dry_cache *cache)
 
 	dry_lock_acquire(&caches->lock);
 	cache->state = DRY_CACHE_DEAD;
-	cache->pop_place = cache->alloc_place = cache->free_place = 0;
+	cache->alloc_place = cache->free_place = 0;
 	walked = caches->walks != 0;
 	if (walked) {
 		cache->alias = caches->forgotten;

@@ -75,40 +75,96 @@ void dry_depot_prepare(struct dry_cache *cache, struct dry_depot *depot)
 	dry_lock_release(&depot->lock);
 }
 
+static void **room_locked(struct dry_depot *depot, unsigned least, unsigned *room)
+{
+	uint32_t avail = avail_of(depot);
+
+	*room = depot->limit - avail;
+	if (*room >= least)
+		return depot->entry + avail;
+	depot->overflowed = true;
+	depot->moves++;
+	return NULL;
+}
+
+static void filled_locked(struct dry_depot *depot, unsigned count)
+{
+	set_avail_locked(depot, avail_of(depot) + count);
+	depot->moves++;
+}
+
 bool dry_depot_put(struct dry_depot *depot, void *const *objects, unsigned count)
 {
+	unsigned room;
+
+	dry_lock_acquire(&depot->lock);
+	void **entries = room_locked(depot, count, &room);
+	if (entries != NULL) {
+		memcpy(entries, objects, count * sizeof(void *));
+		filled_locked(depot, count);
+	}
+	dry_lock_release(&depot->lock);
+	return entries != NULL;
+}
+
+void **dry_depot_room(struct dry_depot *depot, unsigned max, unsigned *count)
+{
+	void **entries;
+
+	dry_lock_acquire(&depot->lock);
+	entries = room_locked(depot, 1, count);
+	if (*count > max)
+		*count = max;
+	if (entries == NULL)
+		dry_lock_release(&depot->lock);
+	return entries;
+}
+
+void dry_depot_filled(struct dry_depot *depot, unsigned count)
+{
+	filled_locked(depot, count);
+	dry_lock_release(&depot->lock);
+}
+
+void **dry_depot_newest(struct dry_depot *depot, unsigned max, unsigned *count)
+{
+	if (avail_of(depot) == 0)
+		return NULL;
 	dry_lock_acquire(&depot->lock);
 	uint32_t avail = avail_of(depot);
-	bool fits = avail + count <= depot->limit;
-	if (fits) {
-		memcpy(depot->entry + avail, objects, count * sizeof(void *));
-		set_avail_locked(depot, avail + count);
+	*count = avail < max ? avail : max;
+	if (avail != 0)
+		return depot->entry + avail - *count;
+	dry_lock_release(&depot->lock);
+	return NULL;
+}
+
+void dry_depot_taken(struct dry_depot *depot, void **entries, unsigned count, unsigned taken)
+{
+	uint32_t left = avail_of(depot) - taken;
+
+	if (DRY_UNLIKELY(taken < count))
+		memmove(entries, entries + taken, (count - taken) * sizeof(void *));
+	set_avail_locked(depot, left);
+	if (left < depot->low)
+		depot->low = left;
+	if (left == 0) {
+		set_fits(depot, !depot->overflowed);
+		depot->overflowed = false;
 	}
-	depot->overflowed |= !fits;
 	depot->moves++;
 	dry_lock_release(&depot->lock);
-	return fits;
 }
 
 unsigned dry_depot_take(struct dry_depot *depot, void **objects, unsigned max)
 {
-	if (avail_of(depot) == 0)
+	unsigned count = 0;
+	void **entries = dry_depot_newest(depot, max, &count);
+
+	if (entries == NULL)
 		return 0;
-	dry_lock_acquire(&depot->lock);
-	uint32_t avail = avail_of(depot);
-	unsigned count = avail < max ? avail : max;
-	if (count != 0) {
-		memcpy(objects, depot->entry + avail - count, count * sizeof(void *));
-		set_avail_locked(depot, avail - count);
-		if (avail - count < depot->low)
-			depot->low = avail - count;
-		if (avail == count) {
-			set_fits(depot, !depot->overflowed);
-			depot->overflowed = false;
-		}
-		depot->moves++;
-	}
-	dry_lock_release(&depot->lock);
+	memcpy(objects, entries, count * sizeof(void *));
+	dry_depot_taken(depot, entries, count, count);
 	return count;
 }
 

@@ -11,6 +11,15 @@ void dry_depot_prepare(struct dry_cache *cache, struct dry_depot *depot);
 bool dry_depot_put(struct dry_depot *depot, void *const *objects, unsigned count);
 /* The newest ones, at most max; their number. */
 unsigned dry_depot_take(struct dry_depot *depot, void **objects, unsigned max);
+
+/*
+ * The same without a copy in between. Each gives entries, and how many, at most max; from then on the depot is locked until the
+ * second call, which is told how many of them were filled, or how many of the first were taken. NULL: none, and not locked.
+ */
+void **dry_depot_room(struct dry_depot *depot, unsigned max, unsigned *count);
+void dry_depot_filled(struct dry_depot *depot, unsigned count);
+void **dry_depot_newest(struct dry_depot *depot, unsigned max, unsigned *count);
+void dry_depot_taken(struct dry_depot *depot, void **entries, unsigned count, unsigned taken);
 /* The alien array on node `home` for objects of node `owner`; NULL: no memory. */
 struct dry_depot *dry_depot_alien(struct dry_cache *cache, unsigned home, unsigned owner);
 /* Calls fn for each depot of the node, shared and alien. */

@@ -11,7 +11,7 @@
 /* NULL: the array is empty, or there is none. */
 DRY_FAST void *dry_fast_alloc(struct dry_cache *cache)
 {
-	return dry_percpu_pop(DRY_SLOTS(cache->caches), cache->pop_place);
+	return dry_percpu_pop(DRY_SLOTS(cache->caches), cache->alloc_place);
 }
 
 /* false: the array is full, or the object is not plainly one of the cache. */

@@ -64,7 +64,8 @@ struct dry_node {
 	_Atomic size_t slabs;         /* all of this cache on this node */
 	_Atomic size_t reserved;      /* prefill: free objects that may not be given back */
 	_Atomic size_t slow_allocs, slow_frees;
-	_Atomic size_t bulk_allocs;   /* objects that bulk calls took from arrays, or that went into packed ones */
+	_Atomic size_t bulk_allocs;   /* objects that bulk calls took from arrays */
+	_Atomic size_t brought;       /* objects put into alloc arrays of a split cache */
 	struct dry_depot shared;
 	struct dry_depot *_Atomic alien; /* [nodes]: objects of node i freed on this one; NULL: none yet */
 };

@@ -14,29 +14,17 @@ struct drain {
 };
 
 /* Of a stopped array into the slabs. */
-static void empty_array(struct dry_cache *cache, struct dry_array *array, bool packed, unsigned avail)
+static void empty_array(struct dry_cache *cache, struct dry_array *array, unsigned avail)
 {
-	void *piece[DRY_PIECE];
-
-	if (!packed)
-		dry_node_put_slabs(cache, array->entry, avail);
-	for (unsigned i = 0, n = 0; packed && i < avail; i++) {
-		piece[n++] = dry_array_object(array, true, i);
-		if (n == DRY_PIECE || i + 1 == avail) {
-			dry_node_put_slabs(cache, piece, n);
-			n = 0;
-		}
-	}
+	dry_node_put_slabs(cache, array->entry, avail);
 	/* relaxed: statistics look at any time */
-	dry_poke64(&array->word, array->word & (packed ? 0xff00 : ~(uint64_t)0xffff));
+	dry_poke64(&array->word, array->word & ~(uint64_t)0xffff);
 	array->seen = (uint32_t)array->word;
-	if (packed) /* they went in as allocations to come */
-		atomic_fetch_sub_explicit(&cache->node[0].bulk_allocs, avail, memory_order_relaxed);
 }
 
-static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry_array *array, bool packed)
+static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry_array *array)
 {
-	unsigned avail = dry_array_avail(array, packed);
+	unsigned avail = dry_array_avail(array);
 	uint32_t now = (uint32_t)dry_peek64(&array->word); /* a hint in a dry run */
 
 	if (drain->untouched_only && array->seen != now) {
@@ -48,7 +36,7 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 		return;
 	drain->found = true;
 	if (!drain->dry_run)
-		empty_array(cache, array, packed, avail);
+		empty_array(cache, array, avail);
 }
 
 static void drain_slots(struct drain *drain)
@@ -60,11 +48,11 @@ static void drain_slots(struct drain *drain)
 		if (area == dry_stopped_area)
 			continue;
 		for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
-			if (cache->root != cache || cache->alloc_place == 0 || (drain->only && drain->only != cache))
+			if (cache->root != cache || cache->free_place == 0 || (drain->only && drain->only != cache))
 				continue;
-			drain_array(drain, cache, dry_area_array(area, cache->alloc_place), cache->packed);
-			if (cache->packed)
-				drain_array(drain, cache, dry_area_array(area, cache->free_place), false);
+			drain_array(drain, cache, dry_area_array(area, cache->free_place));
+			if (dry_is_split(cache))
+				drain_array(drain, cache, dry_area_array(area, cache->alloc_place));
 		}
 	}
 }

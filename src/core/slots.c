@@ -32,10 +32,9 @@ static void init_all(struct dry_caches *caches, uint32_t place, struct dry_array
 			array_init(caches, slot, place, &as);
 }
 
-/* An entry more than the limit: see dry_percpu_push_batch_packed(). */
 static uint32_t units_of(uint32_t limit)
 {
-	return (uint32_t)((sizeof(struct dry_array) + (limit + 1) * sizeof(void *) + DRY_AREA_UNIT - 1) / DRY_AREA_UNIT);
+	return (uint32_t)((sizeof(struct dry_array) + limit * sizeof(void *) + DRY_AREA_UNIT - 1) / DRY_AREA_UNIT);
 }
 
 static bool unit_used(const struct dry_caches *caches, uint32_t unit)
@@ -51,14 +50,14 @@ static void mark_units(struct dry_caches *caches, uint32_t unit, uint32_t count,
 	}
 }
 
-static struct dry_array fresh(const struct dry_cache *cache, bool packed)
+static struct dry_array fresh(const struct dry_cache *cache)
 {
-	return (struct dry_array){ .word = dry_percpu_empty_word(packed),
+	return (struct dry_array){ .word = dry_percpu_empty_word(),
 				   .limit = (uint16_t)cache->limit,
 				   .batchcount = (uint16_t)cache->batchcount };
 }
 
-uint32_t dry_slot_place_locked(struct dry_cache *cache, bool packed)
+uint32_t dry_slot_place_locked(struct dry_cache *cache)
 {
 	struct dry_caches *caches = cache->caches;
 	uint32_t need = units_of(cache->room), total = (uint32_t)(caches->area_size / DRY_AREA_UNIT), run = 0;
@@ -74,7 +73,7 @@ uint32_t dry_slot_place_locked(struct dry_cache *cache, bool packed)
 			continue;
 		uint32_t first = unit - need + 1, place = first * (DRY_AREA_UNIT / 8);
 		mark_units(caches, first, need, true);
-		init_all(caches, place, fresh(cache, packed));
+		init_all(caches, place, fresh(cache));
 		return place;
 	}
 	return 0;
@@ -90,11 +89,10 @@ void dry_slot_unplace_locked(struct dry_cache *cache, uint32_t place)
 
 void dry_slot_renew_locked(struct dry_cache *cache)
 {
-	if (cache->alloc_place == 0)
+	if (cache->free_place == 0)
 		return;
-	init_all(cache->caches, cache->alloc_place, fresh(cache, cache->packed));
-	if (cache->packed)
-		init_all(cache->caches, cache->free_place, fresh(cache, false));
+	init_all(cache->caches, cache->free_place, fresh(cache));
+	init_all(cache->caches, cache->alloc_place, fresh(cache));
 }
 
 void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
@@ -107,10 +105,10 @@ void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
 	if (area == NULL)
 		return;
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
-		if (cache->root != cache || cache->alloc_place == 0)
+		if (cache->root != cache || cache->free_place == 0)
 			continue;
-		*dry_area_array(area, cache->free_place) = fresh(cache, false);
-		*dry_area_array(area, cache->alloc_place) = fresh(cache, cache->packed);
+		*dry_area_array(area, cache->free_place) = fresh(cache);
+		*dry_area_array(area, cache->alloc_place) = fresh(cache);
 	}
 	caches->areas[slot] = area;
 	if (slot >= caches->slots_open)

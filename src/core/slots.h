@@ -9,8 +9,8 @@
 bool dry_slot_prepare(struct dry_caches *caches);
 /* Give the slot an area with the arrays of all caches, if there is memory for it. */
 void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot);
-/* A place for an array of the cache in every slot; packed: of at most DRY_MAX_PACKED entries. 0: none left. */
-uint32_t dry_slot_place_locked(struct dry_cache *cache, bool packed);
+/* A place for an array of the cache in every slot. 0: none left. */
+uint32_t dry_slot_place_locked(struct dry_cache *cache);
 void dry_slot_unplace_locked(struct dry_cache *cache, uint32_t place);
 /* The cache's arrays, which are empty and stopped, get its limits. */
 void dry_slot_renew_locked(struct dry_cache *cache);

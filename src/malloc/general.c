@@ -42,12 +42,16 @@ static size_t class_size_of(const struct dry_heap *heap, const void *object)
 static void publish(unsigned class, const struct dry_cache *cache)
 {
 	size_t from = class == 0 ? 0 : dry_class_size(class - 1) / 16 + 1, to = dry_class_size(class) / 16;
+	uint32_t place;
 
 	if (cache->free_place != 0)
 		__atomic_store_n(&dry_class_size_at[cache->free_place / (DRY_AREA_UNIT / 8)], (uint16_t)cache->size,
 				 __ATOMIC_RELAXED);
-	for (size_t i = from; i <= to; i++)
-		__atomic_store_n(&dry_class_at[i], (uint16_t)cache->alloc_place, __ATOMIC_RELEASE);
+	do {
+		place = dry_alloc_place(cache);
+		for (size_t i = from; i <= to; i++)
+			__atomic_store_n(&dry_class_at[i], (uint16_t)place, __ATOMIC_RELEASE);
+	} while (place != dry_alloc_place(cache)); /* of two threads the one that is late must not undo what the other did */
 	/* release: who sees the limit sees the port ready */
 	if (cache->flags & DRY_CACHE_CHECKED) {
 		__atomic_store_n(&dry_checked_limit, DRY_CLASS_MAX, __ATOMIC_RELEASE);
@@ -55,6 +59,28 @@ static void publish(unsigned class, const struct dry_cache *cache)
 	}
 	__atomic_store_n(&dry_hits.granules, dry_arena_granules(&cache->caches->backing.arena), __ATOMIC_RELAXED);
 	__atomic_store_n(&dry_hits.size, DRY_CLASS_MAX + 1, __ATOMIC_RELEASE);
+}
+
+/*
+ * Who makes a cache publishes it, then looks at `splitting`; who splits sets that, then looks for caches. One of the two
+ * sees the other (both sequentially consistent).
+ */
+static atomic_bool splitting;
+
+static void split(unsigned class, struct dry_cache *cache)
+{
+	dry_cache_split(cache);
+	publish(class, cache);
+}
+
+void dry_general_split(void)
+{
+	atomic_store(&splitting, true);
+	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++) {
+		struct dry_cache *cache = atomic_load(&dry_main_heap.general[class]);
+		if (cache != NULL)
+			split(class, cache);
+	}
 }
 
 void dry_general_forget(struct dry_heap *heap)
@@ -87,14 +113,15 @@ static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned cla
 	cache = dry_cache_make(&heap->caches, &attr, true, &error);
 	if (cache == NULL)
 		return NULL;
-	/* acq_rel: publishes the cache; who loses the race drops its own, still unused */
-	if (!atomic_compare_exchange_strong_explicit(&heap->general[class], &expected, cache, memory_order_acq_rel,
-						     memory_order_acquire)) {
+	/* Publishes the cache; who loses the race drops its own, still unused. */
+	if (!atomic_compare_exchange_strong(&heap->general[class], &expected, cache)) {
 		dry_cache_unmake(cache);
 		return expected;
 	}
 	DRY_PROBE_3(drystone, cache_made, (uintptr_t)cache, (uintptr_t)cache->name, cache->object_size);
-	if (heap->is_default)
+	if (heap->is_default && atomic_load(&splitting))
+		split(class, cache);
+	else if (heap->is_default)
 		publish(class, cache);
 	return cache;
 }
@@ -269,7 +296,7 @@ static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool ze
 	unsigned class = dry_general_class(heap, size, align);
 	if (class < DRY_CLASS_COUNT) {
 		struct dry_cache *cache = dry_general_cache(heap, class);
-		object = cache != NULL ? dry_percpu_pop_packed(DRY_SLOTS(&heap->caches), cache->alloc_place) : NULL;
+		object = cache != NULL ? dry_percpu_pop(DRY_SLOTS(&heap->caches), dry_alloc_place(cache)) : NULL;
 		if (object != NULL && DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED) && !dry_live_claim(object))
 			object = NULL;
 		if (DRY_UNLIKELY(object == NULL) && cache != NULL)

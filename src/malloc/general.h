@@ -18,6 +18,9 @@ struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
 /* Back to no cache for any class of the default heap, and no fast path; what is allocated stays valid. At start only. */
 void dry_general_forget(struct dry_heap *heap);
 
+/* From now on each class of the default heap has an alloc array that frees do not fill: its allocations miss now and then. */
+void dry_general_split(void);
+
 /* Whether the secondary allocator takes the allocation over (heap/secondary.h). */
 static inline bool dry_general_ask_secondary(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block)
 {

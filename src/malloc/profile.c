@@ -74,7 +74,7 @@ static size_t since_last(const struct dry_heap *heap, unsigned class)
 
 	if (cache == NULL)
 		return 1;
-	now = atomic_load_explicit(&cache->node[0].bulk_allocs, memory_order_relaxed);
+	now = atomic_load_explicit(&cache->node[0].brought, memory_order_relaxed);
 	before = atomic_exchange_explicit(&seen[class], now, memory_order_relaxed);
 	return now > before ? (size_t)(now - before) + 1 : 1;
 }
@@ -107,7 +107,7 @@ static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero
  */
 static void *instead(struct dry_cache *cache, void *object)
 {
-	size_t passed = cache->root->alloc_place != 0 ? cache->root->limit : 1;
+	size_t passed = cache->root->free_place != 0 ? cache->root->limit : 1;
 	void *block = NULL;
 
 	if ((cache->flags & (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_DEBUG)) == 0 && dry_guard_due(passed) && make_guards())
@@ -151,6 +151,8 @@ static const struct dry_secondary guards = { allocate, contains, instead, free_b
 
 static void sample(struct dry_heap *heap, size_t mean)
 {
+	if (mean != 0)
+		dry_general_split();
 	dry_guard_sample(mean);
 	atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
 }
@@ -228,8 +230,10 @@ static int profile(struct dry_heap *heap, size_t mean)
 		return -DRY_EOPNOTSUPP;
 	if (!dry_sample_set(mean))
 		return -DRY_ENOMEM;
-	if (mean != 0)
+	if (mean != 0) {
+		dry_general_split();
 		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
+	}
 	return 0;
 }
 

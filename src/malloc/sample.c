@@ -39,7 +39,7 @@ static int64_t draw(size_t mean, size_t unit)
 
 static int64_t objects_in(const struct dry_cache *cache)
 {
-	return (int64_t)atomic_load_explicit(&cache->node[0].bulk_allocs, memory_order_relaxed);
+	return (int64_t)atomic_load_explicit(&cache->node[0].brought, memory_order_relaxed);
 }
 
 /* ---- on and off ----------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static struct dry_array *alloc_array(const struct dry_cache *cache)
 	/* acquire: pairs with the making of the area */
 	char *area = slot < caches->slot_count ? __atomic_load_n(&caches->slots[slot], __ATOMIC_ACQUIRE) : dry_stopped_area;
 
-	return dry_area_array(area, cache->alloc_place);
+	return dry_area_array(area, dry_alloc_place(cache));
 }
 
 /* The array has more than may come before the sample: the rest is freed again, and was never allocated. */
@@ -131,13 +131,11 @@ static void trim(struct dry_cache *cache, unsigned excess)
 	void *object[TRIM];
 
 	while (excess > 0) {
-		unsigned n = 0;
-		while (n < excess && n < TRIM &&
-		       (object[n] = dry_percpu_pop_packed(DRY_SLOTS(cache->caches), cache->alloc_place)) != NULL)
-			n++;
+		unsigned n = (unsigned)dry_percpu_pop_batch(DRY_SLOTS(cache->caches), dry_alloc_place(cache), object,
+							    excess < TRIM ? excess : TRIM);
 		if (n == 0)
 			return;
-		atomic_fetch_sub_explicit(&cache->node[0].bulk_allocs, n, memory_order_relaxed);
+		atomic_fetch_sub_explicit(&cache->node[0].brought, n, memory_order_relaxed);
 		/* Not to the slabs: what goes round between the two arrays would be less for good, and misses more. */
 		unsigned kept = (unsigned)dry_percpu_push_batch(DRY_SLOTS(cache->caches), cache->free_place, object, n);
 		if (kept < n)
@@ -151,7 +149,7 @@ static void *fill(struct dry_cache *cache, unsigned class, size_t size, count *l
 {
 	int64_t before = objects_in(cache), rest = atomic_fetch_sub_explicit(left, 1, memory_order_relaxed) - 1 - SET;
 	void *object = dry_general_alloc_slow(cache, size);
-	unsigned avail = dry_array_avail(alloc_array(cache), true);
+	unsigned avail = dry_array_avail(alloc_array(cache));
 
 	if (rest < 0) /* another thread took from the count meanwhile */
 		rest = 0;
@@ -252,7 +250,7 @@ bool dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool 
 		return take_big(mean, size, align, zero, block);
 	struct dry_cache *cache = dry_general_cache(heap, class);
 	uint32_t slot = dry_percpu_slot();
-	if (cache == NULL || !cache->packed || dry_array_avail(alloc_array(cache), true) != 0)
+	if (cache == NULL || !dry_is_split(cache) || dry_array_avail(alloc_array(cache)) != 0)
 		return false; /* what is in the array has been charged */
 	count *left = &counts[(slot < dry_port_slots() ? slot : 0) * DRY_CLASS_COUNT + class];
 	if (atomic_load_explicit(left, memory_order_relaxed) == 0)

@@ -14,7 +14,6 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.pointer_size = sizeof(void *),
 	.node_size = sizeof(struct dry_node),
 	.avail_bits = 16,
-	.packed_bits = 8,
 	.array_unit = 8,
 	.depot_size = sizeof(struct dry_depot),
 	.heap_next = FIELD(dry_heap, next),

@@ -7,31 +7,25 @@
 #include "base/memory.h"
 #include "heap/heap.h"
 
-/* Objects in a packed array are counted as allocated already, when they went in. */
-static void add_array(struct dry_cache_stats *stats, const struct dry_array *array, bool packed)
+static void add_array(struct dry_cache_stats *stats, const struct dry_array *array)
 {
 	uint64_t word = __atomic_load_n(&array->word, __ATOMIC_RELAXED);
 
-	unsigned avail = word & (packed ? 0xff : 0xffff);
-
-	stats->cached_objects += avail;
-	if (packed)
-		stats->allocs -= avail;
-	else
-		stats->allocs += word << 1 >> 17;
+	stats->cached_objects += word & 0xffff;
+	stats->allocs += word << 1 >> 17;
 }
 
 static void add_arrays(struct dry_cache_stats *stats, const struct dry_cache *cache)
 {
 	const struct dry_caches *caches = cache->caches;
 
-	for (uint32_t slot = 0; cache->alloc_place != 0 && slot < caches->slot_count; slot++) {
+	for (uint32_t slot = 0; cache->free_place != 0 && slot < caches->slot_count; slot++) {
 		char *area = caches->areas[slot];
 		if (area == dry_stopped_area)
 			continue;
-		add_array(stats, dry_area_array(area, cache->alloc_place), cache->packed);
-		if (cache->packed)
-			add_array(stats, dry_area_array(area, cache->free_place), false);
+		add_array(stats, dry_area_array(area, cache->free_place));
+		if (dry_is_split(cache))
+			add_array(stats, dry_area_array(area, cache->alloc_place));
 	}
 }
 
@@ -81,9 +75,9 @@ static void figures_locked(struct dry_cache *handle, struct dry_cache_stats *sta
 	stats->pages_per_slab = 1u << cache->order;
 	stats->colours = cache->colours;
 	stats->waste = cache->waste;
-	stats->limit = cache->alloc_place != 0 ? cache->limit : 0;
-	stats->batchcount = cache->alloc_place != 0 ? cache->batchcount : 0;
-	stats->shared = cache->alloc_place != 0 ? DRY_SHARED_FACTOR : 0;
+	stats->limit = cache->free_place != 0 ? cache->limit : 0;
+	stats->batchcount = cache->free_place != 0 ? cache->batchcount : 0;
+	stats->shared = cache->free_place != 0 ? DRY_SHARED_FACTOR : 0;
 	for (const struct dry_cache *alias = cache->alias; alias != NULL; alias = alias->alias)
 		stats->aliases++;
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)

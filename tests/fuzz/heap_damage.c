@@ -98,15 +98,14 @@ static struct dry_slab *listed_slab(const struct dry_cache *cache, const struct 
 	return NULL;
 }
 
-/* One that is not packed: of general caches the one for frees. */
 static struct dry_array *some_array(const struct dry_cache *cache, unsigned least)
 {
-	uint32_t place = cache->packed ? cache->free_place : cache->alloc_place;
+	uint32_t place = cache->free_place;
 
 	for (uint32_t slot = 0; place != 0 && slot < s.heap->caches.slot_count; slot++) {
 		struct dry_array *array = dry_area_array(s.heap->caches.areas[slot], place);
 
-		if (s.heap->caches.areas[slot] != dry_stopped_area && dry_array_avail(array, false) >= least)
+		if (s.heap->caches.areas[slot] != dry_stopped_area && dry_array_avail(array) >= least)
 			return array;
 	}
 	return NULL;
@@ -377,7 +376,7 @@ static void hurt_array(struct dry_cache *cache, unsigned how, unsigned by)
 
 	if (!array)
 		return;
-	last = dry_array_avail(array, false) - 1;
+	last = dry_array_avail(array) - 1;
 	switch (how % 5) {
 	case 0:
 		if (by & 1)

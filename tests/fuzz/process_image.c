@@ -27,7 +27,7 @@ void *cli_realloc(void *block, size_t count, size_t size)
 
 static const struct dry_inspect published = {
 	.magic = DRY_INSPECT_MAGIC, .version = DRY_INSPECT_VERSION, .size = sizeof(struct dry_inspect),
-	.pointer_size = sizeof(void *), .node_size = sizeof(struct node), .avail_bits = 16, .packed_bits = 16,
+	.pointer_size = sizeof(void *), .node_size = sizeof(struct node), .avail_bits = 16,
 	.array_unit = sizeof(struct array), .depot_size = sizeof(struct depot),
 	.heap_next = F(heap, next), .heap_name = F(heap, name), .heap_caches = F(heap, caches),
 	.heap_slot_table = F(heap, slots), .heap_slots = F(heap, slot_count), .heap_nodes = F(heap, nodes),

@@ -26,19 +26,19 @@ struct dry_percpu_array {
 /* world.c: the slot that the caller is on now. */
 unsigned dry_percpu_slot(void);
 /* Ends the test if an array in use has lost its flag. */
-void plain_flag_kept(const struct dry_percpu_array *array, bool packed);
+void plain_flag_kept(const struct dry_percpu_array *array);
 
-static inline uint64_t dry_percpu_empty_word(bool packed)
+static inline uint64_t dry_percpu_empty_word(void)
 {
-	return (uint64_t)1 << (packed ? 15 : 63);
+	return (uint64_t)1 << 63;
 }
 
-static inline struct dry_percpu_array *plain_array(const void *base, size_t disp, size_t at, bool packed)
+static inline struct dry_percpu_array *plain_array(const void *base, size_t disp, size_t at)
 {
 	char *const *slots = (char *const *)(const void *)((const char *)base + disp);
 	struct dry_percpu_array *array = (struct dry_percpu_array *)(void *)(slots[dry_percpu_slot()] + at * 8);
 
-	plain_flag_kept(array, packed);
+	plain_flag_kept(array);
 	return array;
 }
 
@@ -51,7 +51,7 @@ static inline size_t plain_room(const struct dry_percpu_array *array, size_t use
 
 static inline size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max)
 {
-	struct dry_percpu_array *array = plain_array(base, disp, at, false);
+	struct dry_percpu_array *array = plain_array(base, disp, at);
 	size_t n = array->word & 0xffff, count = n < max ? n : max;
 
 	for (size_t i = 0; i < count; i++)
@@ -63,7 +63,7 @@ static inline size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t 
 
 static inline void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 {
-	struct dry_percpu_array *array = plain_array(base, disp, at, false);
+	struct dry_percpu_array *array = plain_array(base, disp, at);
 	size_t n = array->word & 0xffff;
 
 	if (n == 0)
@@ -74,7 +74,7 @@ static inline void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 
 static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
 {
-	struct dry_percpu_array *array = plain_array(base, disp, at, false);
+	struct dry_percpu_array *array = plain_array(base, disp, at);
 	size_t n = array->word & 0xffff, count = plain_room(array, n, max);
 
 	for (size_t i = 0; i < count; i++)
@@ -86,34 +86,12 @@ static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t
 
 static inline bool dry_percpu_push(const void *base, size_t disp, size_t at, void *object)
 {
+	struct dry_percpu_array *array = plain_array(base, disp, at);
+	size_t n = array->word & 0xffff;
+
+	if (n != 0 && array->entry[n - 1] == object)
+		return false;
 	return dry_percpu_push_batch(base, disp, at, &object, 1) == 1;
-}
-
-/* The packed stack, whose word is the newest entry. */
-static inline void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
-{
-	struct dry_percpu_array *array = plain_array(base, disp, at, true);
-	uint64_t word = array->word;
-
-	if ((word & 0xff) == 0)
-		return NULL;
-	array->word = (uint64_t)(uintptr_t)array->entry[(word & 0xff) - 1];
-	return dry_unpack_address(word, array);
-}
-
-static inline size_t dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
-{
-	struct dry_percpu_array *array = plain_array(base, disp, at, true);
-	size_t n = array->word & 0xff, count = plain_room(array, n, max);
-	uint64_t word = array->word;
-
-	for (size_t i = 0; i < count; i++) {
-		array->entry[n + i] = (void *)(uintptr_t)word;
-		word = (uint64_t)(uintptr_t)objects[i] << 16 | dry_percpu_empty_word(true) | (n + i + 1);
-	}
-	if (count != 0)
-		array->word = word;
-	return count;
 }
 
 #endif

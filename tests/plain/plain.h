@@ -67,9 +67,9 @@ void plain_close(struct dry_caches *caches);
 /* The end of a set that was damaged. */
 void plain_abandon(struct dry_caches *caches);
 
-/* A cache; the test ends if it cannot be. */
+/* A cache; the test ends if it cannot be. split: it has an alloc array of its own. */
 struct dry_cache *plain_cache(struct dry_caches *caches, const char *name, size_t size, unsigned flags);
-struct dry_cache *plain_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool packed);
+struct dry_cache *plain_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool split);
 
 /* An object by the hit, or by the slow twin; and back. NULL: no memory. */
 void *plain_alloc(struct dry_cache *cache);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Objects in and out through arrays, packed and not: order, refill, flush, bulk, callers that move between slots. */
+/* Objects in and out through arrays, split and not: order, refill, flush, bulk, callers that move between slots. */
 #include "plain.h"
 
 static struct rng rng;
 
-static struct dry_cache *make(struct dry_caches *caches, bool packed, unsigned limit)
+static struct dry_cache *make(struct dry_caches *caches, bool split, unsigned limit)
 {
 	const struct dry_cache_attr attr = { .name = "arrays", .size = 48, .flags = DRY_CACHE_NO_MERGE, .limit = limit };
-	struct dry_cache *cache = plain_make(caches, &attr, packed);
+	struct dry_cache *cache = plain_make(caches, &attr, split);
 
-	CHECK_EQ(cache->packed, packed && sizeof(void *) == 8);
-	CHECK_EQ(cache->pop_place, cache->packed ? 0 : cache->alloc_place);
+	CHECK_EQ(dry_is_split(cache), split);
 	return cache;
 }
 
@@ -20,9 +19,9 @@ static size_t slow(struct dry_cache *cache)
 }
 
 /* The last freed is the next allocated; a refill is one slow call for an array full. */
-static void test_order(struct dry_caches *caches, bool packed, unsigned limit)
+static void test_order(struct dry_caches *caches, bool split, unsigned limit)
 {
-	struct dry_cache *cache = make(caches, packed, limit);
+	struct dry_cache *cache = make(caches, split, limit);
 	void **objects = calloc(limit + 1, sizeof(void *)), *newest;
 
 	for (unsigned i = 0; i < limit; i++) {
@@ -38,7 +37,7 @@ static void test_order(struct dry_caches *caches, bool packed, unsigned limit)
 	CHECK(plain_cached(cache) >= limit);
 	plain_holds(cache, 0);
 	newest = plain_alloc(cache);
-	if (!cache->packed || limit < DRY_PIECE / 2) /* nothing is left in the alloc array, and a turn-over is one piece */
+	if (!split || limit < DRY_PIECE / 2) /* nothing is left in the alloc array, and a turn-over is one piece */
 		CHECK(newest == objects[limit - 1]);
 	plain_free(cache, newest);
 	free(objects);
@@ -46,9 +45,9 @@ static void test_order(struct dry_caches *caches, bool packed, unsigned limit)
 }
 
 /* More frees than an array holds: the oldest go, the newest stay, none is lost. */
-static void test_flush(struct dry_caches *caches, bool packed, unsigned limit)
+static void test_flush(struct dry_caches *caches, bool split, unsigned limit)
 {
-	struct dry_cache *cache = make(caches, packed, limit);
+	struct dry_cache *cache = make(caches, split, limit);
 	unsigned count = 5 * limit + 3;
 	void **objects = calloc(count, sizeof(void *));
 
@@ -60,7 +59,7 @@ static void test_flush(struct dry_caches *caches, bool packed, unsigned limit)
 		plain_holds(cache, count - 1 - i);
 	}
 	CHECK(plain_cached(cache) != 0);
-	if (!cache->packed) { /* else there are older ones in the alloc array */
+	if (!split) { /* else there are older ones in the alloc array */
 		CHECK(plain_alloc(cache) == objects[count - 1]);
 		plain_free(cache, objects[count - 1]);
 	}
@@ -68,9 +67,9 @@ static void test_flush(struct dry_caches *caches, bool packed, unsigned limit)
 	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
-static void test_bulk(struct dry_caches *caches, bool packed, unsigned limit)
+static void test_bulk(struct dry_caches *caches, bool split, unsigned limit)
 {
-	struct dry_cache *cache = make(caches, packed, limit);
+	struct dry_cache *cache = make(caches, split, limit);
 	void *objects[2000];
 
 	for (unsigned round = 0; round < 40; round++) {
@@ -104,9 +103,9 @@ static void move_at_will(unsigned *slot)
 }
 
 /* The caller is on another slot at every sequence: what was made room for here finds none there. */
-static void test_moving(struct dry_caches *caches, bool packed, unsigned limit)
+static void test_moving(struct dry_caches *caches, bool split, unsigned limit)
 {
-	struct dry_cache *cache = make(caches, packed, limit);
+	struct dry_cache *cache = make(caches, split, limit);
 	void *objects[700];
 	size_t n = 0;
 
@@ -189,6 +188,18 @@ static void test_wrong_frees(void)
 	pages = dry_backing_alloc(&caches->backing, 0, 0, DRY_GFP_DEFAULT, false); /* no slab: pages of somebody else's */
 	CHECK(dry_backing_find(&caches->backing, dry_backing_address(&caches->backing, pages)) == NULL);
 	dry_backing_free(&caches->backing, pages);
+	/* Twice in a row, into an array with room and into a full one. */
+	for (unsigned more = 0; more <= cache->limit; more += cache->limit) {
+		void *objects[more + 1];
+		for (unsigned i = 0; i <= more; i++)
+			objects[i] = plain_alloc(cache);
+		for (unsigned i = 0; i <= more; i++)
+			plain_free(cache, objects[i]);
+		plain_expect();
+		plain_free(cache, objects[more]);
+		plain_expected(DRY_FATAL_DOUBLE_FREE, objects[more]);
+		plain_holds(cache, 1);
+	}
 	/* Free in its slab: a second free is seen. */
 	plain_free(cache, object);
 	dry_caches_reap(caches, false);
@@ -202,9 +213,9 @@ static void test_wrong_frees(void)
 }
 
 /* Limits that change while objects are in use: what arrays and depots held is in the slabs, and nothing is lost. */
-static void test_tune(struct dry_caches *caches, bool packed, unsigned limit)
+static void test_tune(struct dry_caches *caches, bool split, unsigned limit)
 {
-	struct dry_cache *cache = make(caches, packed, limit);
+	struct dry_cache *cache = make(caches, split, limit);
 	void *objects[600];
 	size_t left;
 
@@ -219,7 +230,7 @@ static void test_tune(struct dry_caches *caches, bool packed, unsigned limit)
 		plain_holds(cache, 300);
 		for (unsigned i = 300; i < 600; i++) {
 			plain_free(cache, objects[i]);
-			left = dry_array_avail(dry_area_array(caches->areas[plain.slot], cache->free_place), false);
+			left = dry_array_avail(dry_area_array(caches->areas[plain.slot], cache->free_place));
 			CHECK(left <= to);
 		}
 		plain_holds(cache, 0);
@@ -238,14 +249,15 @@ int main(int argc, char **argv)
 	static const unsigned limits[] = { 1, 2, 7, 63, 64, 65, 128, 250 };
 
 	rng.state = test_seed(argc, argv);
-	for (unsigned packed = 0; packed < 2; packed++) {
+	for (unsigned split = 0; split < 2; split++) {
 		struct dry_caches *caches = plain_open(&(struct plain_attr){ .slots = 4 });
 		for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-			test_order(caches, packed, limits[i]);
-			test_flush(caches, packed, limits[i]);
-			test_bulk(caches, packed, limits[i]);
-			test_moving(caches, packed, limits[i]);
-			test_tune(caches, packed, limits[i]);
+			test_order(caches, split, limits[i]);
+			test_flush(caches, split, limits[i]);
+			test_bulk(caches, split, limits[i]);
+			test_moving(caches, split, limits[i]);
+			test_tune(caches, split, limits[i]);
+			CHECK_EQ(caches->area_map[0], 1); /* no place is lost */
 		}
 		plain_close(caches);
 	}

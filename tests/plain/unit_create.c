@@ -13,14 +13,14 @@ static void test_merge(void)
 		{ .name = "limit", .size = 40, .limit = 10 },
 		{ .name = "type", .size = 40, .flags = DRY_CACHE_CHAIN },
 		{ .name = "aligned", .size = 40, .flags = DRY_CACHE_HWALIGN },
-		{ .name = "packed", .size = 40 },
+		{ .name = "alone", .size = 40 },
 	};
 	void *object;
 
 	CHECK(root->root == root && alias->root == root && root->alias == alias);
 	CHECK_EQ(caches->count, 1);
 	CHECK(strcmp(alias->name, "alias") == 0 && alias->object_size == 36);
-	CHECK(alias->pop_place == root->pop_place && alias->free_place == root->free_place);
+	CHECK(alias->alloc_place == root->alloc_place && alias->free_place == root->free_place);
 	for (unsigned i = 0; i < 5; i++) {
 		apart[i] = plain_make(caches, &attr[i], i == 4);
 		CHECK(apart[i]->root == apart[i]);

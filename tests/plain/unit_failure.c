@@ -48,13 +48,13 @@ static const struct dry_grace grace = { .call = call, .barrier = barrier };
 
 struct kind {
 	struct dry_cache_attr attr;
-	bool packed;
+	bool split;
 };
 
 static const struct kind kinds[] = {
 	{ { .name = "plain", .size = 40 }, false },
 	{ { .name = "alias", .size = 33 }, false },
-	{ { .name = "packed", .size = 200, .limit = 12 }, true },
+	{ { .name = "split", .size = 200, .limit = 12 }, true },
 	{ { .name = "off slab", .size = 600, .limit = 8, .flags = DRY_CACHE_OFF_SLAB, .ctor = make, .dtor = unmake }, false },
 	{ { .name = "chain", .size = 72, .flags = DRY_CACHE_CHAIN | DRY_CACHE_ATTACH_FIRST }, false },
 	{ { .name = "bare", .size = 3000, .flags = DRY_CACHE_NO_ARRAYS | DRY_CACHE_OBJFREELIST }, false },
@@ -110,9 +110,12 @@ static size_t scenario(size_t fail_at, bool all)
 		return 1;
 	caches->backing.fail_all = all;
 	for (size_t i = 0; i < KINDS; i++) {
-		cache[i] = dry_cache_make(caches, &kinds[i].attr, kinds[i].packed, &error);
-		if (cache[i] != NULL)
-			exercise(cache[i], &rng);
+		cache[i] = dry_cache_make(caches, &kinds[i].attr, kinds[i].split, &error);
+		if (cache[i] == NULL)
+			continue;
+		if (kinds[i].split)
+			dry_cache_split(cache[i]);
+		exercise(cache[i], &rng);
 	}
 	size_t refused = caches->backing.refused;
 	/* There is memory again. */

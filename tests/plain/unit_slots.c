@@ -118,8 +118,8 @@ static void use_while_stopped(void)
 static void test_stop(void)
 {
 	struct dry_caches *caches = plain_open(&(struct plain_attr){ .slots = SLOTS });
-	struct dry_cache *cache = plain_cache(caches, "stop", 64, DRY_CACHE_NO_MERGE), *other = plain_cache(caches, "other", 64,
-												       DRY_CACHE_NO_MERGE);
+	struct dry_cache_attr attr = { .name = "stop", .size = 64, .flags = DRY_CACHE_NO_MERGE, .limit = 50 };
+	struct dry_cache *cache = plain_make(caches, &attr, false), *other = plain_cache(caches, "other", 64, DRY_CACHE_NO_MERGE);
 	size_t cached, freed;
 
 	one_each(cache);
@@ -166,7 +166,7 @@ static void test_untouched(void)
 	plain_free(cache, plain_alloc(cache));
 	dry_caches_reap(caches, false);
 	CHECK_EQ(plain_cached(cache), full / SLOTS);
-	CHECK_EQ(dry_array_avail(array_of(cache, 3), false), full / SLOTS);
+	CHECK_EQ(dry_array_avail(array_of(cache, 3)), full / SLOTS);
 	dry_caches_reap(caches, false);
 	CHECK_EQ(plain_cached(cache), 0);
 	dry_caches_reap(caches, true);

@@ -77,9 +77,9 @@ bool dry_port_slot_fence(void)
 	return !plain.no_fence;
 }
 
-void plain_flag_kept(const struct dry_percpu_array *array, bool packed)
+void plain_flag_kept(const struct dry_percpu_array *array)
 {
-	if (array->limit != 0 && (array->word & dry_percpu_empty_word(packed)) == 0)
+	if (array->limit != 0 && (array->word & dry_percpu_empty_word()) == 0)
 		plain_wrong("an array has lost its flag");
 }
 
@@ -214,12 +214,14 @@ void plain_abandon(struct dry_caches *caches)
 	close_backing(caches);
 }
 
-struct dry_cache *plain_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool packed)
+struct dry_cache *plain_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool split)
 {
 	int error;
-	struct dry_cache *cache = dry_cache_make(caches, attr, packed, &error);
+	struct dry_cache *cache = dry_cache_make(caches, attr, split, &error);
 
 	CHECK(cache != NULL);
+	if (split)
+		dry_cache_split(cache);
 	return cache;
 }
 
@@ -232,8 +234,7 @@ struct dry_cache *plain_cache(struct dry_caches *caches, const char *name, size_
 
 void *plain_alloc(struct dry_cache *cache)
 {
-	void *object = cache->packed ? dry_percpu_pop_packed(DRY_SLOTS(cache->caches), cache->alloc_place) :
-				       dry_fast_alloc(cache);
+	void *object = dry_fast_alloc(cache);
 
 	return object != NULL ? object : dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
 }
@@ -266,13 +267,13 @@ size_t plain_cached(struct dry_cache *cache)
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
 		dry_depot_each(cache, &cache->node[n], add_depot, false);
 	sum = in_depots;
-	for (uint32_t slot = 0; slot < cache->caches->slot_count && cache->alloc_place != 0; slot++) {
+	for (uint32_t slot = 0; slot < cache->caches->slot_count && cache->free_place != 0; slot++) {
 		char *area = cache->caches->areas[slot];
 		if (area == dry_stopped_area)
 			continue;
-		sum += dry_array_avail(dry_area_array(area, cache->alloc_place), cache->packed);
-		if (cache->packed)
-			sum += dry_array_avail(dry_area_array(area, cache->free_place), false);
+		sum += dry_array_avail(dry_area_array(area, cache->free_place));
+		if (dry_is_split(cache))
+			sum += dry_array_avail(dry_area_array(area, cache->alloc_place));
 	}
 	return sum;
 }

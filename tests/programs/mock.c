@@ -61,7 +61,7 @@ static char stopped[64];
 /* The header declares the symbol constant; this one is not, so it has another name in C. */
 struct dry_inspect layout __asm__("dry_inspect") = {
 	.magic = DRY_INSPECT_MAGIC, .version = DRY_INSPECT_VERSION, .size = sizeof(struct dry_inspect),
-	.pointer_size = sizeof(void *), .node_size = sizeof(struct node), .avail_bits = 16, .packed_bits = 16,
+	.pointer_size = sizeof(void *), .node_size = sizeof(struct node), .avail_bits = 16,
 	.array_unit = sizeof(struct array), .depot_size = sizeof(struct depot),
 	.heap_next = F(heap, next), .heap_name = F(heap, name), .heap_caches = F(heap, caches),
 	.heap_slot_table = F(heap, slots), .heap_slots = F(heap, slot_count), .heap_nodes = F(heap, nodes),

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-# A hit costs at most 25 instructions in malloc and at most 25 in free.
+# A hit costs at most 24 instructions in malloc and at most 27 in free, two of which see a block that is freed twice in a row.
 #
 # Callgrind counts each call by itself, so the result is the same on every run. Out of 250
 # calls, after a warm-up of 100, the hit is the commonest cost; it must be that of at
@@ -13,7 +13,8 @@ set -eu
 cd "$(dirname "$0")/../.."
 [ -z "${DRYSTONE_LIB:-}" ] || BUILD=${BUILD:-$(dirname "$DRYSTONE_LIB")}
 build=$(cd "${BUILD:-build}" && pwd)
-bar=25
+bar_alloc=24
+bar_free=27
 warm_up=100
 calls=250
 work=$(mktemp -d)
@@ -60,8 +61,8 @@ side() {
 	# shellcheck disable=SC2046 # three numbers
 	set -- $(count "$1" "$2" "$3" || echo failed) "$3"
 	[ $# = 4 ] || fail "callgrind did not count every call"
-	own=$own_alloc
-	[ "$4" = alloc ] || own=$own_free
+	own=$own_alloc bar=$bar_alloc
+	[ "$4" = alloc ] || own=$own_free bar=$bar_free
 	hit=$(($1 - own)) share=$2 mean=$(($3 - own * 100))
 	# Fewer than a look-up and a pop can need, or no common cost: the measurement is broken.
 	[ "$hit" -ge 4 ] || fail "counted only $hit instructions"
@@ -96,8 +97,8 @@ for size in 8 64 500 1024; do
 done
 row typed 64
 if [ $status = 0 ]; then
-	echo "ok: malloc and free take at most $bar instructions on a hit"
+	echo "ok: on a hit malloc takes at most $bar_alloc instructions, free $bar_free"
 else
-	echo "FAIL: more than $bar instructions on a hit" >&2
+	echo "FAIL: on a hit malloc takes more than $bar_alloc instructions, or free more than $bar_free" >&2
 fi
 exit $status

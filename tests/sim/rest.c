@@ -188,10 +188,10 @@ static void check_places(const struct dry_heap *heap)
 	for (size_t i = 0; i < sizeof(heap->caches.area_map) / sizeof(heap->caches.area_map[0]); i++)
 		used += (size_t)__builtin_popcountll(heap->caches.area_map[i]);
 	for (const struct dry_cache *cache = heap->caches.first; cache != NULL; cache = cache->next) {
-		size_t bytes = sizeof(struct dry_array) + (cache->limit + 1) * sizeof(void *);
+		size_t bytes = sizeof(struct dry_array) + cache->room * sizeof(void *);
 
-		if (cache->root == cache && cache->alloc_place != 0)
-			wanted += (bytes + DRY_AREA_UNIT - 1) / DRY_AREA_UNIT * (cache->packed ? 2 : 1);
+		if (cache->root == cache && cache->free_place != 0)
+			wanted += (bytes + DRY_AREA_UNIT - 1) / DRY_AREA_UNIT * (dry_is_split(cache) ? 2 : 1);
 	}
 	if (used != wanted)
 		dry_sim_fail("slots: %zu units of an area are used, %zu are of caches", used, wanted);

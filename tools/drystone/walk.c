@@ -193,15 +193,10 @@ static void add_nodes(struct reader *r, uint64_t cache, struct row *out)
 }
 
 /* An array's word: objects in it, and what it says of allocations. */
-static void add_array(const struct dry_inspect *layout, uint64_t word, bool packed, bool alone, uint64_t *v)
+static void add_array(const struct dry_inspect *layout, uint64_t word, uint64_t *v)
 {
-	uint64_t avail = word & (((uint64_t)1 << (packed ? layout->packed_bits : layout->avail_bits)) - 1);
-
-	v[FIG_ARRAYS] += avail;
-	if (alone)
-		v[FIG_ALLOCS] += word << 1 >> (layout->avail_bits + 1);
-	else if (packed) /* they were counted as allocated when they went in */
-		v[FIG_ALLOCS] -= avail;
+	v[FIG_ARRAYS] += word & (((uint64_t)1 << layout->avail_bits) - 1);
+	v[FIG_ALLOCS] += word << 1 >> (layout->avail_bits + 1);
 }
 
 /* Sums over the slots' arrays. An area that cannot be read counts as empty: it was just being made. */
@@ -230,7 +225,7 @@ static void add_arrays(struct reader *r, uint64_t cache, struct row *out)
 		if (r->area[s] == 0)
 			continue;
 		for (unsigned i = 0; i < arrays; i++)
-			add_array(layout, words[next++], arrays == 2 && i == 0, arrays == 1, v);
+			add_array(layout, words[next++], v);
 		out->v[FIG_ARRAYS] += v[FIG_ARRAYS];
 		out->v[FIG_ALLOCS] += v[FIG_ALLOCS];
 		if (arrays == 2)
@@ -411,7 +406,7 @@ static void add_heap(struct reader *r, uint64_t heap, uint64_t unused)
 static bool layout_is_sane(const struct dry_inspect *layout)
 {
 	return layout->node_size != 0 && layout->node_size <= MAX_STRUCT && layout->avail_bits >= 1 &&
-	       layout->avail_bits <= 32 && layout->packed_bits >= 1 && layout->packed_bits <= 32 &&
+	       layout->avail_bits <= 32 &&
 	       layout->array_unit >= 1 && layout->array_unit <= 4096 && layout->depot_size <= MAX_STRUCT &&
 	       layout->array_word.size == 8 && layout->array_word.offset <= MAX_STRUCT &&
 	       layout->cache_nodes.offset <= MAX_STRUCT && layout->heap_arenas.offset <= MAX_STRUCT &&

@@ -77,7 +77,7 @@ static DRY_NOINLINE void *malloc_slow(size_t size)
 {
 	/* check:1: the hit, and that nobody has the block */
 	if (size - 1 < dry_checked_limit) {
-		void *object = dry_percpu_pop_packed(SLOTS, dry_class_at[(size + 15) / 16]);
+		void *object = dry_percpu_pop(SLOTS, dry_class_at[(size + 15) / 16]);
 		if (DRY_LIKELY(object != NULL))
 			return DRY_LIKELY(dry_live_mark(object)) ? object : malloc_unsure(object, size);
 	}
@@ -133,7 +133,7 @@ DRY_FAST void *fast_malloc(size_t size)
 {
 	/* The limit is 0 before there is a heap: then no sequence may be entered. */
 	if (DRY_LIKELY(size < dry_hits.size)) {
-		void *object = dry_percpu_pop_packed(SLOTS, dry_class_at[(size + 15) / 16]);
+		void *object = dry_percpu_pop(SLOTS, dry_class_at[(size + 15) / 16]);
 		if (DRY_LIKELY(object != NULL))
 			return object;
 	}
@@ -192,7 +192,7 @@ DRY_FAST void *fast_realloc(void *object, size_t size)
 	size_t room = dry_class_size_at[place / (DRY_AREA_UNIT / 8)];
 	if (room == 0 || dry_general_fits(size, room))
 		return room != 0 ? object : NULL;
-	void *copy = dry_percpu_pop_packed(SLOTS, dry_class_at[(size + 15) / 16]);
+	void *copy = dry_percpu_pop(SLOTS, dry_class_at[(size + 15) / 16]);
 	if (DRY_UNLIKELY(copy == NULL))
 		return NULL;
 	memcpy(copy, object, size < room ? size : room);

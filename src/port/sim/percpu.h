@@ -29,20 +29,15 @@ struct dry_percpu_array {
  * As on x86-64, arrays of slots that tasks own carry a flag in their words, without which a hit would not tell
  * the fence that it is over.
  */
-DRY_SIM_PLAIN uint64_t dry_percpu_empty_word(bool packed)
+DRY_SIM_PLAIN uint64_t dry_percpu_empty_word(void)
 {
-	return !dry_sim_slots_owned ? 0 : packed ? (uint64_t)1 << 15 : (uint64_t)1 << 63;
-}
-
-DRY_SIM_PLAIN size_t dry_percpu_avail(uint64_t word, bool packed)
-{
-	return word & (packed ? 0xff : 0xffff);
+	return dry_sim_slots_owned ? (uint64_t)1 << 63 : 0;
 }
 
 /* The end of a hit on an array, whose word is as committed. */
-DRY_SIM_PLAIN void dry_percpu_hit(const struct dry_percpu_array *array, bool packed)
+DRY_SIM_PLAIN void dry_percpu_hit(const struct dry_percpu_array *array)
 {
-	if ((array->word & dry_percpu_empty_word(packed)) != dry_percpu_empty_word(packed))
+	if ((array->word & dry_percpu_empty_word()) != dry_percpu_empty_word())
 		dry_sim_flag_lost();
 }
 
@@ -86,28 +81,26 @@ DRY_SIM_PLAIN struct dry_percpu_array *dry_percpu_array(const void *base, size_t
 }
 
 /* Takes the newest object, or NULL; false: start again. */
-DRY_SIM_PLAIN bool dry_percpu_try_pop(const void *base, size_t disp, size_t at, bool packed, void **object)
+DRY_SIM_PLAIN bool dry_percpu_try_pop(const void *base, size_t disp, size_t at, void **object)
 {
 	struct dry_percpu_array *array = dry_percpu_array(base, disp, at);
-	uint64_t word, below;
+	void *newest;
+	size_t n;
 
 	if (array == NULL)
 		return false;
-	word = array->word;
+	n = array->word & 0xffff;
 	*object = NULL;
-	if (dry_percpu_avail(word, packed) == 0)
+	if (n == 0)
 		return true;
 	if (!DRY_SIM_STEP("entry"))
 		return false;
-	below = (uint64_t)(uintptr_t)array->entry[dry_percpu_avail(word, packed) - 1];
+	newest = array->entry[n - 1];
 	if (!DRY_SIM_STEP("commit pop"))
 		return false;
-	if (packed)
-		array->word = below;
-	else
-		array->word += 0xffff;
-	dry_percpu_hit(array, packed);
-	*object = packed ? dry_unpack_address(word, array) : (void *)(uintptr_t)below;
+	array->word += 0xffff;
+	dry_percpu_hit(array);
+	*object = newest;
 	return true;
 }
 
@@ -115,17 +108,7 @@ DRY_SIM_PLAIN void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 {
 	void *object;
 
-	while (!dry_percpu_try_pop(base, disp, at, false, &object))
-		;
-	dry_percpu_leave();
-	return object;
-}
-
-DRY_SIM_PLAIN void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
-{
-	void *object;
-
-	while (!dry_percpu_try_pop(base, disp, at, true, &object))
+	while (!dry_percpu_try_pop(base, disp, at, &object))
 		;
 	dry_percpu_leave();
 	return object;
@@ -140,6 +123,11 @@ DRY_SIM_PLAIN bool dry_percpu_try_push(const void *base, size_t disp, size_t at,
 		return false;
 	n = array->word & 0xffff;
 	*room = n < array->limit;
+	if (*room && n != 0) {
+		if (!DRY_SIM_STEP("newest"))
+			return false;
+		*room = array->entry[n - 1] != object;
+	}
 	if (!*room)
 		return true;
 	if (!DRY_SIM_STEP("store"))
@@ -148,7 +136,7 @@ DRY_SIM_PLAIN bool dry_percpu_try_push(const void *base, size_t disp, size_t at,
 	if (!DRY_SIM_STEP("commit push"))
 		return false;
 	array->word++;
-	dry_percpu_hit(array, false);
+	dry_percpu_hit(array);
 	return true;
 }
 
@@ -196,32 +184,26 @@ DRY_SIM_PLAIN size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t 
 }
 
 DRY_SIM_PLAIN bool dry_percpu_try_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max,
-					     bool packed, size_t *count)
+					     size_t *count)
 {
 	struct dry_percpu_array *array = dry_percpu_array(base, disp, at);
 	size_t n, room;
-	uint64_t word;
 
 	if (array == NULL)
 		return false;
-	word = array->word;
-	n = dry_percpu_avail(word, packed);
+	n = array->word & 0xffff;
 	room = array->limit > n ? array->limit - n : 0;
 	*count = room < max ? room : max;
 	for (size_t i = 0; i < *count; i++) {
 		if (i % DRY_SIM_COPY == 0 && !DRY_SIM_STEP("copy in"))
 			return false;
-		array->entry[n + i] = packed ? (void *)(uintptr_t)word : objects[i];
-		word = (uint64_t)(uintptr_t)objects[i] << 16 | dry_percpu_empty_word(true) | (n + i + 1);
+		array->entry[n + i] = objects[i];
 	}
 	if (*count == 0)
 		return true;
 	if (!DRY_SIM_STEP("commit batch push"))
 		return false;
-	if (packed)
-		array->word = word;
-	else
-		array->word += *count;
+	array->word += *count;
 	return true;
 }
 
@@ -229,18 +211,7 @@ DRY_SIM_PLAIN size_t dry_percpu_push_batch(const void *base, size_t disp, size_t
 {
 	size_t count;
 
-	while (!dry_percpu_try_push_batch(base, disp, at, objects, max, false, &count))
-		;
-	dry_percpu_leave();
-	return count;
-}
-
-DRY_SIM_PLAIN size_t dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects,
-						  size_t max)
-{
-	size_t count;
-
-	while (!dry_percpu_try_push_batch(base, disp, at, objects, max, true, &count))
+	while (!dry_percpu_try_push_batch(base, disp, at, objects, max, &count))
 		;
 	dry_percpu_leave();
 	return count;

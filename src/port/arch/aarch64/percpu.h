@@ -47,9 +47,9 @@ static inline __attribute__((always_inline)) char *dry_percpu_id(void)
 #define DRY_SEQ_END                                                          \
 	"92: stlr xzr, [%[cs]]\n"
 
-/* After the commit of a hit: bit `bit` of [word] says that the slot is owned. (Another section may be too far for a tbnz.) */
-#define DRY_HIT_END(bit)                                                     \
-	"tbz %[word], #" bit ", 97f\n"                                       \
+/* After the commit of a hit: the top bit of [word] says that the slot is owned. (Another section may be too far for a tbnz.) */
+#define DRY_HIT_END                                                          \
+	"tbz %[word], #63, 97f\n"                                            \
 	"stlr xzr, [%[cs]]\n"                                                \
 	"97:\n"
 
@@ -68,9 +68,9 @@ static inline __attribute__((always_inline)) char *dry_percpu_id(void)
 /* clang-format on */
 
 /* What the word of an array starts with. */
-static inline uint64_t dry_percpu_empty_word(bool packed)
+static inline uint64_t dry_percpu_empty_word(void)
 {
-	return !dry_slot_owned ? 0 : packed ? (uint64_t)1 << 15 : (uint64_t)1 << 63;
+	return dry_slot_owned ? (uint64_t)1 << 63 : 0;
 }
 
 /* A sequence that ended early is over, too: a fence must not wait for it. */
@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) void *dry_percpu_pop(const void *ba
 					    "mov %[n], #0xffff\n"
 					    "add %[word], %[word], %[n]\n"
 					    "str %[word], [%[a]]\n"
-					    "92:\n" DRY_HIT_END("63")
+					    "92:\n" DRY_HIT_END
 			      : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word), [object] "=&r"(object)
 			      : DRY_SEQ_IN
 			      : "memory", "cc"
@@ -106,10 +106,10 @@ empty:
 	return NULL;
 }
 
-/* Add an object; false if the array is full or stopped. */
+/* Add an object; false if the array is full or stopped, or if it is the newest object already. */
 static inline __attribute__((always_inline)) bool dry_percpu_push(const void *base, size_t disp, size_t at, void *object)
 {
-	size_t a, n, word;
+	size_t a, n, word, newest;
 
 	__asm__ volatile goto(DRY_SEQ_BEGIN "ldr %[word], [%[a]]\n"
 					    "ldrh %w[n], [%[a], #8]\n"
@@ -117,11 +117,14 @@ static inline __attribute__((always_inline)) bool dry_percpu_push(const void *ba
 					    "b.ls %l[full]\n"
 					    "and %[n], %[word], #0xffff\n"
 					    "add %[n], %[a], %[n], lsl #3\n"
+					    "ldr %[newest], [%[n], #8]\n"
+					    "cmp %[newest], %[object]\n"
+					    "b.eq %l[full]\n"
 					    "str %[object], [%[n], #16]\n"
 					    "add %[word], %[word], #1\n"
 					    "str %[word], [%[a]]\n"
-					    "92:\n" DRY_HIT_END("63")
-			      : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word)
+					    "92:\n" DRY_HIT_END
+			      : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word), [newest] "=&r"(newest)
 			      : DRY_SEQ_IN, [object] "r"(object)
 			      : "memory", "cc"
 			      : full);
@@ -176,66 +179,6 @@ dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *obj
 				       "add %[to], %[to], #16\n"
 				       "mov %[from], %[objects]\n" DRY_SEQ_COPY
 				       "add %[word], %[word], %[count]\n"
-				       "str %[word], [%[a]]\n" DRY_SEQ_END
-			 : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word), [count] "=&r"(count), [left] "=&r"(left),
-			   [from] "=&r"(from), [to] "=&r"(to)
-			 : DRY_SEQ_IN, [objects] "r"(objects), [max] "r"(max)
-			 : "memory", "cc");
-	return count;
-}
-
-/* The packed stack: see arch/x86_64/percpu.h. A tag in an address's top byte is lost; no address of ours has one. */
-static inline __attribute__((always_inline)) void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
-{
-	size_t a, n, word;
-
-	__asm__ volatile goto(DRY_SEQ_BEGIN "ldr %[word], [%[a]]\n"
-					    "ands %[n], %[word], #0xff\n"
-					    "b.eq %l[empty]\n"
-					    "add %[n], %[a], %[n], lsl #3\n"
-					    "ldr %[n], [%[n], #8]\n"
-					    "str %[n], [%[a]]\n"
-					    "92:\n" DRY_HIT_END("15")
-			      : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word)
-			      : DRY_SEQ_IN
-			      : "memory", "cc"
-			      : empty);
-	void *object = (void *)(word >> 16);
-	if (object == NULL)
-		__builtin_unreachable();
-	return object;
-empty:
-	dry_percpu_leave();
-	return NULL;
-}
-
-/* Writes up to one entry above the last one, which the array has room for. */
-static inline __attribute__((always_inline)) size_t
-dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
-{
-	size_t a, n, word, count, left;
-	const void *from;
-	void *to;
-
-	__asm__ volatile(DRY_SEQ_BEGIN "ldr %[word], [%[a]]\n"
-				       "and %[n], %[word], #0xff\n"
-				       "ldrh %w[count], [%[a], #8]\n"
-				       "subs %[count], %[count], %[n]\n"
-				       "csel %[count], %[count], xzr, hi\n"
-				       "cmp %[count], %[max]\n"
-				       "csel %[count], %[count], %[max], lo\n"
-				       "cbz %[count], 92f\n"
-				       "add %[to], %[a], %[n], lsl #3\n"
-				       "add %[to], %[to], #16\n"
-				       "mov %[from], %[objects]\n"
-				       "mov %[left], %[count]\n"
-				       "98: str %[word], [%[to]], #8\n" /* entry[k]: the word as it was when avail was k */
-				       "ldr %[n], [%[from]], #8\n"
-				       "and %[word], %[word], #0xffff\n" /* avail and the flag */
-				       "add %[word], %[word], #1\n"
-				       "orr %[word], %[word], %[n], lsl #16\n"
-				       "sub %[left], %[left], #1\n"
-				       "cbnz %[left], 98b\n"
 				       "str %[word], [%[a]]\n" DRY_SEQ_END
 			 : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word), [count] "=&r"(count), [left] "=&r"(left),
 			   [from] "=&r"(from), [to] "=&r"(to)

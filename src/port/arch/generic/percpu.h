@@ -104,7 +104,8 @@ static inline bool dry_percpu_push(const void *base, size_t disp, size_t at, voi
 {
 	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
 	size_t n = dry_percpu_word(array) & 0xffff;
-	bool room = n < array->limit;
+	/* Not freed twice in a row. Below the entries of an empty array lies its limit, which is no address of an object. */
+	bool room = n < array->limit && ((void *const *)(const void *)array)[n + 1] != object;
 
 	if (room) {
 		array->entry[n] = object;
@@ -141,46 +142,9 @@ static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t
 	return count;
 }
 
-/* The packed stack: see arch/x86_64/percpu.h. */
-static inline void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
-{
-	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
-	uint64_t word = dry_percpu_word(array);
-
-	if ((word & 0xffff) == 0) {
-		dry_percpu_leave();
-		return NULL;
-	}
-	dry_percpu_set_word(array, (uint64_t)(uintptr_t)array->entry[(word & 0xffff) - 1]);
-	dry_percpu_leave();
-	void *object = dry_unpack_address(word, array);
-	if (object == NULL)
-		__builtin_unreachable(); /* as above */
-	return object;
-}
-
-static inline size_t dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects,
-						  size_t max)
-{
-	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
-	size_t n = dry_percpu_word(array) & 0xffff, room = array->limit > n ? array->limit - n : 0;
-	size_t count = room < max ? room : max;
-	uint64_t word = dry_percpu_word(array);
-
-	for (size_t i = 0; i < count; i++) {
-		array->entry[n + i] = (void *)(uintptr_t)word;
-		word = (uint64_t)(uintptr_t)objects[i] << 16 | (n + i + 1);
-	}
-	if (count != 0)
-		dry_percpu_set_word(array, word);
-	dry_percpu_leave();
-	return count;
-}
-
 /* No flag is needed: every sequence clears `inside` at its end. */
-static inline uint64_t dry_percpu_empty_word(bool packed)
+static inline uint64_t dry_percpu_empty_word(void)
 {
-	(void)packed;
 	return 0;
 }
 

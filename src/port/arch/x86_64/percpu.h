@@ -22,8 +22,7 @@
  * dry_slot_id point into dry_slot_tls, a look-alike of the kernel's area. Nobody
  * restarts it, and nobody needs to. But there rseq_cs says whether its owner is inside
  * of a sequence, which dry_port_slot_fence() relies on, and must be cleared. Arrays of
- * such slots have a flag in their words for this: bit 63 (packed: bit 15), which
- * the commit (packed: the shift that follows it) leaves in the sign flag (carry flag), so that
+ * such slots have a flag in their words for this: bit 63, which the commit leaves in the sign flag, so that
  * a hit looks with one branch. The flag may also be set with rseq (after 2^47 pops): it costs a store.
  *
  * Id 0 of dry_slot_tls is never given to a thread, and slots[0] then is the stopped
@@ -62,9 +61,9 @@
 #define DRY_SEQ_END                                                          \
 	"92: movq $0, %%fs:8(%[t])\n"
 
-/* After the commit of a hit. `owned`: a jump if the flags say so. */
-#define DRY_HIT_END(owned)                                                   \
-	owned " 96f\n"                                                       \
+/* After the commit of a hit. */
+#define DRY_HIT_END                                                          \
+	"js 96f\n"                                                           \
 	"97:\n"                                                              \
 	".pushsection .text.dry_rseq_abort, \"ax\"\n"                        \
 	"96: movq $0, %%fs:8(%[t])\n jmp 97b\n"                              \
@@ -72,9 +71,9 @@
 /* clang-format on */
 
 /* What the word of an array starts with. */
-static inline uint64_t dry_percpu_empty_word(bool packed)
+static inline uint64_t dry_percpu_empty_word(void)
 {
-	return !dry_slot_owned ? 0 : packed ? (uint64_t)1 << 15 : (uint64_t)1 << 63;
+	return dry_slot_owned ? (uint64_t)1 << 63 : 0;
 }
 
 /* A sequence that ended early is over, too: a fence must not wait for it. */
@@ -98,7 +97,7 @@ static inline __attribute__((always_inline)) void *dry_percpu_pop(const void *ba
 					    "jz %l[empty]\n"
 					    "mov 8(%[a],%[n],8), %[object]\n"
 					    "addq $0xffff, (%[a])\n"
-					    "92:\n" DRY_HIT_END("js")
+					    "92:\n" DRY_HIT_END
 			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&a"(object)
 			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at)
 			      : "memory", "cc"
@@ -111,7 +110,10 @@ empty:
 	return NULL;
 }
 
-/* Add an object; false if the array is full or stopped. */
+/*
+ * Add an object; false if the array is full or stopped, or (below the newest of an empty one is its limit, which is no
+ * address of an object but by chance) if it is the newest object already: freed twice in a row.
+ */
 static inline __attribute__((always_inline)) bool dry_percpu_push(const void *base, size_t disp,
 								  size_t at, void *object)
 {
@@ -121,9 +123,11 @@ static inline __attribute__((always_inline)) bool dry_percpu_push(const void *ba
 					    "movzwl %w[n], %k[n]\n"
 					    "cmp 8(%[a]), %w[n]\n"
 					    "jae %l[full]\n"
+					    "cmp %[object], 8(%[a],%[n],8)\n"
+					    "je %l[full]\n"
 					    "mov %[object], 16(%[a],%[n],8)\n"
 					    "incq (%[a])\n"
-					    "92:\n" DRY_HIT_END("js")
+					    "92:\n" DRY_HIT_END
 			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t)
 			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at), [object] "r"(object)
 			      : "memory", "cc"
@@ -208,93 +212,6 @@ dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *obj
 			 : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [count] "=&r"(count), [from] "=&r"(from), [to] "=&r"(to)
 			 : [base] "r"(base), [disp] "i"(disp), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
 			 : "memory", "cc", "rcx", "xmm0");
-	return count;
-}
-
-/*
- * The same on a packed stack, where word holds the newest object itself: its address in the upper
- * 48 bits (canonical addresses of 47 bits and a sign), avail (at most 255) in the lower 8, the flag
- * of owned slots in bit 15. entry[k] is the word as it was when avail was k. So a pop knows the object after one load, and what
- * depends on it (the page map, in free) starts a load earlier.
- */
-static inline __attribute__((always_inline)) void *dry_percpu_pop_packed(const void *base, size_t disp, size_t at)
-{
-	size_t a, n, t;
-	void *object;
-
-	__asm__ volatile goto(DRY_SEQ_BEGIN "mov (%[a]), %[object]\n"
-					    "movzbl %b[object], %k[n]\n"
-					    "test %k[n], %k[n]\n"
-					    "jz %l[empty]\n"
-					    "mov 8(%[a],%[n],8), %[n]\n"
-					    "mov %[n], (%[a])\n"
-					    "92: sar $16, %[object]\n" DRY_HIT_END("jc")
-			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&a"(object)
-			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at)
-			      : "memory", "cc"
-			      : empty);
-	if (object == NULL)
-		__builtin_unreachable();
-	return object;
-empty:
-	dry_percpu_leave();
-	return NULL;
-}
-
-/* Two objects at a time; writes up to one entry above the last one, which the array has room for. */
-static inline __attribute__((always_inline)) size_t
-dry_percpu_push_batch_packed(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
-{
-	size_t a, n, t, count, word;
-	const void *from;
-	void *to;
-
-	__asm__ volatile(DRY_SEQ_BEGIN "mov (%[a]), %[word]\n"
-				       "movzbl %b[word], %k[n]\n"
-				       "movzwl 8(%[a]), %k[count]\n"
-				       "xor %%ecx, %%ecx\n"
-				       "sub %[n], %[count]\n" /* room, 0 if the limit is below avail */
-				       "cmovb %%rcx, %[count]\n"
-				       "cmp %[max], %[count]\n"
-				       "cmova %[max], %[count]\n"
-				       "test %[count], %[count]\n"
-				       "jz 92f\n"
-				       "mov %[word], 16(%[a],%[n],8)\n"
-				       "lea 24(%[a],%[n],8), %[to]\n" /* entry[n + 1] */
-				       "mov %[objects], %[from]\n"
-				       "movzwl %w[word], %k[word]\n" /* n and the flag */
-				       "inc %[word]\n"
-				       "movq %[word], %%xmm1\n"
-				       "inc %[word]\n"
-				       "movq %[word], %%xmm2\n"
-				       "punpcklqdq %%xmm2, %%xmm1\n" /* n + 1, n + 2 */
-				       "mov $2, %k[word]\n"
-				       "movq %[word], %%xmm2\n"
-				       "punpcklqdq %%xmm2, %%xmm2\n"
-				       "mov %[count], %%rcx\n"
-				       "shr %%rcx\n" /* pairs among the first count - 1 objects, rounded up */
-				       "jz 97f\n"
-				       "shl $4, %%rcx\n"
-				       "add %%rcx, %[from]\n"
-				       "add %%rcx, %[to]\n"
-				       "neg %%rcx\n"
-				       "96: movdqu (%[from],%%rcx), %%xmm0\n"
-				       "psllq $16, %%xmm0\n"
-				       "por %%xmm1, %%xmm0\n"
-				       "movdqu %%xmm0, (%[to],%%rcx)\n"
-				       "paddq %%xmm2, %%xmm1\n"
-				       "add $16, %%rcx\n"
-				       "jnz 96b\n"
-				       "97: mov -8(%[objects],%[count],8), %[word]\n"
-				       "shl $16, %[word]\n"
-				       "movzwl (%[a]), %k[n]\n" /* n and the flag */
-				       "add %[count], %[n]\n"
-				       "or %[n], %[word]\n"
-				       "mov %[word], (%[a])\n" DRY_SEQ_END
-			 : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [count] "=&r"(count), [word] "=&r"(word),
-			   [from] "=&r"(from), [to] "=&r"(to)
-			 : [base] "r"(base), [disp] "i"(disp), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
-			 : "memory", "cc", "rcx", "xmm0", "xmm1", "xmm2");
 	return count;
 }
 
