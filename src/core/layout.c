@@ -272,13 +272,13 @@ static bool choose_type(struct dry_cache *cache)
 	}
 }
 
-/* An array holds about 64 KiB of objects, 128 of them at most. */
+/* An array holds about 64 KiB of objects, 256 of them at most. */
 static void choose_limits(struct dry_cache *cache, unsigned wanted)
 {
 	size_t limit = ((size_t)64 << 10) / cache->size;
 
-	if (limit > 128)
-		limit = 128;
+	if (limit > 256)
+		limit = 256;
 	if (cache->caches->area_size < ((size_t)64 << 10) && limit > 16)
 		limit = 16;
 	if (limit < 4)
