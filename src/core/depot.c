@@ -8,8 +8,8 @@
 #define AREA_LEAST ((size_t)64 << 10) /* where areas are smaller, depots would be too much */
 
 /* How much more than usual depots may grow to hold: objects, in bytes, of all caches together; and pointers, of one. */
-#define GROWN_BYTES ((size_t)1 << 20)
-#define GROWN_LIMIT 16384u
+#define GROWN_BYTES ((size_t)2 << 20)
+#define GROWN_LIMIT 32768u
 
 static uint32_t avail_of(const struct dry_depot *depot)
 {
