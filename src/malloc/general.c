@@ -9,24 +9,14 @@
 #include "base/fatal.h"
 #include "base/fmt.h"
 #include "core/alloc.h"
-#include "core/create.h"
 #include "core/slab.h"
 #include "core/walk.h"
 #include "debug/live.h"
 #include "port/probe.h"
 
-_Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
-
 #define RUN_MAX    ((size_t)1 << 20) /* bigger blocks are extents */
 #define LIMIT_TRIES 64
 #define SIZE_LIMIT ((size_t)PTRDIFF_MAX)
-
-struct dry_hit_limits dry_hits;
-size_t dry_checked_limit;
-uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
-
-uint16_t dry_class_size_at[DRY_AREA_MAX / DRY_AREA_UNIT];
-_Static_assert(DRY_CLASS_MAX <= UINT16_MAX, "the size of a class fits");
 
 /* The size of a block in a page of a class, without a look at the page. 0: it may be anything else. */
 static size_t class_size_of(const struct dry_heap *heap, const void *object)
@@ -37,101 +27,6 @@ static size_t class_size_of(const struct dry_heap *heap, const void *object)
 	if (!heap->is_default || granule >= dry_arena_granules(arena) || (dry_live_is_on() && !dry_live_has(object)))
 		return 0;
 	return dry_class_size_at[arena->map[granule] / (DRY_AREA_UNIT / 8)];
-}
-
-static void publish(unsigned class, const struct dry_cache *cache)
-{
-	size_t from = class == 0 ? 0 : dry_class_size(class - 1) / 16 + 1, to = dry_class_size(class) / 16;
-	uint32_t place;
-
-	if (cache->free_place != 0)
-		__atomic_store_n(&dry_class_size_at[cache->free_place / (DRY_AREA_UNIT / 8)], (uint16_t)cache->size,
-				 __ATOMIC_RELAXED);
-	do {
-		place = dry_alloc_place(cache);
-		for (size_t i = from; i <= to; i++)
-			__atomic_store_n(&dry_class_at[i], (uint16_t)place, __ATOMIC_RELEASE);
-	} while (place != dry_alloc_place(cache)); /* of two threads the one that is late must not undo what the other did */
-	/* release: who sees the limit sees the port ready */
-	if (cache->flags & DRY_CACHE_CHECKED) {
-		__atomic_store_n(&dry_checked_limit, DRY_CLASS_MAX, __ATOMIC_RELEASE);
-		return;
-	}
-	__atomic_store_n(&dry_hits.granules, dry_arena_granules(&cache->caches->backing.arena), __ATOMIC_RELAXED);
-	__atomic_store_n(&dry_hits.size, DRY_CLASS_MAX + 1, __ATOMIC_RELEASE);
-}
-
-/*
- * Who makes a cache publishes it, then looks at `splitting`; who splits sets that, then looks for caches. One of the two
- * sees the other (both sequentially consistent).
- */
-static atomic_bool splitting;
-
-static void split(unsigned class, struct dry_cache *cache)
-{
-	dry_cache_split(cache);
-	publish(class, cache);
-}
-
-void dry_general_split(void)
-{
-	atomic_store(&splitting, true);
-	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++) {
-		struct dry_cache *cache = atomic_load(&dry_main_heap.general[class]);
-		if (cache != NULL)
-			split(class, cache);
-	}
-}
-
-void dry_general_forget(struct dry_heap *heap)
-{
-	__atomic_store_n(&dry_hits.size, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&dry_hits.granules, 0, __ATOMIC_RELAXED);
-	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++) {
-		struct dry_cache *cache = atomic_load_explicit(&heap->general[class], memory_order_relaxed);
-		if (cache != NULL)
-			dry_format(cache->name, sizeof(cache->name), "start-%zu", dry_class_size(class));
-		atomic_store_explicit(&heap->general[class], NULL, memory_order_relaxed);
-	}
-	for (size_t i = 0; i <= DRY_CLASS_MAX / 16; i++)
-		__atomic_store_n(&dry_class_at[i], 0, __ATOMIC_RELAXED);
-}
-
-static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned class)
-{
-	size_t size = dry_class_size(class), align = size & -size, tail = heap->caches.hooks->tail;
-	size_t most = tail != 0 ? DRY_TAIL_ALIGN : DRY_NATURAL_MAX;
-	struct dry_cache *expected = NULL, *cache;
-	char name[32];
-	int error;
-
-	dry_format(name, sizeof(name), "%s-%zu", tail != 0 ? "secure" : "kmalloc", size);
-	struct dry_cache_attr attr = { .name = name, .size = size - tail, .flags = DRY_CACHE_NO_MERGE };
-	attr.align = align < most ? align : most;
-	if (heap->is_default && dry_live_is_on())
-		attr.flags |= DRY_CACHE_CHECKED;
-	cache = dry_cache_make(&heap->caches, &attr, true, &error);
-	if (cache == NULL)
-		return NULL;
-	/* Publishes the cache; who loses the race drops its own, still unused. */
-	if (!atomic_compare_exchange_strong(&heap->general[class], &expected, cache)) {
-		dry_cache_unmake(cache);
-		return expected;
-	}
-	DRY_PROBE_3(drystone, cache_made, (uintptr_t)cache, (uintptr_t)cache->name, cache->object_size);
-	if (heap->is_default && atomic_load(&splitting))
-		split(class, cache);
-	else if (heap->is_default)
-		publish(class, cache);
-	return cache;
-}
-
-struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class)
-{
-	/* acquire: pairs with make_cache() */
-	struct dry_cache *cache = atomic_load_explicit(&heap->general[class], memory_order_acquire);
-
-	return DRY_LIKELY(cache != NULL) ? cache : make_cache(heap, class);
 }
 
 static void *alloc_run(struct dry_heap *heap, size_t size, size_t align, bool zero)

@@ -8,18 +8,7 @@
 
 #include "core/fast.h"
 #include "heap/heap.h"
-#include "malloc/size_class.h"
-
-/* The cache of a class; made at first use. NULL: no memory. */
-struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
-
-#define DRY_TAIL_ALIGN 512u /* most that objects with tails are aligned to: a lead before the first one costs as much */
-
-/* Back to no cache for any class of the default heap, and no fast path; what is allocated stays valid. At start only. */
-void dry_general_forget(struct dry_heap *heap);
-
-/* From now on each class of the default heap has an alloc array that frees do not fill: its allocations miss now and then. */
-void dry_general_split(void);
+#include "malloc/classes.h"
 
 /* Whether the secondary allocator takes the allocation over (heap/secondary.h). */
 static inline bool dry_general_ask_secondary(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block)
@@ -65,23 +54,5 @@ static inline bool dry_general_fits(size_t size, size_t room)
 
 /* NULL: no memory, object untouched. object != NULL. */
 void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size);
-
-/*
- * The default heap's place of the array to allocate from, by size rounded up to 16, in units of
- * 16. 0 (the stopped array) while the class has no cache: that leads to the slow path,
- * and there to the cache. Written once per class.
- */
-extern DRY_HIDDEN struct dry_hit_limits {
-	size_t size;     /* DRY_CLASS_MAX + 1 from the first cache on; 0 before, and where no call is to be a hit */
-	size_t granules; /* of the arena, likewise */
-} dry_hits;
-extern DRY_HIDDEN size_t dry_checked_limit; /* as dry_hits.size less 1, under check:1 */
-extern DRY_HIDDEN uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
-
-/*
- * The way back: the size of a class by the place of the array that its frees push, which is what the page map holds, in
- * units of DRY_AREA_UNIT. 0: not the place of a class. Written once per class, before its first page.
- */
-extern DRY_HIDDEN uint16_t dry_class_size_at[DRY_AREA_MAX / DRY_AREA_UNIT];
 
 #endif
