@@ -67,7 +67,7 @@ _drystone() {
 	fi
 	case $command in
 	run) COMPREPLY=($(compgen -c -- "$cur")) ;;
-	info | profile) COMPREPLY=($(compgen -W "$(_drystone_processes)" -- "$cur") $(compgen -f -- "$cur")) ;;
+	info | profile | map) COMPREPLY=($(compgen -W "$(_drystone_processes)" -- "$cur") $(compgen -f -- "$cur")) ;;
 	diff) COMPREPLY=($(compgen -f -- "$cur")) ;;
 	top) COMPREPLY=($(compgen -W "$(_drystone_processes)" -- "$cur")) ;;
 	doctor) COMPREPLY=($(compgen -W "$(_drystone_processes)" -- "$cur") $(compgen -c -- "$cur")) ;;

@@ -24,8 +24,8 @@ MEMBERS = (
           "node_slow_allocs node_slow_frees node_bulk_allocs heap_area_size heap_guarded heap_arenas heap_meta_arena heap_meta_pages "
           "cache_kept node_lock_rounds node_shared_entry depot_entry arena_base arena_page_shift arena_pages arena_committed "
           "arena_free_dirty arena_free_clean arena_limbo arena_desc arena_desc_bytes arena_map arena_map_bytes arena_chunks "
-          "arena_chunks_bytes page_kind page_count page_cache page_node page_first page_bits cache_mgmt extents_table extents_slots "
-          "extents_kept extents_kept_count extent_address extent_bytes kept_address kept_bytes"),
+          "arena_chunks_bytes page_kind page_count page_cache page_node page_first page_bits page_active cache_mgmt extents_table "
+          "extents_slots extents_kept extents_kept_count extent_address extent_bytes kept_address kept_bytes"),
     ("N", "arena_size page_size extent_size kept_size"),
     ("B", "page_free page_run page_slab extent_bits mgmt_bitmap reserved_a reserved_b reserved_c"),
     ("N", "shared_factor reserved_2"),

@@ -145,6 +145,7 @@ struct dry_inspect {
 	struct dry_inspect_field page_kind, page_count, page_cache, page_node; /* in a descriptor */
 	struct dry_inspect_field page_first; /* of a slab: bytes to its first object */
 	struct dry_inspect_field page_bits;  /* of a slab of a cache with mgmt_bitmap: bits of its objects, 1: free */
+	struct dry_inspect_field page_active; /* of a slab: objects that were taken out of it, those in arrays as well */
 	struct dry_inspect_field cache_mgmt; /* how it knows its free objects */
 
 	/* in a heap */

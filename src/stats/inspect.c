@@ -74,6 +74,7 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.page_node = FIELD(dry_page, node),
 	.page_first = { (uint32_t)(offsetof(struct dry_page, owner) + offsetof(struct dry_slab, first)), sizeof(uint16_t) },
 	.page_bits = { (uint32_t)(offsetof(struct dry_page, owner) + offsetof(struct dry_slab, bits)), 8 * DRY_SLAB_WORDS },
+	.page_active = { (uint32_t)(offsetof(struct dry_page, owner) + offsetof(struct dry_slab, active)), sizeof(uint16_t) },
 	.cache_mgmt = FIELD(dry_cache, mgmt),
 	.extents_table = FIELD(dry_heap, extents.table),
 	.extents_slots = FIELD(dry_heap, extents.buckets),

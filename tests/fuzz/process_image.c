@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "../../tools/drystone/cli.h"
+#include "../../tools/drystone/map.h"
+#include "../../tools/drystone/page.h"
 
 union process_memory process_memory;
+const char page_map[] = "/*DATA*/"; /* the data alone */
 
 void cli_error(const char *format, ...)
 {
@@ -48,7 +51,7 @@ static const struct dry_inspect published = {
 	.arena_free_clean = F(arena, free_clean), .arena_limbo = F(arena, limbo), .arena_desc = F(arena, desc),
 	.arena_desc_bytes = F(arena, desc_bytes), .arena_map = F(arena, map), .arena_map_bytes = F(arena, map_bytes),
 	.arena_chunks = F(arena, chunks), .arena_chunks_bytes = F(arena, chunks_bytes), .page_kind = F(page, kind),
-	.page_count = F(page, count), .page_cache = F(page, cache), .extents_table = F(heap, table),
+	.page_count = F(page, count), .page_cache = F(page, cache), .page_active = F(page, active), .extents_table = F(heap, table),
 	.extents_slots = F(heap, table_slots), .extents_kept = F(heap, kept), .extents_kept_count = F(heap, kept_count),
 	.extent_address = F(extent, address), .extent_bytes = F(extent, bytes), .kept_address = F(extent, address),
 	.kept_bytes = F(extent, bytes), .arena_size = sizeof(struct arena), .page_size = sizeof(struct page),
@@ -86,7 +89,7 @@ static void make_elf(struct image *m)
 
 static void make_heaps(struct image *m)
 {
-	static const struct page pages[16] = { { 3, 4, 0 }, [4] = { 2, 9, 0 }, [13] = { 1, 2, 0 }, [15] = { 2, 1, 0 } };
+	static const struct page pages[16] = { { 3, 77, 4, 0 }, [4] = { 2, 0, 9, 0 }, [13] = { 1, 0, 2, 0 }, [15] = { 2, 0, 1, 0 } };
 	struct heap *heap = &m->heap[0];
 
 	*heap = (struct heap){ .name = "main", .next = AT(heap[1]), .caches = AT(cache[0]), .slots = AT(slots),
@@ -164,11 +167,38 @@ static void check(const struct snapshot *s)
 		EXPECT(row->v[FIG_ACTIVE] <= row->v[FIG_TOTAL]);
 		EXPECT(row->v[FIG_ACTIVE_SLABS] <= row->v[FIG_SLABS]);
 	}
+	EXPECT(s->map.regions <= s->map.region_room && s->map.pieces <= s->map.piece_room);
+	for (size_t i = 0; i < s->map.regions; i++)
+		EXPECT(s->map.region[i].first <= (i + 1 < s->map.regions ? s->map.region[i + 1].first : s->map.pieces));
+	for (size_t i = 0; i < s->map.pieces; i++) {
+		const struct piece *piece = &s->map.piece[i];
+
+		EXPECT(piece->pages != 0 && (piece->kind != PIECE_SLAB || piece->row < s->count));
+		EXPECT(piece->used <= (piece->kind == PIECE_SLAB ? s->rows[piece->row].v[FIG_PER_SLAB] : piece->pages));
+	}
+}
+
+/* The page of `drystone map`: bounded by what was read. */
+static void draw(const struct snapshot *s)
+{
+	struct map_page page;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	EXPECT(out);
+	map_page_begin(&page, out, s);
+	map_page_add(&page, s);
+	map_page_add(&page, s);
+	map_page_end(&page);
+	fclose(out);
+	EXPECT(page.caches <= s->count && size < 65536 + 2048 * s->count + 128 * s->map.pieces + 512 * s->map.regions);
+	free(text);
 }
 
 size_t process_image_look(struct target *target)
 {
-	const struct walk_options options = { .blocks = true, .parts = true };
+	const struct walk_options options = { .blocks = true, .parts = true, .map = true };
 	struct dry_inspect layout;
 	struct snapshot s;
 	size_t count;
@@ -177,6 +207,7 @@ size_t process_image_look(struct target *target)
 		return 0;
 	walk_target(target, &layout, &options, &s);
 	check(&s);
+	draw(&s);
 	count = s.count;
 	snapshot_free(&s);
 	target_malloc_owner(target);

@@ -48,6 +48,7 @@ struct cache {
 };
 struct page {
 	uint8_t kind;
+	uint16_t active;
 	uint32_t count;
 	uint64_t cache;
 };

@@ -11,8 +11,8 @@ options() { "$cli" help "$1" | sed -n 's/^  -., \(--[a-z]*\).*/\1/p'; }
 "$cli" --help >"$work/help" || fail "--help"
 "$cli" help | cmp -s - "$work/help" || fail "help and --help differ"
 commands=$(sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' "$work/help")
-[ "$(echo $commands)" = 'run info top profile diff doctor experiment help' ] || fail "commands: $commands"
-for command in run info top profile diff doctor experiment; do
+[ "$(echo $commands)" = 'run info top profile map diff doctor experiment help' ] || fail "commands: $commands"
+for command in run info top profile map diff doctor experiment; do
 	"$cli" help $command >"$work/one" && "$cli" $command --help >"$work/two" && cmp -s "$work/one" "$work/two" ||
 		fail "help $command and $command --help differ"
 	grep -qi "^usage: drystone $command " "$work/one" || fail "help $command: $(head -n 1 "$work/one")"
@@ -22,7 +22,7 @@ done
 [ $? = 2 ] && grep -q 'no command "nonsense"' "$work/err" || fail "help nonsense: $(cat "$work/err")"
 
 # manual pages: of each command with all its options, of each key, of each function
-for command in run info top diff doctor; do
+for command in run info top profile map diff doctor; do
 	sed 's/\\-/-/g' "$top/man/drystone-$command.1" >"$work/page" || fail "no page of $command"
 	for option in $(options $command); do
 		grep -q -e "$option" "$work/page" || fail "drystone-$command(1) does not have $option"
@@ -77,15 +77,17 @@ if command -v bash >/dev/null; then
 	completes tiny drystone run --allocator t
 	completes env drystone run --conf x -- en
 	completes env drystone doctor en
+	completes --snapshots drystone map --sn
+	completes --html drystone map -
 	completes census drystone experiment ce
-	for command in run info top doctor; do
+	for command in run info top profile map diff doctor; do
 		for option in $(options $command); do completes "$option" drystone $command --; done
 	done
 fi
 if command -v fish >/dev/null; then
 	export HOME="$work"
 	for line in 'drystone in=info' 'drystone help do=doctor' 'drystone info --open=--openmetrics' 'drystone info --sort li=live_bytes' \
-		'drystone run --allocator ti=tiny' 'drystone run gre=grep'; do
+		'drystone run --allocator ti=tiny' 'drystone run gre=grep' 'drystone map --ht=--html'; do
 		fish --no-config -c 'source $argv[1]; complete -C $argv[2]' "$top/completions/drystone.fish" "${line%%=*}" 2>&1 |
 			cut -f 1 >"$work/out"
 		grep -q -x -e "${line#*=}" "$work/out" || fail "fish completes \"${line%%=*}\" by: $(head -n 5 "$work/out")"
@@ -97,7 +99,7 @@ zmodload zsh/zpty
 zpty z zsh -f -i
 zpty -w z "fpath=($1 \$fpath); autoload -U compinit; compinit -u -D; echo READY''X"
 zpty -r z out '*READYX*'
-for line word in in info 'help do' doctor 'info --openm' openmetrics 'info --sort liv' live_bytes 'run --alloc' allocator 'run --allocator ti' tiny; do
+for line word in in info 'help do' doctor 'info --openm' openmetrics 'info --sort liv' live_bytes 'map --sn' snapshots 'run --alloc' allocator 'run --allocator ti' tiny; do
 	echo "drystone $line"
 	zpty -wn z "drystone $line"$'\t'
 	zpty -r z out "*$word*"

@@ -73,22 +73,35 @@ static struct row *row_of(const struct reader *r, struct arena *arena, uint64_t 
 	return NULL;
 }
 
-static void add_run(struct reader *r, struct arena *arena, uint64_t index, uint64_t kind, uint64_t count, uint64_t cache)
+static void add_run(struct reader *r, struct arena *arena, uint64_t index, uint64_t count, const unsigned char *page)
 {
 	const struct dry_inspect *layout = r->layout;
+	uint64_t kind = reader_field_of(r, page, layout->page_size, &layout->page_kind);
 	uint64_t address = arena->base + index * r->page_bytes, resident = 0;
+	struct piece piece = { .kind = PIECE_FREE, .start = address, .pages = count, .used = count };
 	struct row *row;
 
-	if (arena->bits != NULL)
+	if (arena->bits != NULL) {
 		resident = bits_in(arena->bits, index * arena->per_page, count * arena->per_page) *
 			   (r->page_bytes / arena->per_page);
-	if (kind == layout->page_slab) {
-		row = row_of(r, arena, cache);
-		if (row != NULL)
-			row->v[FIG_RESIDENT] += resident;
-	} else if (bsearch(&address, r->own, r->own_count, sizeof(*r->own), by_value) == NULL) {
-		add_big_block(r, ROW_RUNS, count * r->page_bytes, resident);
+		piece.used = resident / r->page_bytes;
 	}
+	if (kind == layout->page_slab) {
+		row = row_of(r, arena, reader_field_of(r, page, layout->page_size, &layout->page_cache));
+		piece.kind = row != NULL ? PIECE_SLAB : PIECE_GONE; /* its cache is just being made, or was */
+		if (row != NULL) {
+			row->v[FIG_RESIDENT] += resident;
+			piece.row = (uint32_t)(row - r->snapshot->rows);
+			piece.used = reader_field_of(r, page, layout->page_size, &layout->page_active);
+		}
+	} else if (kind == layout->page_run) {
+		piece.kind = PIECE_META;
+		if (bsearch(&address, r->own, r->own_count, sizeof(*r->own), by_value) == NULL) {
+			piece.kind = PIECE_RUN;
+			add_big_block(r, ROW_RUNS, count * r->page_bytes, resident);
+		}
+	}
+	map_piece(r, &piece);
 }
 
 /* The runs that begin in a piece of the descriptors. Returns the index of the first descriptor after them. */
@@ -99,15 +112,15 @@ static uint64_t add_piece(struct reader *r, struct arena *arena, const unsigned 
 
 	while (index < end && r->damage == NULL) {
 		const unsigned char *page = piece + (index - first) * layout->page_size;
-		uint64_t kind = reader_field_of(r, page, layout->page_size, &layout->page_kind), count = 1;
+		uint64_t kind = reader_field_of(r, page, layout->page_size, &layout->page_kind), count = 0;
 
-		if (kind == layout->page_run || kind == layout->page_slab || kind == layout->page_free) {
+		if (kind == layout->page_run || kind == layout->page_slab || kind == layout->page_free)
 			count = reader_field_of(r, page, layout->page_size, &layout->page_count);
-			if (count == 0 || count > arena->committed - index)
-				count = 1; /* it is being written */
-			else if (kind != layout->page_free)
-				add_run(r, arena, index, kind, count,
-					reader_field_of(r, page, layout->page_size, &layout->page_cache));
+		if (count == 0 || count > arena->committed - index) { /* nobody's, or it is being written */
+			count = 1;
+			map_piece(r, &(struct piece){ .start = arena->base + index * r->page_bytes, .pages = 1 });
+		} else if (kind != layout->page_free || r->options->map) {
+			add_run(r, arena, index, count, page);
 		}
 		index += count;
 	}
@@ -171,6 +184,7 @@ static void read_arena(struct reader *r, uint64_t at)
 				reader_resident(r, arena.base, arena.committed * r->page_bytes, arena.bits));
 	}
 	sort_rows(r, &arena);
+	map_region(r, "pages");
 	read_descriptors(r, &arena);
 	free(arena.by_id);
 	free(arena.bits);

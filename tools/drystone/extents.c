@@ -100,14 +100,25 @@ static uint64_t resident(struct reader *r, uint64_t address, uint64_t bytes)
 	return there;
 }
 
+static void map_extent(struct reader *r, enum piece_kind kind, uint64_t address, uint64_t bytes, uint64_t there)
+{
+	uint64_t pages = (bytes + r->page_bytes - 1) / r->page_bytes;
+
+	map_piece(r, &(struct piece){ .kind = kind, .start = address, .pages = pages,
+				      .used = r->pagemap >= 0 ? there / r->page_bytes : pages });
+}
+
 static void add_live(struct reader *r, uint64_t address, uint64_t bytes)
 {
-	add_big_block(r, ROW_EXTENTS, bytes, resident(r, address, bytes));
+	uint64_t there = resident(r, address, bytes);
+
+	add_big_block(r, ROW_EXTENTS, bytes, there);
+	map_extent(r, PIECE_EXTENT, address, bytes, there);
 }
 
 static void add_kept(struct reader *r, uint64_t address, uint64_t bytes)
 {
-	resident(r, address, bytes);
+	map_extent(r, PIECE_KEPT, address, bytes, resident(r, address, bytes));
 	sum_add(r->snapshot, SUM_EXTENTS_KEPT, bytes);
 	sum_add(r->snapshot, SUM_TRIM, bytes);
 }
@@ -127,8 +138,10 @@ void read_extents(struct reader *r, uint64_t heap)
 		sum_add(r->snapshot, SUM_METADATA, slots * layout->extent_size);
 		resident(r, table, slots * layout->extent_size);
 	}
+	map_region(r, "extents");
 	for_entries(r, table, slots, layout->extent_size, &layout->extent_address, &layout->extent_bytes,
 		    mask, add_live);
 	for_entries(r, heap + layout->extents_kept.offset, kept, layout->kept_size, &layout->kept_address, &layout->kept_bytes,
 		    UINT64_MAX, add_kept);
+	map_sort(r);
 }

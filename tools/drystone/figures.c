@@ -35,6 +35,8 @@ struct row *snapshot_add(struct snapshot *snapshot, enum row_kind kind)
 void snapshot_free(struct snapshot *snapshot)
 {
 	free(snapshot->rows);
+	free(snapshot->map.region);
+	free(snapshot->map.piece);
 	memset(snapshot, 0, sizeof(*snapshot));
 }
 
@@ -43,6 +45,7 @@ struct snapshot snapshot_copy(const struct snapshot *snapshot)
 	struct snapshot copy = *snapshot;
 
 	copy.room = copy.count;
+	copy.map = (struct map){ 0 }; /* nobody draws a copy */
 	copy.rows = cli_realloc(NULL, copy.count + 1, sizeof(*copy.rows));
 	if (copy.count != 0)
 		memcpy(copy.rows, snapshot->rows, copy.count * sizeof(*copy.rows));

@@ -161,12 +161,34 @@ struct row {
 	uint64_t v[FIGURE_COUNT];
 };
 
+/* What a stretch of memory is, for a map. A slab's is its cache, too. */
+enum piece_kind { PIECE_GONE, PIECE_FREE, PIECE_RUN, PIECE_EXTENT, PIECE_KEPT, PIECE_META, PIECE_GUARDED, PIECE_SLAB };
+struct piece {
+	enum piece_kind kind;
+	uint32_t row;          /* of a slab: its cache */
+	uint64_t start, pages; /* where it begins; it may be anywhere behind the last one */
+	uint64_t used;         /* objects that were taken out of a slab; else pages that are resident, all if that is not known */
+};
+/* Pieces by address: an arena; or what has no order of its own: extents, metadata, guarded blocks. */
+struct region {
+	char heap[ROW_NAME];
+	const char *what;
+	uint64_t page_bytes;
+	size_t first; /* piece; it ends where the next region begins */
+};
+struct map {
+	struct region *region;
+	struct piece *piece;
+	size_t regions, region_room, pieces, piece_room;
+};
+
 struct snapshot {
 	char program[64]; /* what it is of */
 	int pid;          /* 0: no process */
 	bool of_core;     /* what a core file held of it */
 	struct row *rows;
 	size_t count, room;
+	struct map map;   /* if it was asked for */
 	size_t left_out; /* rows that a selection dropped for being empty */
 	uint64_t sum[TOTAL_COUNT];
 	bool has[TOTAL_COUNT];  /* which of them are known */

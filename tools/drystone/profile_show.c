@@ -122,21 +122,6 @@ void profile_print(const struct profile *profile, enum profile_value value, FILE
 
 /* ---- the page --------------------------------------------------------------------------------------- */
 
-/* A string of JSON that may stand in a script of a page. */
-static void put_json(FILE *out, const char *text)
-{
-	putc('"', out);
-	for (; *text != '\0'; text++) {
-		if (*text == '"' || *text == '\\')
-			putc('\\', out);
-		if ((unsigned char)*text < ' ' || *text == '<' || *text == '>')
-			fprintf(out, "\\u%04x", (unsigned char)*text);
-		else
-			putc(*text, out);
-	}
-	putc('"', out);
-}
-
 static void put_json_frame(void *out, const struct profile_function *function)
 {
 	const char *slash = function->file != NULL ? strrchr(function->file, '/') : NULL;
@@ -144,20 +129,19 @@ static void put_json_frame(void *out, const struct profile_function *function)
 
 	if (function->file != NULL)
 		snprintf(place, sizeof(place), "%.200s:%d", slash != NULL ? slash + 1 : function->file, function->line);
-	put_json(out, function->name);
+	page_text(out, function->name);
 	putc(',', out);
-	put_json(out, place);
+	page_text(out, place);
 	putc(',', out);
 }
 
 void profile_print_page(const struct profile *profile, enum profile_value value, const char *title, FILE *out)
 {
-	const char *hole = strstr(page_flame, "/*DATA*/");
+	const char *rest = page_begin(page_flame, out);
 	char name[64];
 
-	fwrite(page_flame, 1, (size_t)(hole - page_flame), out);
 	fputs("const title = ", out);
-	put_json(out, title);
+	page_text(out, title);
 	fprintf(out, ";\nconst what = \"%s\";\nconst stacks = [\n", value == LIVE_BYTES ? "in use" : "allocated in all");
 	for (size_t i = 0; i < profile->count; i++) {
 		const struct profile_site *site = &profile->site[i];
@@ -165,9 +149,9 @@ void profile_print_page(const struct profile *profile, enum profile_value value,
 			continue;
 		fprintf(out, "[%lld,%lld,", llround(site->value[value]), llround(site->value[value - 1]));
 		each_function(profile, site, true, put_json_frame, out);
-		put_json(out, profile_cache(site, name, sizeof(name)));
+		page_text(out, profile_cache(site, name, sizeof(name)));
 		fputs(",\"\"],\n", out);
 	}
 	fputs("];\n", out);
-	fputs(hole, out);
+	fputs(rest, out);
 }

@@ -43,6 +43,17 @@ bool reader_bulk(struct reader *r, uint64_t address, void *buffer, size_t size);
 /* A row about the heap at hand; NULL: there are more than any process has. */
 struct row *reader_row(struct reader *r, enum row_kind kind);
 
+/*
+ * pieces.c: for the map, if it was asked for: a region of the heap at hand begins; one more piece of it. Pieces that nobody has become
+ * one where they touch.
+ */
+void map_region(struct reader *r, const char *what);
+void map_piece(struct reader *r, const struct piece *piece);
+/* One piece without an address, of so many bytes. */
+void map_sum(struct reader *r, const char *what, enum piece_kind kind, uint64_t bytes);
+/* The pieces of the last region by address. */
+void map_sort(struct reader *r);
+
 /* arenas.c: slabs, page runs and free pages of the heap. */
 void read_arenas(struct reader *r, uint64_t heap);
 void read_metadata(struct reader *r, uint64_t heap);

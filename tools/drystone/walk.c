@@ -381,6 +381,7 @@ static void add_guarded(struct reader *r, uint64_t bytes)
 static void add_heap(struct reader *r, uint64_t heap, uint64_t unused)
 {
 	const struct dry_inspect *layout = r->layout;
+	uint64_t metadata;
 
 	(void)unused;
 	sum_add(r->snapshot, SUM_HEAPS, 1);
@@ -396,10 +397,13 @@ static void add_heap(struct reader *r, uint64_t heap, uint64_t unused)
 	for_each(r, READ(r, heap, heap_caches), &layout->cache_next, MAX_CACHES, add_cache, 0);
 	if (!r->options->blocks || r->damage != NULL)
 		return;
+	metadata = r->snapshot->sum[SUM_METADATA];
 	add_guarded(r, READ(r, heap, heap_guarded));
 	read_arenas(r, heap);
 	read_metadata(r, heap);
 	read_extents(r, heap);
+	map_sum(r, "metadata", PIECE_META, r->snapshot->sum[SUM_METADATA] - metadata);
+	map_sum(r, "guarded blocks", PIECE_GUARDED, READ(r, heap, heap_guarded));
 }
 
 /* What is used without a check later. */

@@ -15,6 +15,7 @@ static inline bool walk_served(const struct snapshot *snapshot)
 struct walk_options {
 	bool blocks; /* page runs, extents, what is free and what is resident, too; else only the caches */
 	bool parts;  /* rows of nodes and slots, too */
+	bool map;    /* with blocks: each slab, block and free stretch by itself, too */
 };
 
 /*

@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# drystone map: what is in its page is what `drystone info` says, of processes, at several times, and of core files.
+# DRY_TEST_NO_NORSEQ: it is about the command.
+. "$(dirname "$0")/common.inc"
+need python3 cc
+cc -O1 -fno-builtin -I "$top/include" "$here/mapped.c" -o "$work/mapped" "$lib" -Wl,-rpath,"$(dirname "$lib")" ||
+	{ fail "mapped.c does not compile"; finish; }
+# until FILE WORD: it says so
+until_says() {
+	for _ in $(seq 500); do
+		grep -q "$2" "$1" 2>/dev/null && return
+		sleep 0.02
+	done
+	fail "$1 does not say $2"
+}
+# info FILE: of a process at rest; its helper thread may have tidied up
+info() {
+	"$cli" info --json --all "$child" >"$1" || fail "info"
+}
+export DRYSTONE_CONF=background:0
+mkfifo "$work/orders"
+"$work/mapped" <"$work/orders" >"$work/said" &
+child=$!
+children=$child
+exec 3>"$work/orders"
+until_says "$work/said" ready
+info "$work/one"
+"$cli" map --html "$work/page.html" --snapshots 2 --interval 2 "$child" 2>"$work/err" &
+map=$!
+for _ in $(seq 500); do [ -e "$work/page.html" ] && break || sleep 0.02; done # the first snapshot was taken
+kill -STOP "$child" && python3 "$here/make_core.py" "$child" "$work/core.1"
+kill -CONT "$child"
+echo >&3
+until_says "$work/said" freed
+wait $map || fail "map: $?"
+[ ! -s "$work/err" ] || fail "map says: $(cat "$work/err")"
+info "$work/two"
+python3 "$here/map_data.py" "$work/page.html" "$work/one" "$work/two" >"$work/out" 2>&1 || fail "two snapshots: $(tail -n 3 "$work/out")"
+python3 "$here/map_data.py" "$work/page.html" "$work/two" "$work/two" >"$work/out" 2>&1 && fail "anything is accepted"
+
+# core files: of them, what was resident is not known
+kill -STOP "$child" && python3 "$here/make_core.py" "$child" "$work/core.2"
+kill -CONT "$child"
+"$cli" map --html "$work/cores.html" "$work/core.1" "$work/core.2" 2>"$work/err" || fail "cores: $(cat "$work/err")"
+"$cli" info --json --all "$work/core.1" >"$work/one" && "$cli" info --json --all "$work/core.2" >"$work/two" || fail "info of cores"
+python3 "$here/map_data.py" "$work/cores.html" "$work/one" "$work/two" >"$work/out" 2>&1 || fail "cores: $(tail -n 3 "$work/out")"
+grep -q 'resident: true' "$work/cores.html" && fail "a core file knows what was resident"
+echo >&3
+wait "$child"
+
+# a process that ends meanwhile
+LD_PRELOAD=$lib sleep 1 &
+child=$!
+children=$child
+for _ in $(seq 500); do "$cli" info $child >"$work/out" 2>&1 && break || sleep 0.02; done
+"$cli" map -o "$work/short.html" -n 100 -i 0.2 $child 2>"$work/err" || fail "a process that ends: $?"
+grep -q 'ended after [0-9]* of 100 snapshots' "$work/err" && grep -q '</html>' "$work/short.html" || fail "a process that ends: $(cat "$work/err")"
+
+for bad in '' '1' '-o x' '-o x nonsense' '-o x -n 0 1' '-o x -n 1001 1' '-o x -i 0 1' '-o x -i s 1' '--nonsense'; do
+	# shellcheck disable=SC2086 # words
+	(cd "$work" && "$cli" map $bad >out 2>err)
+	[ $? = 2 ] && [ -s "$work/err" ] && [ ! -e "$work/x" ] || fail "map $bad"
+done
+"$cli" map -o "$work/x" 4194305 2>"$work/err"
+[ $? = 1 ] && grep -q 'no process' "$work/err" && [ ! -e "$work/x" ] || fail "no process: $(cat "$work/err")"
+LD_PRELOAD=$lib sleep 10 &
+children=$!
+for _ in $(seq 500); do "$cli" info $! >"$work/out" 2>&1 && break || sleep 0.02; done
+"$cli" map -o /dev/full $! 2>"$work/err" && fail "a full disk went unnoticed"
+"$cli" map -o "$work" $! 2>"$work/err"
+[ $? = 1 ] && grep -q 'cannot write' "$work/err" || fail "a folder as the page: $(cat "$work/err")"
+finish

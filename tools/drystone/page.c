@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "page.h"
+
+#include <string.h>
+
+const char *page_begin(const char *page, FILE *out)
+{
+	const char *hole = strstr(page, "/*DATA*/");
+
+	fwrite(page, 1, (size_t)(hole - page), out);
+	return hole;
+}
+
+void page_text(FILE *out, const char *text)
+{
+	putc('"', out);
+	for (; *text != '\0'; text++) {
+		if (*text == '"' || *text == '\\')
+			putc('\\', out);
+		if ((unsigned char)*text < ' ' || *text == '<' || *text == '>')
+			fprintf(out, "\\u%04x", (unsigned char)*text);
+		else
+			putc(*text, out);
+	}
+	putc('"', out);
+}
