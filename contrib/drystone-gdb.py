@@ -4,14 +4,17 @@
     (gdb) source drystone-gdb.py
     (gdb) drystone caches [PATTERN]
     (gdb) drystone whatis ADDRESS
+    (gdb) print cache
 
-They read what <drystone/inspect.h> describes, and run nothing in the program.
+Pointers to caches, heaps and slabs are printed as what they point to (`disable pretty-printer global drystone` ends that).
+All of it reads what <drystone/inspect.h> describes, and run nothing in the program.
 """
 import fnmatch
 import re
 import struct
 
 import gdb
+import gdb.printing
 
 VERSION = 5
 MAGIC = b"DRYSTONE-LAYOUT\0"
@@ -151,6 +154,17 @@ def arrays(layout, heap, cache):
             yield slot, Array(layout, area + place * layout.array_unit)
 
 
+def figures(layout, heap, cache):
+    """Slabs; objects in use, all of them, those in arrays."""
+    slabs = sum(layout.get(node, "node_slabs") for node in nodes(layout, heap, cache))
+    free = sum(layout.get(node, "node_free_objects") for node in nodes(layout, heap, cache))
+    cached = sum(array.avail for _, array in arrays(layout, heap, cache))
+    cached += sum(layout.get(node, "node_shared_avail") for node in nodes(layout, heap, cache))
+    cached += layout.get(cache, "cache_kept")
+    objects = slabs * layout.get(cache, "cache_num")
+    return slabs, max(0, objects - free - cached), objects, cached
+
+
 class Caches(gdb.Command):
     """drystone caches [PATTERN]: the caches of all heaps, those with most memory first."""
 
@@ -165,14 +179,9 @@ class Caches(gdb.Command):
                 name = layout.name(cache, "cache_name")
                 if not fnmatch.fnmatchcase(name, argument.strip() or "*"):
                     continue
-                slabs = sum(layout.get(node, "node_slabs") for node in nodes(layout, heap, cache))
-                free = sum(layout.get(node, "node_free_objects") for node in nodes(layout, heap, cache))
-                cached = sum(array.avail for _, array in arrays(layout, heap, cache))
-                cached += sum(layout.get(node, "node_shared_avail") for node in nodes(layout, heap, cache))
-                cached += layout.get(cache, "cache_kept")
-                objects = slabs * layout.get(cache, "cache_num")
+                slabs, used, objects, cached = figures(layout, heap, cache)
                 rows.append((slabs * page << layout.get(cache, "cache_order"), name, layout.name(heap, "heap_name"),
-                             max(0, objects - free - cached), objects, cached, layout.get(cache, "cache_size"), cache))
+                             used, objects, cached, layout.get(cache, "cache_size"), cache))
         gdb.write("%-24s %-10s %12s %9s %9s %9s %7s  %s\n" %
                   ("CACHE", "HEAP", "BYTES", "IN USE", "OBJECTS", "CACHED", "SIZE", "ADDRESS"))
         for row in sorted(rows, reverse=True):
@@ -264,6 +273,70 @@ class WhatIs(gdb.Command):
         return False
 
 
+def told_cache(layout, address):
+    for heap in heaps(layout):
+        for cache in chain(layout, layout.get(heap, "heap_caches"), "cache_next"):
+            if cache == address:
+                root = layout.get(cache, "cache_root")
+                slabs, used, objects, _ = figures(layout, heap, root)
+                alias = "" if root == cache else ", in slabs of " + layout.name(root, "cache_name")
+                return "cache %s of heap %s: %d of %d objects of %d bytes in use, %d slabs%s" % (
+                    layout.name(cache, "cache_name"), layout.name(heap, "heap_name"), used, objects,
+                    layout.get(cache, "cache_object_size"), slabs, alias)
+    return "no cache of drystone's"
+
+
+def told_heap(layout, address):
+    for heap in heaps(layout):
+        if heap == address:
+            page, held, count = 1 << layout.get(heap + layout.heap_arenas[0], "arena_page_shift"), 0, 0
+            for cache in caches(layout, heap):
+                held += figures(layout, heap, cache)[0] * page << layout.get(cache, "cache_order")
+                count += 1
+            return "heap %s: %d caches, %d bytes in slabs" % (layout.name(heap, "heap_name"), count, held)
+    return "no heap of drystone's"
+
+
+def told_slab(layout, address):
+    """By a pointer into the descriptor of its first page."""
+    for heap in heaps(layout):
+        arena = heap + layout.heap_arenas[0]
+        base, shift = layout.get(arena, "arena_base"), layout.get(arena, "arena_page_shift")
+        index = (address - layout.get(arena, "arena_desc")) // layout.page_size
+        page = layout.get(arena, "arena_desc") + index * layout.page_size
+        if base and 0 <= index < layout.get(arena, "arena_committed") and layout.get(page, "page_kind") == layout.page_slab:
+            cache = layout.get(page, "page_cache")
+            return "slab at %#x, cache %s: %d of %d objects are out of it" % (
+                base + (index << shift), layout.name(cache, "cache_name"), layout.get(page, "page_active"), layout.get(cache, "cache_num"))
+    return "no slab of drystone's"
+
+
+TOLD = {"dry_cache": told_cache, "dry_heap": told_heap, "kmem_cache": told_cache, "dry_slab": told_slab}
+
+
+class Printer:
+    """A pointer, and what it points to."""
+
+    def __init__(self, address, tell):
+        self.address, self.tell = address, tell
+
+    def to_string(self):
+        if self.address == 0:
+            return "0x0"
+        try:
+            return "%#x (%s)" % (self.address, self.tell(Layout(), self.address))
+        except (gdb.error, gdb.GdbError):  # no process yet, no drystone in it, memory that is damaged
+            return "%#x" % self.address
+
+
+class Printers(gdb.printing.PrettyPrinter):
+    def __call__(self, value):
+        kind = value.type.strip_typedefs()
+        tell = TOLD.get(kind.target().strip_typedefs().tag) if kind.code == gdb.TYPE_CODE_PTR else None
+        return Printer(int(value), tell) if tell else None
+
+
 gdb.execute("define-prefix drystone")
+gdb.printing.register_pretty_printer(None, Printers("drystone"), replace=True)
 Caches()
 WhatIs()

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* For gdb: blocks of each kind, whose addresses are in variables; it stops in stop_here(). */
+#ifdef TYPED
+#include <drystone/drystone.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 char *live, *freed, *run, *extent, *middle;
+#ifdef TYPED
+dry_cache *typed;
+dry_heap *heap;
+#endif
 
 __attribute__((noinline)) void stop_here(void)
 {
@@ -21,9 +28,19 @@ int main(int argc, char **argv)
 	middle = extent + 12345;
 	strcpy(live, "live");
 	free(freed);
+#ifdef TYPED /* linked with the library */
+	typed = dry_cache_create(NULL, &(struct dry_cache_attr){ .name = "letters", .size = 304, .flags = DRY_CACHE_NO_MERGE });
+	for (int i = 0; i < 100; i++)
+		if (dry_cache_alloc(typed) == NULL)
+			return 1;
+	heap = dry_heap_default();
+#endif
 	stop_here();
 	if (argc > 1) {
 		printf("%p %p %p %p\n", (void *)live, (void *)freed, (void *)run, (void *)extent);
+#ifdef TYPED
+		printf("%p %p\n", (void *)typed, (void *)heap);
+#endif
 		fflush(stdout);
 		pause();
 	}

@@ -4,8 +4,10 @@
 # DRY_TEST_NO_NORSEQ
 . "$(dirname "$0")/common.inc"
 need gdb cc strip python3
-cc -O1 -g -fno-builtin "$here/debugged.c" -o "$work/debugged" || { fail "debugged.c does not compile"; finish; }
 strip -g -o "$work/libdrystone.so" "$lib"
+soname=$(readelf -d "$lib" | sed -n 's/.*SONAME.*\[\(.*\)\]$/\1/p') && ln -s libdrystone.so "$work/$soname" 2>/dev/null
+cc -O1 -g -fno-builtin -DTYPED -I "$top/include" "$here/debugged.c" -o "$work/debugged" "$work/libdrystone.so" -Wl,-rpath,"$work" ||
+	{ fail "debugged.c does not compile"; finish; }
 gdb -nx -batch -ex 'python print("python")' 2>/dev/null | grep -q python || skip "gdb without python"
 # The members in the script are those of the header, in their order.
 python3 - "$top" <<'EOF' || fail "members are not those of inspect.h"
@@ -43,6 +45,33 @@ ask live freed run extent middle "$work/debugged" -ex "set environment LD_PRELOA
 	-ex 'set startup-with-shell off' -ex 'set environment DEBUGINFOD_URLS' -ex 'break stop_here' -ex run >"$work/out"
 judge "$work/out" "live process"
 [ "$(grep -c '^kmalloc-112 ' "$work/out")" = 2 ] || fail "caches PATTERN"
+# printed FILE WHAT: the pointers, as the printers have them
+printed() {
+	{ grep -Eq '^typed=0x[0-9a-f]+ \(cache letters of heap main: 100 of [1-9][0-9]* objects of 304 bytes in use, [1-9][0-9]* slabs\)$' "$1" &&
+		grep -Eq '^heap=0x[0-9a-f]+ \(heap main: [1-9][0-9]* caches, [1-9][0-9]* bytes in slabs\)$' "$1" &&
+		grep -Eq "^wrong=0x[0-9a-f]+ \(no cache of drystone's\)$" "$1" && grep -q "^far=0x10 (no cache of drystone's)$" "$1" &&
+		grep -q '^nothing=0x0$' "$1" && grep -Eq '^plain=\(dry_cache \*\) 0x[0-9a-f]+$' "$1"; } || fail "printers, $2: $(cat "$1")"
+}
+print() { # print TYPED HEAP WRONG ARGUMENT...
+	typed="typed:(dry_cache*)$1" heap="heap:(dry_heap*)$2" wrong="wrong:(dry_cache*)$3"
+	shift 3
+	set -- "$@" -ex "source $top/contrib/drystone-gdb.py"
+	for each in "$typed" "$heap" "$wrong" 'far:(dry_cache*)16' 'nothing:(dry_cache*)0'; do
+		set -- "$@" -ex "echo ${each%%:*}=" -ex "output ${each#*:}" -ex 'echo \n'
+	done
+	gdb -nx -batch "$@" -ex 'disable pretty-printer global drystone' -ex 'echo plain=' -ex "output ${typed#*:}" -ex 'echo \n' 2>&1
+}
+print typed heap live "$work/debugged" -ex 'set startup-with-shell off' -ex 'set environment DEBUGINFOD_URLS' -ex 'break stop_here' -ex run >"$work/out"
+printed "$work/out" "live process"
+gdb -nx -batch -ex "source $top/contrib/drystone-gdb.py" "$work/debugged" -ex 'output typed' >"$work/out" 2>&1
+grep -q '^0x0$' "$work/out" || fail "a program that does not run: $(cat "$work/out")"
+# a slab by its descriptor, with the library's own debug information
+if readelf -S "$lib" | grep -q '\.debug_info'; then
+	LD_PRELOAD=$lib gdb -nx -batch "$work/debugged" -ex 'set startup-with-shell off' -ex 'set environment DEBUGINFOD_URLS' \
+		-ex "set environment LD_PRELOAD $lib" -ex 'set breakpoint pending on' -ex 'break dry_slab_take' -ex run -ex "source $top/contrib/drystone-gdb.py" -ex 'echo slab=' \
+		-ex 'output slab' >"$work/out" 2>&1
+	grep -Eq '^slab=0x[0-9a-f]+ \(slab at 0x[0-9a-f]+000, cache [^ ]+: [0-9]+ of [0-9]+ objects are out of it\)' "$work/out" || fail "slab: $(tail -n 3 "$work/out")"
+fi
 
 LD_PRELOAD=$work/libdrystone.so "$work/debugged" wait >"$work/said" &
 child=$!
@@ -51,9 +80,11 @@ for _ in $(seq 500); do [ -s "$work/said" ] && break || sleep 0.02; done
 kill -STOP "$child"
 python3 "$here/make_core.py" "$child" "$work/core" || fail "no core file was made"
 kill -9 "$child"
-read -r live freed run extent <"$work/said"
+{ read -r live freed run extent; read -r typed heap; } <"$work/said"
 ask "$live" "$freed" "$run" "$extent" "$extent+12345" "$work/debugged" "$work/core" >"$work/out"
 judge "$work/out" "core file"
+print "$typed" "$heap" "$live" "$work/debugged" "$work/core" >"$work/out"
+printed "$work/out" "core file"
 rm -f "$work/core"
 gdb -nx -batch -ex "source $top/contrib/drystone-gdb.py" -ex 'drystone caches' /bin/true >"$work/out" 2>&1
 grep -q 'does not run on drystone' "$work/out" || fail "a program without: $(cat "$work/out")"

@@ -71,8 +71,8 @@ static bool add(struct request *request, struct source *source)
 		if (s.note[0] != '\0')
 			cli_error("%s", s.note);
 		if (s.damage != NULL) {
-			cli_error("%s%d could not be read to the end (%s)", source->path != NULL ? "core file of process " : "process ",
-				  s.pid, s.damage);
+			cli_error("%s %d could not be read to the end (%s)",
+				  source->path != NULL ? "core file of process" : "process", s.pid, s.damage);
 			request->status = CLI_FAILED;
 		}
 	}

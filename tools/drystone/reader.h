@@ -44,8 +44,8 @@ bool reader_bulk(struct reader *r, uint64_t address, void *buffer, size_t size);
 struct row *reader_row(struct reader *r, enum row_kind kind);
 
 /*
- * pieces.c: for the map, if it was asked for: a region of the heap at hand begins; one more piece of it. Pieces that nobody has become
- * one where they touch.
+ * pieces.c: for the map, if it was asked for: a region of the heap at hand begins; one more piece of it. Pieces that nobody
+ * has become one where they touch.
  */
 void map_region(struct reader *r, const char *what);
 void map_piece(struct reader *r, const struct piece *piece);
