@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <drystone/drystone.h>
 
@@ -54,6 +55,16 @@ struct out {
 	bool failed;
 };
 
+/* What XML 1.0 cannot have in an attribute's value as it is, or at all. */
+static void print_name(FILE *file, const char *name)
+{
+	for (; *name != '\0'; name++)
+		if (strchr("<>&\"'", *name) != NULL)
+			fprintf(file, "&#%d;", *name);
+		else
+			fputc((unsigned char)*name < ' ' || (unsigned char)*name > '~' ? '?' : *name, file);
+}
+
 static int print_cache(dry_cache *cache, void *arg)
 {
 	struct out *out = arg;
@@ -61,8 +72,10 @@ static int print_cache(dry_cache *cache, void *arg)
 
 	if (dry_cache_stats(cache, &s) != 0)
 		return 0;
-	if (fprintf(out->file, "<cache name=\"%s\" size=\"%zu\" active=\"%zu\" objects=\"%zu\" slabs=\"%zu\"/>\n", s.name,
-		    s.stride, s.active_objects, s.objects, s.slabs) < 0)
+	fputs("<cache name=\"", out->file);
+	print_name(out->file, s.name);
+	if (fprintf(out->file, "\" size=\"%zu\" active=\"%zu\" objects=\"%zu\" slabs=\"%zu\"/>\n", s.stride, s.active_objects,
+		    s.objects, s.slabs) < 0)
 		out->failed = true;
 	return 0;
 }
@@ -70,6 +83,7 @@ static int print_cache(dry_cache *cache, void *arg)
 DRY_REPLACEABLE int malloc_info(int options, FILE *file)
 {
 	struct out out = { file, false };
+	struct mallinfo2 info;
 
 	if (options != 0) {
 		errno = EINVAL;
@@ -77,6 +91,12 @@ DRY_REPLACEABLE int malloc_info(int options, FILE *file)
 	}
 	fputs("<malloc version=\"drystone-1\">\n", file);
 	dry_heap_for_each_cache(NULL, print_cache, &out);
+	/* totals, in elements that readers of glibc's know */
+	info = mallinfo2();
+	fprintf(file,
+		"<total type=\"live\" size=\"%zu\"/>\n<total type=\"rest\" size=\"%zu\"/>\n"
+		"<total type=\"mmap\" size=\"%zu\"/>\n<system type=\"current\" size=\"%zu\"/>\n",
+		info.uordblks + info.hblkhd, info.fordblks, info.hblkhd, info.arena + info.hblkhd);
 	fputs("</malloc>\n", file);
 	return out.failed || ferror(file) ? -1 : 0;
 }

@@ -4,6 +4,7 @@
  * written to in its first half. At a line of input, "gamma" is freed.
  */
 #include <drystone/drystone.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static dry_cache *make(const char *name)
 	return dry_cache_create(NULL, &(struct dry_cache_attr){ .name = name, .size = 512, .flags = DRY_CACHE_NO_MERGE });
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static void *beta[OBJECTS], *gamma[OBJECTS / 2];
 	dry_cache *cache[3] = { make("alpha"), make("beta"), make("<gamma>") };
@@ -32,6 +33,12 @@ int main(void)
 	for (int i = 0; i < 10; i++)
 		memset(malloc(300000), 1, 300000);
 	memset(extent, 1, 4 << 20);
+	if (argc > 1) {
+		FILE *file = fopen(argv[1], "w");
+
+		if (file == NULL || malloc_info(0, file) != 0 || fclose(file) != 0)
+			return 1;
+	}
 	puts("ready");
 	fflush(stdout);
 	getchar();

@@ -20,12 +20,23 @@ info() {
 }
 export DRYSTONE_CONF=background:0
 mkfifo "$work/orders"
-"$work/mapped" <"$work/orders" >"$work/said" &
+"$work/mapped" "$work/info.xml" <"$work/orders" >"$work/said" &
 child=$!
 children=$child
 exec 3>"$work/orders"
 until_says "$work/said" ready
 info "$work/one"
+# malloc_info() of the same, with a name that XML does not like
+python3 - "$work/info.xml" "$work/one" <<'END' || fail "malloc_info: $(tail -n 5 "$work/info.xml")"
+import json, sys
+from xml.etree import ElementTree
+root, info = ElementTree.parse(sys.argv[1]).getroot(), json.load(open(sys.argv[2], encoding="utf-8"))
+caches = {e.get("name"): int(e.get("active")) for e in root.iter("cache")}
+assert root.tag == "malloc" and caches["alpha"] == 8192 and caches["beta"] == 4096 and caches["<gamma>"] == 4096, caches
+totals = {e.get("type"): int(e.get("size")) for e in root.iter("total")}
+live = info["summary"]["allocated_bytes"]
+assert 0.95 * live <= totals["live"] <= 1.05 * live and totals["mmap"] >= 8 << 20 and int(root.find("system").get("size")) >= totals["live"], (totals, live)
+END
 "$cli" map --html "$work/page.html" --snapshots 2 --interval 2 "$child" 2>"$work/err" &
 map=$!
 for _ in $(seq 500); do [ -e "$work/page.html" ] && break || sleep 0.02; done # the first snapshot was taken
