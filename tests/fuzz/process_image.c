@@ -89,7 +89,8 @@ static void make_elf(struct image *m)
 
 static void make_heaps(struct image *m)
 {
-	static const struct page pages[16] = { { 3, 77, 4, 0 }, [4] = { 2, 0, 9, 0 }, [13] = { 1, 0, 2, 0 }, [15] = { 2, 0, 1, 0 } };
+	static const struct page pages[16] = { { 3, 77, 4, 0 }, [4] = { 2, 0, 9, 0 }, [13] = { 1, 0, 2, 0 },
+					       [15] = { 2, 0, 1, 0 } };
 	struct heap *heap = &m->heap[0];
 
 	*heap = (struct heap){ .name = "main", .next = AT(heap[1]), .caches = AT(cache[0]), .slots = AT(slots),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * many_slabs SLABS [SECONDS]: a heap of so many slabs of a page each, with memory behind none of them: nothing is written to their objects,
- * and what is known of them lies elsewhere. Then "ready"; then, at a line of input each, pairs of malloc and free for so many
- * seconds of CPU time, and how many there were.
+ * many_slabs SLABS [SECONDS]: a heap of so many slabs of a page each, with memory behind none of them: nothing is written
+ * to their objects, and what is known of them lies elsewhere. Then "ready"; then, at a line of input each, pairs of malloc
+ * and free for so many seconds of CPU time, and how many there were.
  */
 #include <drystone/experiment.h>
 #include <stdio.h>

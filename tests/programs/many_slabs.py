@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """many_slabs.py CLI PROGRAM SLABS [ROUNDS SECONDS]: how long `drystone info` and `drystone map` read a process of so many slabs; and, with
 ROUNDS, what it costs the process to be looked at each second: pairs of malloc and free a second of its CPU time, by turns alone and watched,
-the medians of both."""
+the best of both."""
 import os
 import re
-import statistics
 import subprocess
 import sys
 import time
@@ -44,8 +43,8 @@ with subprocess.Popen([program, str(slabs), str(seconds)], stdin=subprocess.PIPE
             watcher.kill()
             watcher.wait()
     if rounds:
-        change = (statistics.median(watched) / statistics.median(alone) - 1) * 100
-        print("pairs a second of CPU time: alone %.0f, watched %.0f: %+.2f %%" % (statistics.median(alone), statistics.median(watched), change))
+        change = (max(watched) / max(alone) - 1) * 100
+        print("pairs a second of CPU time: alone %.0f, watched %.0f: %+.2f %%" % (max(alone), max(watched), change))
     child.stdin.close()
     child.wait()
 sys.exit(wrong)
