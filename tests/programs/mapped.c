@@ -22,8 +22,11 @@ int main(int argc, char **argv)
 	dry_cache *cache[3] = { make("alpha"), make("beta"), make("<gamma>") };
 	char *extent = malloc(8 << 20);
 
+	for (int i = 0; i < OBJECTS; i++)
+		if (dry_cache_alloc(cache[0]) == NULL) /* slabs side by side */
+			return 1;
 	for (int i = 0; i < OBJECTS; i++) {
-		if (dry_cache_alloc(cache[0]) == NULL || (beta[i] = dry_cache_alloc(cache[1])) == NULL ||
+		if ((beta[i] = dry_cache_alloc(cache[1])) == NULL ||
 		    (i < OBJECTS / 2 && (gamma[i] = dry_cache_alloc(cache[2])) == NULL))
 			return 1;
 		memset(beta[i], 1, 512);
