@@ -10,7 +10,7 @@
 #include "core/cache.h"
 #include "port/stack.h"
 
-#define FRAMES  16
+#define FRAMES  64
 #define KNOWN   1024u /* return addresses whose names were looked up already */
 #define MILLION 1000000u
 

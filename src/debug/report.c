@@ -13,7 +13,7 @@
 #include "heap/heap.h"
 #include "port/stack.h"
 
-#define CALL_FRAMES 32u
+#define CALL_FRAMES 64u
 #define ROW         16u  /* bytes in a line of the dump */
 #define DUMP_HEAD   64u  /* of a long object, its first bytes and those around the damage */
 #define PATIENCE    2000 /* yields that a report waits for another to end */

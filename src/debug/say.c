@@ -8,7 +8,7 @@
 #include "port/contract.h"
 #include "port/stack.h"
 
-#define FRAMES 16
+#define FRAMES 64
 
 void dry_debug_say(const char *fmt, ...)
 {

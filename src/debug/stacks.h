@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DRY_STACK_FRAMES 16
+#define DRY_STACK_FRAMES 64
 
 /* The caller's stack; 0: none is to be had, or no room is left. Takes no lock but the arena's. */
 uint32_t dry_stack_save(void);

@@ -116,7 +116,7 @@ void dry_guard_report_fault(uintptr_t address, const char *access, uintptr_t pc)
 	uintptr_t frame[DRY_GUARD_FRAMES];
 	char detail[128];
 	int code = explain_fault(address, block, detail, sizeof(detail));
-	unsigned count;
+	unsigned count, first = 0;
 
 	if (code < 0)
 		return;
@@ -124,10 +124,13 @@ void dry_guard_report_fault(uintptr_t address, const char *access, uintptr_t pc)
 	dry_debug_say("access by thread %u", dry_port_thread());
 	if (pc != 0)
 		say_frames(&pc, 1);
-	/* The first frame is the way out of the handler. */
+	/* First comes the way out of the handler; by tables for unwinding, then pc again. */
 	count = dry_port_stack(frame, DRY_GUARD_FRAMES);
-	if (count > 1)
-		say_frames(frame + 1, count - 1);
+	while (first < count && frame[first] != pc)
+		first++;
+	first = first < count ? first + 1 : 1;
+	if (count > first)
+		say_frames(frame + first, count - first);
 	if (block != NULL)
 		say_owners(block);
 }

@@ -29,7 +29,6 @@ static count *counts;                         /* [slots][DRY_CLASS_COUNT]: left 
 static count big_left;                        /* bytes */
 static _Atomic int64_t seen[DRY_CLASS_COUNT];      /* objects that went into the class's arrays and were charged to a slot */
 static bool whole;                                 /* all are noted; written at start */
-static _Thread_local bool inside;                  /* the unwinder may allocate */
 
 /* Bytes to the next sample, a whole number of `unit`. */
 static int64_t draw(size_t mean, size_t unit)
@@ -90,7 +89,7 @@ bool dry_sample_set(size_t mean)
 		return true;
 	}
 	dry_secure_seed();
-	dry_port_unwinder();
+	(void)dry_port_restricted(); /* who asks at the end first gets no file */
 	if ((__atomic_load_n(&counts, __ATOMIC_ACQUIRE) == NULL && !make_counts()) || !dry_sites_init() ||
 	    (atomic_load_explicit(&home, memory_order_acquire) == NULL && !make_heap()))
 		return false;
@@ -213,9 +212,7 @@ static void *take(size_t size, size_t align, bool zero, uint32_t samples)
 	struct dry_site_block as = { .size = size, .served = dry_general_usable(heap, block), .samples = samples };
 	as.class = whole ? 0 : dry_class_size(dry_class_of(as.served)); /* of lost blocks a stack is one site */
 	as.big = as.served > DRY_CLASS_MAX && !whole;
-	inside = true;
-	unsigned frames = dry_port_whole_stack(frame, whole ? WHOLE_FRAMES : DRY_SITE_FRAMES);
-	inside = false;
+	unsigned frames = dry_port_stack(frame, whole ? WHOLE_FRAMES : DRY_SITE_FRAMES);
 	if (dry_sites_add(block, &as, frame, frames)) {
 		DRY_PROBE_3(otel_memory, alloc, (uintptr_t)block, size, samples * weight((size_t)dry_profile.mean, as.served));
 		return block;
@@ -239,7 +236,7 @@ bool dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool 
 	unsigned class = dry_general_class(heap, size, align);
 
 	/* acquire: pairs with dry_sample_set() */
-	if (!__atomic_load_n(&dry_profile.on, __ATOMIC_ACQUIRE) || !heap->is_default || inside)
+	if (!__atomic_load_n(&dry_profile.on, __ATOMIC_ACQUIRE) || !heap->is_default)
 		return false;
 	if (whole) {
 		*block = take(size, align, zero, 1);

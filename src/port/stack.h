@@ -12,18 +12,11 @@
 
 /*
  * Return addresses of the functions around the call, innermost first, at most max; leading ones in the library itself
- * are left out where they can be told from the program's. Follows frame pointers and
- * ends where they do: code without frame pointers may give its caller alone. Cheap enough for every allocation. 0: a port
- * that cannot tell.
+ * are left out where they can be told from the program's. On x86-64 it follows the tables for unwinding that compilers emit, else
+ * and where there are none frame pointers, and ends where they do. Some ten instructions a frame by frame pointers, fifty by
+ * tables that were read before, a few thousand by others: not for hits. 0: a port that cannot tell.
  */
 unsigned dry_port_stack(uintptr_t *frames, unsigned max);
-
-/*
- * The same of all functions, by the tables for unwinding that compilers emit, where libc has an unwinder; else as above. It
- * takes microseconds. dry_port_unwinder() makes ready for it, which may allocate: to be called before, outside of allocations.
- */
-unsigned dry_port_whole_stack(uintptr_t *frames, unsigned max);
-void dry_port_unwinder(void);
 
 /* Text for a return address, "function+0x1c (module+0x2345)" or what of it is known. For reports only. Returns its length. */
 size_t dry_port_symbol(uintptr_t address, char *text, size_t size);

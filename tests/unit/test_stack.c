@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Stacks by frame pointers: right where there are frames, no fault and no nonsense where there are none. */
+/*
+ * Stacks: right where there are frames, no fault and no nonsense where there are none. Code without frame pointers and what a
+ * signal interrupted have tables (x86-64).
+ */
 #include <pthread.h>
+#include <signal.h>
 
 #include "../support/check.h"
 #include "port/stack.h"
@@ -90,8 +94,8 @@ __asm__(".text\n"
 
 static void test_nonsense(void)
 {
-	/* what looks like a frame on the stack, with an address that is no code, and then one that is */
-	volatile uintptr_t fake[4] = { 0, 0x1234567, 0, (uintptr_t)inner + 3 };
+	/* what looks like a frame on the stack, with an address that is no code, and then one that is, and has no table */
+	volatile uintptr_t fake[4] = { 0, 0x1234567, 0, (uintptr_t)with_frame + 3 };
 
 	for (int i = 0; i < 64; i++) {
 		with_frame((uintptr_t)1 << i);
@@ -108,8 +112,77 @@ static void test_nonsense(void)
 	with_frame((uintptr_t)&frames);
 	CHECK_EQ(count, 2);
 }
+
+/* As compilers would make it: no frame pointer, and the register has something else. */
+void without_frame(void (*fn)(void));
+__asm__(".text\n"
+	"without_frame:\n"
+	"	.cfi_startproc\n"
+	"	push %rbp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset %rbp, 0\n"
+	"	sub $48, %rsp\n"
+	"	.cfi_adjust_cfa_offset 48\n"
+	"	mov $1, %ebp\n"
+	"	call *%rdi\n"
+	"	add $48, %rsp\n"
+	"	.cfi_adjust_cfa_offset -48\n"
+	"	pop %rbp\n"
+	"	.cfi_restore %rbp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_endproc\n");
+
+APART static void test_tables(void)
+{
+	for (int i = 0; i < 2; i++) { /* read, then kept */
+		without_frame(inner);
+		CHECK(count >= 3);
+		CHECK(in(frames[0], inner));
+		CHECK(in(frames[1], (void (*)(void))without_frame));
+		CHECK(in(frames[2], test_tables));
+	}
+}
+
+APART static void handle(int signal)
+{
+	inner();
+	OPAQUE(signal);
+}
+
+APART static void interrupted(void)
+{
+	__asm__ volatile("ud2" ::: "memory");
+}
+
+static void skip_it(int signal, siginfo_t *info, void *context)
+{
+	handle(signal);
+	OPAQUE(info);
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
+}
+
+APART static void test_signal(void)
+{
+	struct sigaction action = { .sa_sigaction = skip_it, .sa_flags = SA_SIGINFO };
+
+	CHECK(!sigaction(SIGILL, &action, NULL));
+	interrupted();
+	CHECK(count >= 6);
+	CHECK(in(frames[1], handle));
+	CHECK(frames[4] == (uintptr_t)interrupted || in(frames[4], interrupted)); /* after the way out of the handler */
+	CHECK(in(frames[5], test_signal));
+}
 #else
 static void test_nonsense(void)
+{
+}
+
+static void test_tables(void)
+{
+}
+
+static void test_signal(void)
 {
 }
 #endif
@@ -122,6 +195,7 @@ static void *in_thread(void *arg)
 	CHECK_EQ(dry_port_thread(), *number);
 	test_frames();
 	test_nonsense();
+	test_tables();
 	return NULL;
 }
 
@@ -134,6 +208,8 @@ int main(void)
 	test_frames();
 	test_names();
 	test_nonsense();
+	test_tables();
+	test_signal();
 	CHECK(!pthread_create(&thread, NULL, in_thread, &other));
 	CHECK(!pthread_join(thread, NULL));
 	CHECK(other != mine);

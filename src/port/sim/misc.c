@@ -193,15 +193,6 @@ unsigned dry_port_stack(uintptr_t *frames, unsigned max)
 	return 0;
 }
 
-unsigned dry_port_whole_stack(uintptr_t *frames, unsigned max)
-{
-	return dry_port_stack(frames, max);
-}
-
-void dry_port_unwinder(void)
-{
-}
-
 /* There are no files, and no signals. */
 bool dry_port_save(const char *path, void (*fill)(dry_port_writer *write, void *arg))
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Stacks by frame pointers, for the linux and the posix port. Keeps errno.
+ * Stacks, for the linux and the posix port. Keeps errno.
  *
- * A program without frame pointers uses that register for what it likes, so a frame is believed only if it lies
+ * From a frame to its caller it goes by the tables for unwinding (unwind.h), and by the frame pointer where there are none. Code
+ * may use that register for what it likes, so such a frame is believed only if it lies
  * above the last one on the same stack and its return address in code. Where code is, is read from /proc/self/maps and kept in
  * a table; it is read again when the first return address, which is right in any case, is in none of its
  * ranges. On a system without that file a stack is its first address.
@@ -25,6 +26,9 @@
 #include "base/compiler.h"
 #include "port/contract.h"
 #include "port/unix/maps.h"
+#include "port/unix/unwind.h"
+
+#define DRY_STACK_READER __attribute__((no_sanitize("address", "undefined", "thread")))
 
 #define RANGES      512
 #define STEP_MAX    ((uintptr_t)256 << 10) /* bytes of one frame */
@@ -45,8 +49,6 @@ extern int program_main(int count, char **arguments) __asm__("main") DRY_WEAK;
 /* Where the library is linked in from libdrystone.a, its code has a section of its own. */
 extern const char own_start[] __asm__("__start_dry_text") DRY_WEAK, own_stop[] __asm__("__stop_dry_text") DRY_WEAK;
 extern char **environ;
-/* glibc's; it loads the unwinder of gcc at its first call, and then neither allocates nor takes a lock. */
-extern int system_backtrace(void **frames, int max) __asm__("backtrace") DRY_WEAK;
 
 /* ---- where code is --------------------------------------------------------------------- */
 
@@ -145,8 +147,8 @@ enum { CHAINED = 0 };
 #endif
 
 /*
- * Where the stack ends that sp lies on. A thread's static thread-local data lies above its stack, the environment above
- * the first one's.
+ * Where the stack ends that sp lies on; 0: it is of the program's own making. A thread's static thread-local data lies above its
+ * stack, the environment above the first one's.
  */
 static uintptr_t stack_end(uintptr_t sp)
 {
@@ -155,77 +157,70 @@ static uintptr_t stack_end(uintptr_t sp)
 
 	if (thread > sp && thread - sp < THREAD_MAX)
 		return thread;
-	if (first > sp && first - sp < THREAD_MAX)
-		return first;
-	return (sp | (dry_port_page_size() - 1)) + 1; /* a stack of the program's own making: its page is there */
+	return first > sp && first - sp < THREAD_MAX ? first : 0;
 }
 
-__attribute__((noinline, no_sanitize("address", "undefined", "thread"))) unsigned dry_port_stack(uintptr_t *frames,
-												 unsigned max)
+/* Whether code is there, after a second look if need be. */
+static bool is_code(uintptr_t address)
 {
-	const uintptr_t *frame = __builtin_frame_address(0);
-	uintptr_t end = stack_end((uintptr_t)frame);
+	if (find(address) != NULL)
+		return true;
+	if (dry_port_clock_ms() - atomic_load_explicit(&code_read, memory_order_relaxed) > READ_AGAIN)
+		read_code();
+	return find(address) != NULL;
+}
+
+/* The caller by the frame pointer, where no table tells: of code made at run time. */
+static DRY_STACK_READER bool step_by_pointer(struct dry_unix_frame *frame, uintptr_t end)
+{
+	const uintptr_t *at = (const uintptr_t *)frame->fp;
+
+	if (end == 0)
+		end = (frame->sp | (dry_port_page_size() - 1)) + 1; /* its page is there */
+	if (frame->fp < frame->sp || frame->fp - frame->sp > STEP_MAX || frame->fp % sizeof(uintptr_t) != 0 ||
+	    frame->fp + 2 * sizeof(uintptr_t) > end || find(at[1]) == NULL)
+		return false;
+	*frame = (struct dry_unix_frame){ at[1], (uintptr_t)(at + 2), at[0], false };
+	return true;
+}
+
+static bool step(struct dry_unix_frame *frame, struct dry_unix_module *module)
+{
+	uintptr_t end = stack_end(frame->sp);
+
+	switch (dry_unix_unwind(frame, end != 0 ? end : UINTPTR_MAX, module)) {
+	case DRY_UNIX_STEP:
+		return true;
+	case DRY_UNIX_UNKNOWN:
+		return is_code(frame->pc) && step_by_pointer(frame, end);
+	default:
+		return false;
+	}
+}
+
+DRY_NOINLINE DRY_STACK_READER unsigned dry_port_stack(uintptr_t *frames, unsigned max)
+{
+	const uintptr_t *here = __builtin_frame_address(0);
+	struct dry_unix_frame frame = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(here + 2), here[0], false };
+	struct dry_unix_module module = { 0 };
 	unsigned count = 0;
+	int saved = errno;
 	bool inside = true;
 
 	if (!CHAINED) {
 		if (max != 0)
-			frames[0] = (uintptr_t)__builtin_return_address(0);
+			frames[0] = frame.pc;
 		return max != 0;
 	}
 	if (atomic_load_explicit(&code_count, memory_order_relaxed) == 0)
 		read_code();
 	while (count < max) {
-		uintptr_t back = frame[1], next = frame[0];
-		inside = inside && is_own(back);
-		if (!inside && find(back) == NULL) {
-			/* The first one is right whatever the table says. */
-			if (count != 0)
-				break;
-			if (dry_port_clock_ms() - atomic_load_explicit(&code_read, memory_order_relaxed) > READ_AGAIN)
-				read_code();
-		}
+		inside = inside && is_own(frame.pc);
 		if (!inside)
-			frames[count++] = back;
-		if (next <= (uintptr_t)frame || next - (uintptr_t)frame > STEP_MAX || next % sizeof(uintptr_t) != 0 ||
-		    next + 2 * sizeof(uintptr_t) > end)
+			frames[count++] = frame.pc;
+		if (!step(&frame, &module))
 			break;
-		frame = (const uintptr_t *)next;
 	}
-	return count;
-}
-
-static _Atomic bool unwinds;
-
-void dry_port_unwinder(void)
-{
-	void *frame[1];
-
-	if (atomic_load_explicit(&unwinds, memory_order_relaxed) || system_backtrace == NULL || dry_port_restricted())
-		return;
-	system_backtrace(frame, 1);
-	atomic_store_explicit(&unwinds, true, memory_order_relaxed);
-}
-
-#define MOST       128
-#define OWN_FRAMES 8 /* most frames of ours above the program's */
-
-unsigned dry_port_whole_stack(uintptr_t *frames, unsigned max)
-{
-	void *found[MOST + OWN_FRAMES];
-	unsigned room = (max < MOST ? max : MOST) + OWN_FRAMES, first = 0, count;
-	int saved = errno;
-
-	if (!atomic_load_explicit(&unwinds, memory_order_relaxed))
-		return dry_port_stack(frames, max);
-	if (atomic_load_explicit(&code_count, memory_order_relaxed) == 0)
-		read_code();
-	count = (unsigned)system_backtrace(found, (int)room);
 	errno = saved;
-	while (first < count && (is_own((uintptr_t)found[first]) || first == 0))
-		first++;
-	count = count - first < max ? count - first : max;
-	for (unsigned i = 0; i < count; i++)
-		frames[i] = (uintptr_t)found[first + i];
 	return count;
 }
