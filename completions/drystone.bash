@@ -68,7 +68,7 @@ _drystone() {
 	case $command in
 	run) COMPREPLY=($(compgen -c -- "$cur")) ;;
 	info | profile | map) COMPREPLY=($(compgen -W "$(_drystone_processes)" -- "$cur") $(compgen -f -- "$cur")) ;;
-	diff) COMPREPLY=($(compgen -f -- "$cur")) ;;
+	diff | symbolize) COMPREPLY=($(compgen -f -- "$cur")) ;;
 	top) COMPREPLY=($(compgen -W "$(_drystone_processes)" -- "$cur")) ;;
 	doctor) COMPREPLY=($(compgen -W "$(_drystone_processes)" -- "$cur") $(compgen -c -- "$cur")) ;;
 	experiment) COMPREPLY=($(compgen -W "all $(drystone experiment --help 2>/dev/null |

@@ -43,7 +43,7 @@ set -l keys '__drystone_after --sort -s --columns -o; and __drystone_is info top
 complete -c drystone -n $keys -a '(__drystone_keys)'
 complete -c drystone -n "__drystone_is info top profile map doctor; and not begin; $keys; end" -a '(__drystone_processes)'
 complete -c drystone -n "__drystone_is info profile map; and not begin; $keys; end" -F
-complete -c drystone -n '__drystone_is diff' -F
+complete -c drystone -n '__drystone_is diff symbolize' -F
 complete -c drystone -n '__drystone_is run; and __drystone_after --allocator -a' -a 'drystone tiny sequential'
 complete -c drystone -n '__drystone_is run; and not __drystone_after --allocator -a' -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c drystone -n '__drystone_is doctor' -a '(__fish_complete_command)'

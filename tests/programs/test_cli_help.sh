@@ -11,8 +11,8 @@ options() { "$cli" help "$1" | sed -n 's/^  -., \(--[a-z]*\).*/\1/p'; }
 "$cli" --help >"$work/help" || fail "--help"
 "$cli" help | cmp -s - "$work/help" || fail "help and --help differ"
 commands=$(sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' "$work/help")
-[ "$(echo $commands)" = 'run info top profile map diff doctor experiment help' ] || fail "commands: $commands"
-for command in run info top profile map diff doctor experiment; do
+[ "$(echo $commands)" = 'run info top profile map diff doctor symbolize experiment help' ] || fail "commands: $commands"
+for command in run info top profile map diff doctor symbolize experiment; do
 	"$cli" help $command >"$work/one" && "$cli" $command --help >"$work/two" && cmp -s "$work/one" "$work/two" ||
 		fail "help $command and $command --help differ"
 	grep -qi "^usage: drystone $command " "$work/one" || fail "help $command: $(head -n 1 "$work/one")"
@@ -22,7 +22,7 @@ done
 [ $? = 2 ] && grep -q 'no command "nonsense"' "$work/err" || fail "help nonsense: $(cat "$work/err")"
 
 # manual pages: of each command with all its options, of each key, of each function
-for command in run info top profile map diff doctor; do
+for command in run info top profile map diff doctor symbolize; do
 	sed 's/\\-/-/g' "$top/man/drystone-$command.1" >"$work/page" || fail "no page of $command"
 	for option in $(options $command); do
 		grep -q -e "$option" "$work/page" || fail "drystone-$command(1) does not have $option"
@@ -80,7 +80,7 @@ if command -v bash >/dev/null; then
 	completes --snapshots drystone map --sn
 	completes --html drystone map -
 	completes census drystone experiment ce
-	for command in run info top profile map diff doctor; do
+	for command in run info top profile map diff doctor symbolize; do
 		for option in $(options $command); do completes "$option" drystone $command --; done
 	done
 fi

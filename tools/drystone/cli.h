@@ -32,7 +32,8 @@ struct cli_command {
 	bool program_follows; /* options end at the first word that is none */
 };
 
-extern const struct cli_command cli_run, cli_info, cli_top, cli_profile, cli_map, cli_diff, cli_doctor, cli_experiment;
+extern const struct cli_command cli_run, cli_info, cli_top, cli_profile, cli_map, cli_diff, cli_doctor, cli_symbolize,
+	cli_experiment;
 
 /* help.c */
 void cli_print_help(const struct cli_command *command);

@@ -14,7 +14,7 @@
 #define VERSION    TEXT(DRY_VERSION_MAJOR) "." TEXT(DRY_VERSION_MINOR) "." TEXT(DRY_VERSION_PATCH)
 
 static const struct cli_command *const commands[] = { &cli_run, &cli_info, &cli_top, &cli_profile, &cli_map, &cli_diff, &cli_doctor,
-							 &cli_experiment };
+							 &cli_symbolize, &cli_experiment };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 void cli_error(const char *format, ...)

@@ -35,7 +35,7 @@ static const char *const places[] = { ".", DRY_BIN_TO_LIB, "../lib" };
 struct run {
 	const char *library, *conf, *fail;
 	const char *name; /* of the library's file */
-	bool stats;
+	bool stats, whole;
 	struct run_profile profile;
 	struct run_leaks leaks;
 };
@@ -156,6 +156,9 @@ static int parse(struct run *run, int argc, char **argv)
 		case 's':
 			run->stats = true;
 			break;
+		case 'y':
+			run->whole = true;
+			break;
 		case 'c':
 			run->conf = optarg;
 			break;
@@ -197,25 +200,44 @@ static int parse(struct run *run, int argc, char **argv)
 	return CLI_RUN_FAILED;
 }
 
+static int run_program(const struct run *run, char **argv)
+{
+	pid_t child;
+	int error;
+
+	if (run->leaks.wanted)
+		return run_leaks_program(&run->leaks, argv);
+	if (run->profile.output != NULL)
+		return run_profile_program(&run->profile, argv);
+	if (run->whole)
+		return run_child(argv, &child);
+	execvp(argv[0], argv);
+	error = errno;
+	cli_error("cannot run %s: %s", argv[0], strerror(error));
+	return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
+}
+
 static int main_run(int argc, char **argv)
 {
 	struct run run = { .name = allocators[0].library, .leaks.status = LEAKED };
-	int status, error;
+	struct run_whole whole;
+	int status;
 
 	status = parse(&run, argc, argv);
 	if (status >= 0)
 		return status;
-	if (!set_environment(&run))
+	/* Before the library gets into the environment: the reader is no program under test. */
+	if (run.whole && !run_whole_begin(&whole, argv[optind]))
 		return CLI_RUN_FAILED;
-	cli_warn_if_not_loaded(argv[optind]);
-	if (run.leaks.wanted)
-		return run_leaks_program(&run.leaks, argv + optind);
-	if (run.profile.output != NULL)
-		return run_profile_program(&run.profile, argv + optind);
-	execvp(argv[optind], argv + optind);
-	error = errno;
-	cli_error("cannot run %s: %s", argv[optind], strerror(error));
-	return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
+	if (set_environment(&run)) {
+		cli_warn_if_not_loaded(argv[optind]);
+		status = run_program(&run, argv + optind);
+	} else {
+		status = CLI_RUN_FAILED;
+	}
+	if (run.whole)
+		run_whole_end(&whole);
+	return status;
 }
 
 static const struct cli_option options[] = {
@@ -232,6 +254,8 @@ static const struct cli_option options[] = {
 				       "LeakSanitizer does" },
 	{ 'x', "exitcode", "N", "the exit status if blocks are lost; 23 unless said otherwise,\n"
 				"0: the program's" },
+	{ 'y', "symbolize", NULL, "functions, files and lines in reports: its standard error passes\n"
+				  "through `drystone symbolize`" },
 	{ 'a', "allocator", "NAME", "drystone (the default); tiny: the allocator for small machines;\n"
 				    "sequential: what that one replaces" },
 	{ 'l', "library", "PATH", "the library to load" },

@@ -42,4 +42,12 @@ bool run_leaks_begin(struct run_leaks *leaks);
 /* Run the program, then list what it lost. The exit status. */
 int run_leaks_program(const struct run_leaks *leaks, char **argv);
 
+struct run_whole {
+	pid_t reader;
+	int to; /* standard error as it was */
+};
+/* symbolize.c: from now on what goes to standard error passes through another process, which makes reports whole. */
+bool run_whole_begin(struct run_whole *whole, const char *program);
+void run_whole_end(const struct run_whole *whole);
+
 #endif

@@ -9,6 +9,8 @@ struct symbols;
 
 /* NULL: nothing is known, which the others take. */
 struct symbols *symbols_open(const struct target_map *maps, size_t count);
+/* Of one file, alone; *base becomes the address of what is at offset 0 in it when it is mapped. NULL: it cannot be read. */
+struct symbols *symbols_open_file(const char *path, uint64_t *base);
 void symbols_close(struct symbols *symbols);
 
 /* Tells of the functions that an instruction is in: innermost first, then those that they are inlined into; none: not known. */

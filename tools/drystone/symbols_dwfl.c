@@ -53,6 +53,30 @@ struct symbols *symbols_open(const struct target_map *maps, size_t count)
 	return symbols;
 }
 
+struct symbols *symbols_open_file(const char *path, uint64_t *base)
+{
+	struct symbols *symbols = calloc(1, sizeof(*symbols));
+	Dwfl_Module *module = NULL;
+	Dwarf_Addr start = 0;
+
+	if (symbols == NULL)
+		return NULL;
+	symbols->calls = (Dwfl_Callbacks){
+		.find_debuginfo = dwfl_standard_find_debuginfo, .section_address = dwfl_offline_section_address,
+		.debuginfo_path = &symbols->debug_path,
+	};
+	symbols->dwfl = dwfl_begin(&symbols->calls);
+	if (symbols->dwfl != NULL)
+		module = dwfl_report_offline(symbols->dwfl, "", path, -1);
+	if (module == NULL || dwfl_report_end(symbols->dwfl, NULL, NULL) != 0 ||
+	    dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL) == NULL) {
+		symbols_close(symbols);
+		return NULL;
+	}
+	*base = start;
+	return symbols;
+}
+
 void symbols_close(struct symbols *symbols)
 {
 	if (symbols != NULL && symbols->dwfl != NULL)
@@ -65,12 +89,23 @@ struct teller {
 	void *arg;
 };
 
+/* Rust's names are C++'s with a hash at the end, "::h" and 16 digits. */
+static void cut_hash(char *name)
+{
+	size_t length = strlen(name);
+
+	if (length > 19 && strncmp(name + length - 19, "::h", 3) == 0 && strspn(name + length - 16, "0123456789abcdef") == 16)
+		name[length - 19] = '\0';
+}
+
 static void tell(const struct teller *to, const char *name, const char *file, int line)
 {
 	int status = -1;
 	char *bare = strndup(name, strcspn(name, "@")); /* of a version: name@@GLIBC_2.34 */
 	char *plain = bare != NULL && strncmp(bare, "_Z", 2) == 0 ? __cxa_demangle(bare, NULL, NULL, &status) : NULL;
 
+	if (status == 0 && plain != NULL)
+		cut_hash(plain);
 	to->tell(to->arg, status == 0 && plain != NULL ? plain : bare != NULL ? bare : name, file, line);
 	free(plain);
 	free(bare);

@@ -9,6 +9,13 @@ struct symbols *symbols_open(const struct target_map *maps, size_t count)
 	return NULL;
 }
 
+struct symbols *symbols_open_file(const char *path, uint64_t *base)
+{
+	(void)path;
+	(void)base;
+	return NULL;
+}
+
 void symbols_close(struct symbols *symbols)
 {
 	(void)symbols;

@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "port/stack.h"
 
 #define NAME_ROOM 128
+#define PATH_ROOM 512
 #define PIECE     64u /* symbols read at once */
 
 #if UINTPTR_MAX > UINT32_MAX
@@ -129,15 +131,51 @@ static bool look_up(uintptr_t address, const Dl_info *module, struct name *name)
 	return found;
 }
 
+/* The first module is the program, the only one where it is linked statically, and then without a dynamic linker to ask. */
+static int look(struct dl_phdr_info *module, size_t size, void *arg)
+{
+	Dl_info *info = arg;
+	uintptr_t address = (uintptr_t)info->dli_saddr, first = UINTPTR_MAX;
+	bool inside = false;
+
+	(void)size;
+	for (unsigned i = 0; i < module->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &module->dlpi_phdr[i];
+		uintptr_t from = module->dlpi_addr + part->p_vaddr;
+		if (part->p_type == PT_LOAD && from < first)
+			first = from;
+		inside |= part->p_type == PT_LOAD && address - from < part->p_memsz;
+	}
+	info->dli_fbase = inside ? (void *)first : NULL;
+	return 1;
+}
+
+static bool find_module(uintptr_t address, Dl_info *info, char *path, size_t room)
+{
+	ssize_t n;
+
+	if (dladdr((void *)address, info) != 0 && info->dli_fname != NULL)
+		return true;
+	*info = (Dl_info){ .dli_saddr = (void *)address };
+	dl_iterate_phdr(look, info);
+	info->dli_saddr = NULL;
+	if (info->dli_fbase == NULL || (n = readlink("/proc/self/exe", path, room - 1)) <= 0)
+		return false;
+	path[n] = '\0';
+	info->dli_fname = path;
+	return true;
+}
+
 size_t dry_port_symbol(uintptr_t address, char *text, size_t size)
 {
 	uintptr_t call = address - 1; /* the call is before its return address, and may be the last thing in its function */
 	Dl_info info = { 0 };
 	struct name name;
+	char path[PATH_ROOM];
 	int saved = errno;
 	size_t n = 0;
 
-	if (dladdr((void *)call, &info) == 0 || info.dli_fname == NULL) {
+	if (!find_module(call, &info, path, sizeof(path))) {
 		errno = saved;
 		return dry_format(text, size, "%p", (void *)address);
 	}

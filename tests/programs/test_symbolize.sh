@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# drystone symbolize: functions, lines, inlined calls, C++'s names; debug files by link, build ID and of dwz; static programs; files
+# that are gone.
+# DRY_TEST_NO_NORSEQ
+. "$(dirname "$0")/common.inc"
+need c++ strip objcopy nm
+[ "$(uname -m)" = x86_64 ] || skip "stacks are followed by frame pointers here"
+cd "$work" || exit 1
+printf '  (libnone.so.1+0x10)\n' | "$cli" symbolize >out 2>err
+grep -q 'libnone.so.1 is found' err || fail "a file that is gone: $(cat out err)"
+grep -qx '  (libnone.so.1+0x10)' out || fail "a line that stays: $(cat out)"
+line() { grep -n "/\* $1 \*/" "$here/whole.cpp" | cut -d: -f1; }
+line_of() { sed -n "s/.* [^ ]*whole.cpp:\([0-9]*\) .*/\1/p" | head -n 1; }
+# report WHAT CONF PROGRAM: what the library says, then what the command makes of it
+report() {
+	(LD_PRELOAD=$lib DRYSTONE_CONF=$2 "$3" "$1") >/dev/null 2>"$work/report"
+	"$cli" symbolize --file "$3" <"$work/report" >"$work/whole.txt" 2>"$work/err"
+}
+judge() { # judge WHAT: of a block that is freed three times
+	{ grep -qx "  twice .*whole.cpp:$(line first) (inlined)" whole.txt && grep -qx "  twice .*whole.cpp:$(line second) (inlined)" whole.txt &&
+		grep -q '^  deep::Box<char>::spoil(char\*, char) .*whole.cpp:[0-9]* (whole' whole.txt &&
+		grep -q '^  main .*whole.cpp:[0-9]* (whole' whole.txt && [ ! -s err ]; } || fail "$1: $(cat report whole.txt err)"
+}
+c++ -O1 -g "$here/whole.cpp" -o whole || { fail "whole.cpp does not compile"; finish; }
+printf 'access by thread 1\n  (whole+0x%s)\n' "$(nm whole | sed -n 's/^0*\(.*\) T main$/\1/p')" | "$cli" symbolize -f ./whole | grep -q 'main .*whole.cpp' ||
+	skip "the command was built without elfutils"
+report t debug:FZU ./whole
+judge "debug information"
+[ "$(grep -v '^  ' whole.txt)" = "$(grep -v '^  ' report)" ] || fail "other lines are changed"
+# What faults is the instruction itself, not what is before a return address.
+report r secure:1 ./whole
+[ "$(sed -n '/^access by/,/^allocated/p' whole.txt | line_of)" = "$(line access)" ] || fail "line of an access: $(cat whole.txt)"
+
+"$cli" run --symbolize --library "$lib" --conf debug:FZU -- ./whole t >out 2>whole.txt
+[ $? = 134 ] && [ ! -s out ] || fail "run --symbolize: the exit status is lost"
+judge "run --symbolize"
+"$cli" run --symbolize --library "$lib" -- sh -c 'echo said >&2; exit 7' 2>whole.txt
+[ $? = 7 ] && [ "$(cat whole.txt)" = said ] || fail "run --symbolize changes what others say: $(cat whole.txt)"
+
+objcopy --only-keep-debug whole lines.debug
+strip whole
+report t debug:FZU ./whole
+grep -q 'whole.cpp' whole.txt && fail "a stripped program has lines: $(cat whole.txt)"
+objcopy --add-gnu-debuglink=lines.debug whole
+report t debug:FZU ./whole
+judge "debug link"
+if command -v dwz >/dev/null && c++ -O1 -g "$here/whole.cpp" -o whole && cp whole two; then
+	objcopy --only-keep-debug whole lines.debug && objcopy --only-keep-debug two two.debug
+	strip whole
+	objcopy --add-gnu-debuglink=lines.debug whole
+	if dwz -m common.debug -M common.debug lines.debug two.debug 2>/dev/null && [ -s common.debug ]; then
+		report t debug:FZU ./whole
+		judge dwz
+	fi
+fi
+# libc's, by its build ID
+[ -e /usr/lib/debug/.build-id ] && { grep -q '__libc_start_call_main .*\.h:[0-9]* (libc.so.6' whole.txt ||
+	fail "build ID: $(grep libc whole.txt)"; }
+archive=$(dirname "$lib")/libdrystone.a
+if [ -e "$archive" ] && c++ -O1 -g -static -Wl,--eh-frame-hdr "$here/whole.cpp" -o whole_static "$archive" 2>/dev/null; then
+	lib=
+	report t debug:FZU ./whole_static
+	judge "static program"
+fi
+finish

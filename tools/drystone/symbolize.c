@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * drystone symbolize: reports of the library made whole. Lines "  [FUNCTION+0x1c ](MODULE+0x2345)" become functions, files and lines;
+ * all else is copied. A module is found by its name: given by --file, or where programs and libraries are.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "run.h"
+#include "symbols.h"
+
+struct module {
+	char *name;
+	struct symbols *symbols; /* NULL: not found */
+	uint64_t base;
+};
+
+static struct module *modules;
+static size_t module_count;
+static const char **files; /* of --file */
+static size_t file_count;
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* In folders with colons between them. */
+static bool find_in(const char *folders, const char *name, char *path)
+{
+	for (const char *at = folders; at != NULL && *at != '\0'; at += strspn(at, ":")) {
+		int length = (int)strcspn(at, ":");
+		glob_t found;
+		snprintf(path, PATH_MAX, "%.*s/%s", length, at, name);
+		at += length;
+		if (strpbrk(name, "*?[\\") != NULL || glob(path, 0, NULL, &found) != 0)
+			continue;
+		snprintf(path, PATH_MAX, "%s", found.gl_pathv[0]);
+		globfree(&found);
+		if (access(path, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool find_file(const char *name, char *path)
+{
+	for (size_t i = 0; i < file_count; i++)
+		if (strcmp(base_name(files[i]), name) == 0)
+			return snprintf(path, PATH_MAX, "%s", files[i]) > 0;
+	return find_in(getenv("LD_LIBRARY_PATH"), name, path) || find_in(getenv("PATH"), name, path) ||
+	       find_in("/lib:/lib/*-linux-*:/lib64:/usr/lib:/usr/lib/*-linux-*:/usr/lib64:/usr/local/lib:/usr/local/lib/*-linux-*:"
+		       "/usr/lib/python3*/lib-dynload:/usr/lib/*-linux-*/*",
+		       name, path);
+}
+
+static struct module *module_of(const char *name)
+{
+	char path[PATH_MAX];
+	struct module *module;
+
+	for (size_t i = 0; i < module_count; i++)
+		if (strcmp(modules[i].name, name) == 0)
+			return &modules[i];
+	modules = cli_realloc(modules, module_count + 1, sizeof(*modules));
+	module = &modules[module_count++];
+	*module = (struct module){ .name = strdup(name) };
+	if (!find_file(name, path))
+		cli_error("symbolize: no file %s is found; name it by --file, or it was deleted", name);
+	else if ((module->symbols = symbols_open_file(path, &module->base)) == NULL)
+		cli_error("symbolize: %s: nothing can be read from it", path);
+	return module;
+}
+
+struct printer {
+	FILE *out;
+	const char *name, *file;
+	int line;
+	bool any;
+};
+
+static void print_function(const struct printer *function, const char *end)
+{
+	fprintf(function->out, "  %s", function->name);
+	if (function->file != NULL && function->line > 0)
+		fprintf(function->out, " %s:%d", function->file, function->line);
+	fprintf(function->out, " %s\n", end);
+}
+
+/* Innermost first: all but the last are inlined. */
+static void print(void *arg, const char *name, const char *file, int line)
+{
+	struct printer *last = arg;
+
+	if (last->any) {
+		print_function(last, "(inlined)");
+		free((char *)last->name);
+		free((char *)last->file);
+	}
+	*last = (struct printer){ last->out, strdup(name), file != NULL ? strdup(file) : NULL, line, true };
+}
+
+/* "(MODULE+0x2345)" at the end of a line that begins with blanks; where it begins, or NULL. */
+static const char *place_in(const char *line, char *module, size_t room, uint64_t *offset)
+{
+	const char *open = strrchr(line, '('), *plus = open != NULL ? strrchr(open, '+') : NULL;
+	char *end;
+
+	if (strncmp(line, "  ", 2) != 0 || plus == NULL || strncmp(plus, "+0x", 3) != 0 || !isxdigit((unsigned char)plus[3]) ||
+	    plus == open + 1 || (size_t)(plus - open) > room)
+		return NULL;
+	*offset = strtoull(plus + 1, &end, 16);
+	if (strcmp(end, ")\n") != 0 && strcmp(end, ")") != 0)
+		return NULL;
+	snprintf(module, room, "%.*s", (int)(plus - open - 1), open + 1);
+	return open;
+}
+
+static void symbolize(FILE *report, FILE *out)
+{
+	char *line = NULL, name[NAME_MAX + 1], end[NAME_MAX + 32];
+	size_t room = 0;
+	bool exact = false; /* the address is the instruction's, not behind a call */
+
+	while (getline(&line, &room, report) > 0) {
+		struct printer last = { .out = out };
+		uint64_t offset;
+		if (place_in(line, name, sizeof(name), &offset) != NULL) {
+			const struct module *module = module_of(name);
+			if (module->symbols != NULL)
+				symbols_find(module->symbols, module->base + offset - !exact, print, &last);
+		}
+		if (last.any) {
+			snprintf(end, sizeof(end), "(%s+0x%llx)", name, (unsigned long long)offset);
+			print_function(&last, end);
+			free((char *)last.name);
+			free((char *)last.file);
+		} else {
+			fputs(line, out);
+		}
+		exact = strstr(line, "access by thread") != NULL;
+		fflush(out);
+	}
+	free(line);
+}
+
+/* ---- of a program that runs ---------------------------------------------------------------------- */
+
+bool run_whole_begin(struct run_whole *whole, const char *program)
+{
+	static char path[PATH_MAX];
+	int ends[2];
+
+	if (pipe(ends) != 0 || (whole->to = dup(STDERR_FILENO)) < 0 || (whole->reader = fork()) < 0) {
+		cli_error("run: %s", strerror(errno));
+		return false;
+	}
+	if (whole->reader == 0) {
+		FILE *report = fdopen(ends[0], "r");
+		close(ends[1]);
+		if (cli_find_program(program, path, sizeof(path))) {
+			files = cli_realloc(NULL, 1, sizeof(*files));
+			files[file_count++] = path;
+		}
+		if (report != NULL)
+			symbolize(report, stderr);
+		_exit(report == NULL);
+	}
+	fcntl(whole->to, F_SETFD, FD_CLOEXEC);
+	dup2(ends[1], STDERR_FILENO);
+	close(ends[0]);
+	close(ends[1]);
+	return true;
+}
+
+void run_whole_end(const struct run_whole *whole)
+{
+	dup2(whole->to, STDERR_FILENO); /* the last end of the pipe, but for programs that go on */
+	while (waitpid(whole->reader, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static int main_symbolize(int argc, char **argv)
+{
+	FILE *report = stdin;
+	int c;
+
+	while ((c = cli_next_option(&cli_symbolize, argc, argv)) != -1) {
+		if (c != 'f')
+			return CLI_USAGE;
+		files = cli_realloc(files, file_count + 1, sizeof(*files));
+		files[file_count++] = optarg;
+	}
+	if (argc - optind > 1) {
+		cli_error("symbolize: one report at a time");
+		return CLI_USAGE;
+	}
+	if (optind < argc && (report = fopen(argv[optind], "r")) == NULL) {
+		cli_error("symbolize: %s: %s", argv[optind], strerror(errno));
+		return CLI_FAILED;
+	}
+	symbolize(report, stdout);
+	for (size_t i = 0; i < module_count; i++) {
+		symbols_close(modules[i].symbols);
+		free(modules[i].name);
+	}
+	free(modules);
+	free(files);
+	if (report != stdin)
+		fclose(report);
+	return 0;
+}
+
+static const struct cli_option options[] = {
+	{ 'f', "file", "PATH", "a program or library that the report names; may be given several\n"
+			       "times" },
+	{ 0, NULL, NULL, NULL },
+};
+
+const struct cli_command cli_symbolize = {
+	.name = "symbolize",
+	.main = main_symbolize,
+	.synopsis = "[OPTION]... [REPORT]",
+	.summary = "functions, files and lines for a report's addresses",
+	.about = "Copy REPORT, or what comes on standard input, and put functions, files and lines\n"
+		 "where the library said MODULE+OFFSET.\n",
+	.options = options,
+};
