@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * drystone symbolize: reports of the library made whole. Lines "  [FUNCTION+0x1c ](MODULE+0x2345)" become functions, files and lines;
- * all else is copied. A module is found by its name: given by --file, or where programs and libraries are.
+ * drystone symbolize: reports of the library made whole. Lines "  [FUNCTION+0x1c ](MODULE+0x2345)" become functions, files and
+ * lines; all else is copied. A module is found by its name: given by --file, or where programs and libraries are.
  */
 #include <ctype.h>
 #include <errno.h>
