@@ -23,7 +23,8 @@ judge() { # judge WHAT: of a block that is freed three times
 		grep -q '^  main .*whole.cpp:[0-9]* (whole' whole.txt && [ ! -s err ]; } || fail "$1: $(cat report whole.txt err)"
 }
 c++ -O1 -g "$here/whole.cpp" -o whole || { fail "whole.cpp does not compile"; finish; }
-printf 'access by thread 1\n  (whole+0x%s)\n' "$(nm whole | sed -n 's/^0*\(.*\) T main$/\1/p')" | "$cli" symbolize -f ./whole | grep -q 'main .*whole.cpp' ||
+main=$(nm whole | sed -n 's/^\([0-9a-f]*\) T main$/\1/p')
+printf '  (whole+0x%x)\n' $((0x$main + 4)) | "$cli" symbolize -f ./whole | grep -q 'main .*whole.cpp' ||
 	skip "the command was built without elfutils"
 report t debug:FZU ./whole
 judge "debug information"
