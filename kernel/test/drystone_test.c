@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * What every allocator of the kernel has to do, asked when the kernel has come up; the same for drystone and those that it
- * stands beside. Ends with a line "drystone-test: N passed, N failed".
+ * What every allocator of the kernel has to do; the same for drystone and those that it stands beside. A module, tested by
+ * loading it; ends with a line "drystone-test: N passed, N failed". With `measure` or `damage` it does that in place of it.
  */
 #include <linux/completion.h>
 #include <linux/cpu.h>
@@ -10,7 +10,12 @@
 #include <linux/prandom.h>
 #include <linux/slab.h>
 
+#include "test/damage.h"
 #include "test/measure.h"
+
+static bool measure, damage;
+module_param(measure, bool, 0);
+module_param(damage, bool, 0);
 
 #define LIVE   512
 #define STEPS  40000
@@ -298,22 +303,30 @@ static const struct {
 } tests[] = {
 	{ "sizes", sizes },	      { "reallocation", reallocation },	    { "interrupts off", interrupts_off },
 	{ "replacement", replacement }, { "constructed", constructed },     { "typesafe", typesafe },
-	{ "bulk", bulk },	      { "mixed", mixed },
-	 { "made and destroyed", made_and_destroyed },
+	{ "bulk", bulk },	      { "mixed", mixed },		    { "made and destroyed", made_and_destroyed },
 };
 
 static int __init drystone_test(void)
 {
 	unsigned int failed = 0;
 
+	if (measure || damage) {
+		(measure ? dry_measure : dry_damage)();
+		return 0;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
 		atomic_set(&failures, 0);
 		tests[i].run();
 		failed += atomic_read(&failures) != 0;
 		pr_info("drystone-test: %s: %s\n", tests[i].name, atomic_read(&failures) != 0 ? "FAILED" : "passed");
 	}
-	dry_measure();
 	pr_info("drystone-test: %zu passed, %u failed\n", ARRAY_SIZE(tests) - failed, failed);
 	return 0;
 }
-late_initcall_sync(drystone_test);
+module_init(drystone_test);
+
+static void __exit drystone_test_exit(void)
+{
+}
+module_exit(drystone_test_exit);
+MODULE_LICENSE("Dual MIT/GPL");

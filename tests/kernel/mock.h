@@ -157,6 +157,11 @@ struct work_struct {
 #define schedule_delayed_work(work, delay) (mock_work = (work)->run)
 #define late_initcall(fn) int mock_initcall_##fn(void); int mock_initcall_##fn(void) { return fn(); }
 #define late_initcall_sync late_initcall
+#define module_init late_initcall
+#define module_exit(fn) void (*mock_exitcall_##fn(void))(void); void (*mock_exitcall_##fn(void))(void) { return fn; }
+#define module_param(name, type, mode) extern int mock_param_##name
+#define MODULE_LICENSE(text) extern int mock_license
+#define __exit
 extern void (*mock_work)(struct work_struct *);
 
 /* The other thread runs before who started it goes on. */

@@ -3,6 +3,7 @@
 #include "core/cache.h"
 #include "mm/slab.h"
 #include "mocked.h"
+#include "test/damage.h"
 #include "slab/caches.h"
 #include "support/check.h"
 
@@ -225,6 +226,16 @@ static void test_double_free(void)
 	kmem_cache_destroy(s);
 }
 
+/* Each kind of damage is told once, and outlived. */
+static void test_damage(void)
+{
+	unsigned int before = mock_reports;
+
+	dry_damage();
+	CHECK_EQ(mock_reports, before + 4);
+	CHECK(strstr(mock_text, "caches sound") != NULL);
+}
+
 /* The nodes' number is the argument. */
 int main(int argc, char **argv)
 {
@@ -242,6 +253,7 @@ int main(int argc, char **argv)
 	test_no_memory();
 	test_nodes();
 	test_double_free();
+	test_damage();
 	for (int round = 0; round < 4; round++)
 		mock_work(NULL);
 	check_accounts();

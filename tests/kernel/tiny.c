@@ -3,6 +3,7 @@
 #include "base/fatal.h"
 #include "mm/slab.h"
 #include "mocked.h"
+#include "test/damage.h"
 #include "support/check.h"
 
 /* All that was accounted is marked, and nothing is left of it where nothing is in use. */
@@ -62,6 +63,16 @@ static void test_double_free(void)
 	kfree(other);
 }
 
+/* Each kind of damage is told once, and outlived. */
+static void test_damage(void)
+{
+	unsigned int before = mock_reports;
+
+	dry_damage();
+	CHECK_EQ(mock_reports, before + 4);
+	CHECK(strstr(mock_text, "caches sound") != NULL);
+}
+
 int main(void)
 {
 	mock_boot();
@@ -73,5 +84,6 @@ int main(void)
 	test_return();
 	test_no_memory();
 	test_double_free();
+	test_damage();
 	return 0;
 }

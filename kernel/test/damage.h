@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef DRY_KERNEL_TEST_DAMAGE_H
+#define DRY_KERNEL_TEST_DAMAGE_H
+
+/* Frees objects wrongly, in ways that drystone tells; with another allocator this is damage indeed. */
+void dry_damage(void);
+
+#endif
