@@ -8,8 +8,6 @@
 extern struct dry_caches *dry_kernel_caches;
 extern const struct dry_grace dry_kernel_grace;
 
-/* cache.c */
-size_t dry_kernel_reap(bool all);
 /* meta.c: bytes of memory for metadata. */
 size_t dry_kernel_meta_bytes(void);
 

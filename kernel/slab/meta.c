@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * Memory for metadata: arrays, depots, caches. Never from a cache, so that no lock meets itself, and away from objects. Pieces of
- * 64 bytes and multiples from lists, which keep what comes back; from half a page on, pages.
+ * 64 bytes and multiples from lists, which keep what comes back; from half a page on, pages. All of it is in `Slab:`, as that of the
+ * kernel's own allocators is, which have it from kmalloc().
  */
+#include <linux/mm.h>
+#include <linux/vmstat.h>
+
 #include "slab/caches.h"
 
 #define UNIT   64
@@ -21,12 +25,18 @@ size_t dry_kernel_meta_bytes(void)
 	return (size_t)atomic_long_read(&pages) << PAGE_SHIFT;
 }
 
+static void account(const void *at, long by)
+{
+	atomic_long_add(by, &pages);
+	mod_node_page_state(page_pgdat(virt_to_page(at)), NR_SLAB_UNRECLAIMABLE_B, by * (long)PAGE_SIZE);
+}
+
 static void *get_pages(size_t bytes)
 {
 	void *at = alloc_pages_exact(bytes, GFP_NOWAIT | __GFP_ZERO | __GFP_NOWARN);
 
 	if (at != NULL)
-		atomic_long_add(PAGE_ALIGN(bytes) >> PAGE_SHIFT, &pages);
+		account(at, PAGE_ALIGN(bytes) >> PAGE_SHIFT);
 	return at;
 }
 
@@ -78,6 +88,6 @@ void dry_backing_meta_free(struct dry_backing *backing, void *at, size_t bytes)
 		give(DIV_ROUND_UP(bytes, UNIT) - 1, at);
 		return;
 	}
-	atomic_long_sub(PAGE_ALIGN(bytes) >> PAGE_SHIFT, &pages);
+	account(at, -(long)(PAGE_ALIGN(bytes) >> PAGE_SHIFT));
 	free_pages_exact(at, bytes);
 }

@@ -2,6 +2,7 @@
 /* Of the kernel's caches, once it is up: how each knows its free objects, and which ones lose memory by that. */
 #include <linux/init.h>
 #include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "mm/slab.h"

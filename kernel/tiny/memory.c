@@ -134,10 +134,16 @@ static size_t heap_bytes(void)
 	return sizeof(struct dry_heap) + dry_tiny_kept(PAGE_SHIFT) * sizeof(void *);
 }
 
+/* The end of what has an address. UML's max_pfn is the number of its pages, not the last one's. */
+static unsigned long __init end_of_memory(void)
+{
+	return IS_ENABLED(CONFIG_HIGHMEM) ? max_low_pfn : PFN_UP(memblock_end_of_DRAM());
+}
+
 /* The pool is the kernel's own map of memory, from its first page to its last; the map has an entry more at either end. */
 void __init dry_kernel_heap_init(void)
 {
-	unsigned long pages = (IS_ENABLED(CONFIG_HIGHMEM) ? max_low_pfn : max_pfn) - min_low_pfn;
+	unsigned long pages = end_of_memory() - min_low_pfn;
 	uint16_t *map = alloc_pages_exact((pages + 2) * sizeof(*map), GFP_NOWAIT);
 	struct dry_heap *heap = alloc_pages_exact(heap_bytes(), GFP_NOWAIT | __GFP_ZERO);
 

@@ -217,6 +217,8 @@ struct folio {
 extern struct page *mock_pages;
 extern char *mock_memory;
 extern unsigned long max_low_pfn, max_pfn, min_low_pfn;
+#define memblock_end_of_DRAM() ((unsigned long)max_pfn << PAGE_SHIFT)
+#define PFN_UP(x) (((x) + PAGE_SIZE - 1) >> PAGE_SHIFT)
 extern long mock_pages_out, mock_slab_bytes;
 extern gfp_t gfp_allowed_mask;
 extern bool mock_no_pages;                 /* those that may not wait get none */

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""Kernels with drystone and beside it: got from Debian's source, built once, booted. For scripts/kernel and scripts/kernel-bench."""
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import kernel_tree
+
+CACHE = Path(os.environ.get("DRYSTONE_KERNEL") or Path.home() / ".cache/drystone-kernel")
+ARCHIVE = Path("/usr/src/linux-source-6.1.tar.xz")
+TREE = CACHE / "linux-6.1"
+CONFIG = Path(kernel_tree.HOME) / "kernel/config"
+JOBS = os.environ.get("JOBS") or str(os.cpu_count())
+ARCH = {"uml": ["ARCH=um", "SUBARCH=x86_64"], "x86": ["ARCH=x86_64"]}
+IMAGE = {"uml": "linux", "x86": "arch/x86/boot/bzImage"}
+OPTIONS = {"drystone": "CONFIG_SLAB=y\nCONFIG_DRYSTONE=y\n", "drystone-tiny": "CONFIG_SLOB=y\nCONFIG_DRYSTONE_TINY=y\n",
+           "slab": "CONFIG_SLAB=y\n", "slub": "CONFIG_SLUB=y\nCONFIG_SLUB_DEBUG=y\nCONFIG_SLUB_CPU_PARTIAL=y\n", "slob": "CONFIG_SLOB=y\n",
+           "slub-plain": "CONFIG_SLUB=y\nCONFIG_SLUB_DEBUG=y\n# CONFIG_SLUB_CPU_PARTIAL is not set\n"}
+# Into the environment of the first program: where UML cannot keep those registers (kernel_tree.py) nothing may rely on them.
+NO_AVX = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX_Fast_Unaligned_Load,-AVX2_Usable,-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX"
+LIMIT = 600  # seconds for a boot
+
+
+class Failed(Exception):
+    pass
+
+
+def run(*command, **options):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    if done.returncode:
+        raise Failed("%s\n%s" % (shlex.join(map(str, command)), done.stdout[-3000:]))
+    return done.stdout
+
+
+def source():
+    if not TREE.exists():
+        if not ARCHIVE.exists():
+            raise Failed("there is no %s (apt install linux-source-6.1)" % ARCHIVE)
+        new = CACHE / "unpack"
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir(parents=True)
+        run("tar", "xf", ARCHIVE, "-C", new)
+        (new / "linux-source-6.1").rename(TREE)
+        new.rmdir()
+    kernel_tree.add(TREE)
+
+
+def make(world, folder, *targets):
+    run("nice", "-n", "15", "make", "-s", "-C", TREE, "O=%s" % folder, *ARCH[parts(world)[0]], *targets, env={**os.environ, "MAKEFLAGS": ""})
+
+
+def parts(world):
+    return world.split("-")
+
+
+def folder_of(world, allocator):
+    return CACHE / "build" / ("%s-%s" % (world, allocator))
+
+
+def build(world, allocator):
+    """The image."""
+    folder, kind = folder_of(world, allocator), parts(world)[0]
+    beside = sorted(folder.parent.glob(kind + "-*/.config")) if not folder.exists() else []
+    if beside: # most of a kernel is the same whatever the allocator
+        run("cp", "-a", beside[0].parent, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    fragment, old = folder / "fragment", None
+    text = "".join((CONFIG / (name + ".config")).read_text() for name in ["common"] + parts(world)) + OPTIONS[allocator]
+    if fragment.exists():
+        old = fragment.read_text()
+    if text != old:
+        fragment.write_text(text)
+        make(world, folder, "KCONFIG_ALLCONFIG=%s" % fragment, "allnoconfig")
+    # With registers of 16 bytes GCC stores to UML's objects as if they were aligned to 16, which SLOB's are not.
+    more = ["KCFLAGS=-mno-sse"] if (kind, allocator) == ("uml", "slob") else []
+    make(world, folder, "-j" + JOBS, *more, "bzImage" if kind == "x86" else "linux", "modules")
+    return folder / IMAGE[kind]
+
+
+def first_file_system(build_folder):
+    """A folder with busybox, hackbench and what this needs, the init of kernel/config, and the kernel's modules that test."""
+    root, busybox, hackbench = CACHE / "root", shutil.which("busybox"), shutil.which("hackbench")
+    if busybox is None or hackbench is None:
+        raise Failed("busybox or hackbench is missing (apt install busybox-static rt-tests)")
+    shutil.rmtree(root / "modules", ignore_errors=True)
+    for folder in ("bin", "proc", "sys", "dev", "tmp", "modules"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    shutil.copy2(busybox, root / "bin/busybox")
+    shutil.copy2(hackbench, root / "bin/hackbench")
+    for name in ("sh", "mount", "awk", "cat", "sleep", "poweroff", "echo", "grep", "insmod", "rmmod"):
+        link = root / "bin" / name
+        if not link.is_symlink():
+            link.symlink_to("busybox")
+    for library in re.findall(r"(/\S+) \(0x", run("ldd", hackbench)):
+        place = root / library[1:]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(os.path.realpath(library), place)
+    shutil.copy2(CONFIG / "init", root / "init")
+    for module in [*build_folder.glob("lib/test_*.ko"), *build_folder.glob("mm/drystone/*.ko")]:
+        run("strip", "--strip-debug", "-o", root / "modules" / module.name, module)
+    return root
+
+
+def packed(root):
+    archive = CACHE / "root.cpio.gz"
+    names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
+    done = subprocess.run("cpio -o -H newc --quiet | gzip > %s" % shlex.quote(str(archive)), shell=True, input=names, text=True, cwd=root)
+    if done.returncode:
+        raise Failed("cpio")
+    return archive
+
+
+def boot(world, allocator, cpus, megabytes, options, limit=LIMIT):
+    """The log."""
+    image = build(world, allocator)
+    root = first_file_system(folder_of(world, allocator))
+    if parts(world)[0] == "uml":
+        command = [image, "mem=%dM" % megabytes, "root=none", "rootfstype=hostfs", "rootflags=%s" % root, "rw", "init=/init",
+                   "con=null", "con0=fd:0,fd:1", "panic=-1", NO_AVX, *options.split()]
+    else:
+        command = ["qemu-system-x86_64", "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", "%dM" % megabytes,
+                   "-smp", "%d,sockets=%d,cores=1,threads=1" % (cpus, cpus), "-nographic", "-no-reboot", "-nic", "none", "-kernel", image,
+                   "-initrd", packed(root), "-append", "console=ttyS0 rdinit=/init tsc=reliable panic=-1 " + options]
+    log = CACHE / "log"
+    with open(log, "w", encoding="utf-8") as out:
+        try:
+            subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, timeout=limit, check=False)
+        except subprocess.TimeoutExpired:
+            out.write("\nFAILED: the kernel runs for more than %d seconds\n" % limit)
+    return log.read_text(encoding="utf-8", errors="replace")
