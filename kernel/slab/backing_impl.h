@@ -24,6 +24,9 @@ typedef gfp_t dry_gfp;
 /* Of a page where objects are small, else of four objects, up to four pages: more are hard to get once memory is in pieces. */
 #define DRY_SLAB_PREFERRED(size) ((size) <= 1024 ? PAGE_SIZE : min_t(size_t, roundup_pow_of_two(size) * 4, PAGE_SIZE * 4))
 
+/* Depots stay what they are: a kernel's objects are many kinds of a few each, and what one kind keeps no other can have. */
+#define DRY_DEPOTS_GROWN ((size_t)0)
+
 /* Without state: there is one world of pages. */
 struct dry_backing {
 	unsigned int nodes;

@@ -12,7 +12,6 @@
 #include "core/walk.h"
 #include "slab/caches.h"
 
-#define AREA_BYTES  ((size_t)CONFIG_DRYSTONE_AREA_KB << 10)
 #define REAP_PERIOD (2 * HZ)
 
 struct dry_caches *dry_kernel_caches;
@@ -110,6 +109,14 @@ static unsigned int nodes_of_world(void)
 	return nr_node_ids <= DRY_MAX_NODES ? nr_node_ids : 1;
 }
 
+/* One processor has nobody to share objects with, and below 64 KiB core has no depots. */
+static size_t __init area_bytes(void)
+{
+	size_t bytes = (size_t)CONFIG_DRYSTONE_AREA_KB << 10;
+
+	return num_possible_cpus() > 1 ? bytes : min_t(size_t, bytes, SZ_64K - PAGE_SIZE);
+}
+
 void __init kmem_cache_init(void)
 {
 	static struct kmem_cache cache_of_caches;
@@ -121,7 +128,7 @@ void __init kmem_cache_init(void)
 	dry_kernel_caches = caches;
 	caches->backing.nodes = nodes_of_world();
 	caches->grace = &dry_kernel_grace;
-	if (!dry_caches_init(caches, nr_cpu_ids, caches->backing.nodes, AREA_BYTES, false))
+	if (!dry_caches_init(caches, nr_cpu_ids, caches->backing.nodes, area_bytes(), false))
 		panic("drystone: no memory for its slots");
 	dry_slot_open_locked(caches, smp_processor_id());
 

@@ -73,13 +73,13 @@ static noinline void *take_harder(struct dry_class *class, size_t size, gfp_t gf
 	return object;
 }
 
-static void *small_alloc(struct dry_class *class, size_t size, gfp_t gfp)
+static void *small_alloc(struct dry_class *class, size_t size, gfp_t gfp, bool zero)
 {
 	void *object = take(class, size);
 
 	if (unlikely(object == NULL))
 		object = take_harder(class, size, gfp);
-	if (object != NULL && (gfp & __GFP_ZERO))
+	if (object != NULL && zero)
 		memset(object, 0, size);
 	return object;
 }
@@ -108,7 +108,7 @@ static void *general_alloc(size_t size, gfp_t gfp, int node, unsigned long calle
 		return ZERO_SIZE_PTR;
 	if (size >= PAGE_SIZE)
 		return kmalloc_large_node(size, gfp, node);
-	block = small_alloc(NULL, size, gfp);
+	block = small_alloc(NULL, size, gfp, want_init_on_alloc(gfp));
 	trace_kmalloc(caller, block, size, size, gfp, node);
 	kmemleak_alloc(block, size, 1, gfp);
 	return block;
@@ -192,7 +192,7 @@ static void *cache_alloc(struct kmem_cache *s, gfp_t gfp, int node, unsigned lon
 		if (object != NULL && s->ctor != NULL)
 			s->ctor(object);
 	} else {
-		object = small_alloc(class_of(s), s->object_size, gfp);
+		object = small_alloc(class_of(s), s->object_size, gfp, slab_want_init_on_alloc(gfp, s));
 		kmemleak_alloc_recursive(object, s->object_size, 1, s->flags, gfp);
 	}
 	trace_kmem_cache_alloc(caller, object, s, gfp, node);

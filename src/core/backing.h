@@ -40,6 +40,7 @@
  *   dry_backing_page_shift, _max_order, _bytes   log2 of a page; of the pages of the largest slab; of all that there may be
  *   dry_backing_may_wait  whether who asks with this dry_gfp may wait for locks of ranks REAP and CACHES
  *   DRY_SLAB_PREFERRED    if defined: bytes of a slab with objects of a size
+ *   DRY_DEPOTS_GROWN      if defined: bytes of objects that depots may grow to hold beyond what they begin with, together
  *   dry_backing_node      the memory node that the caller runs on, a hint
  *   dry_backing_corrupt, dry_backing_warn   a report (base/fatal.h)
  *

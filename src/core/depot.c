@@ -8,7 +8,9 @@
 #define AREA_LEAST ((size_t)64 << 10) /* where areas are smaller, depots would be too much */
 
 /* How much more than usual depots may grow to hold: objects, in bytes, of all caches together; and pointers, of one. */
-#define GROWN_BYTES ((size_t)2 << 20)
+#ifndef DRY_DEPOTS_GROWN /* a backing may want less */
+#define DRY_DEPOTS_GROWN ((size_t)2 << 20)
+#endif
 #define GROWN_LIMIT 32768u
 
 static uint32_t avail_of(const struct dry_depot *depot)
@@ -55,7 +57,7 @@ static void grow_locked(struct dry_cache *cache, struct dry_depot *depot)
 	if (2 * depot->limit > GROWN_LIMIT)
 		return;
 	/* relaxed: nothing but a sum */
-	if (atomic_fetch_add_explicit(grown, more, memory_order_relaxed) + more <= GROWN_BYTES &&
+	if (atomic_fetch_add_explicit(grown, more, memory_order_relaxed) + more <= DRY_DEPOTS_GROWN &&
 	    allocate_locked(cache, depot, 2 * depot->limit))
 		depot->grown += more;
 	else

@@ -58,6 +58,7 @@ typedef int pg_data_t;
 #define BUG()              mock_wrong("BUG")
 #define panic(...)         mock_wrong(__VA_ARGS__)
 #define SZ_16K             16384
+#define SZ_64K             65536
 
 _Noreturn void mock_wrong(const char *what, ...);
 void mock_log(const char *format, ...);
@@ -95,6 +96,7 @@ extern unsigned int nr_cpu_ids, nr_node_ids, mock_held, mock_atomic; /* spinlock
 unsigned int raw_smp_processor_id(void);
 #define smp_processor_id raw_smp_processor_id
 #define num_online_cpus() NR_CPUS
+#define num_possible_cpus() NR_CPUS
 #define for_each_online_cpu(cpu) for (cpu = 0; cpu < NR_CPUS; cpu++)
 void mock_irq_save(unsigned long *flags);
 void mock_irq_restore(unsigned long flags);

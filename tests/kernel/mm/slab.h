@@ -91,5 +91,6 @@ struct kmem_cache *slab_pre_alloc_hook(struct kmem_cache *s, struct list_lru *lr
 void slab_post_alloc_hook(struct kmem_cache *s, struct obj_cgroup *objcg, gfp_t flags, size_t size, void **p, bool init);
 #define slab_want_init_on_alloc(flags, s) (((flags) & __GFP_ZERO) != 0)
 #define slab_want_init_on_free(s)         false
+#define want_init_on_alloc(flags)         (((flags) & __GFP_ZERO) != 0)
 
 #endif
