@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-glibc check-programs check-targets check-aarch64 check-numa check-bindings check-musl check-packages kernel demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam docs clean help
+.PHONY: all check check-glibc check-programs check-targets check-aarch64 check-numa check-bindings check-musl check-packages kernel kernel-bench demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam docs clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -34,6 +34,10 @@ docs: ## docs/ as a site: build/site/index.html
 kernel: ## Linux 6.1 on drystone: fetched from Debian, built, booted, tested; up to half an hour at first; ends with "N passed, N failed"
 	@scripts/setup kernel
 	@scripts/kernel
+
+kernel-bench: ## Linux 6.1 on drystone beside SLAB, SLUB and SLOB: cycles, memory, hackbench, least memory; tables in build/kernel-bench
+	@scripts/setup kernel
+	@scripts/kernel-bench
 
 demo: ## real programs with and without drystone, side by side; under 2 minutes
 	@scripts/setup build demo

@@ -63,9 +63,11 @@ def folder_of(world, allocator):
 def build(world, allocator):
     """The image."""
     folder, kind = folder_of(world, allocator), parts(world)[0]
-    beside = sorted(folder.parent.glob(kind + "-*/.config")) if not folder.exists() else []
-    if beside: # most of a kernel is the same whatever the allocator
-        run("cp", "-a", beside[0].parent, folder)
+    family = OPTIONS[allocator].split("\n")[0]
+    beside = [folder_of(world, other) for other in sorted(OPTIONS, key=lambda other: OPTIONS[other].split("\n")[0] != family)]
+    beside = [other for other in beside if (other / IMAGE[kind]).exists()]
+    if beside and not folder.exists(): # most of a kernel is the same whatever the allocator, all but that within a family
+        run("cp", "-a", beside[0], folder)
     folder.mkdir(parents=True, exist_ok=True)
     fragment, old = folder / "fragment", None
     text = "".join((CONFIG / (name + ".config")).read_text() for name in ["common"] + parts(world)) + OPTIONS[allocator]
@@ -90,7 +92,7 @@ def first_file_system(build_folder):
         (root / folder).mkdir(parents=True, exist_ok=True)
     shutil.copy2(busybox, root / "bin/busybox")
     shutil.copy2(hackbench, root / "bin/hackbench")
-    for name in ("sh", "mount", "awk", "cat", "sleep", "poweroff", "echo", "grep", "insmod", "rmmod"):
+    for name in ("sh", "mount", "awk", "cat", "sleep", "poweroff", "reboot", "echo", "grep", "insmod", "rmmod"):
         link = root / "bin" / name
         if not link.is_symlink():
             link.symlink_to("busybox")
@@ -123,7 +125,7 @@ def boot(world, allocator, cpus, megabytes, options, limit=LIMIT):
     else:
         command = ["qemu-system-x86_64", "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", "%dM" % megabytes,
                    "-smp", "%d,sockets=%d,cores=1,threads=1" % (cpus, cpus), "-nographic", "-no-reboot", "-nic", "none", "-kernel", image,
-                   "-initrd", packed(root), "-append", "console=ttyS0 rdinit=/init tsc=reliable panic=-1 " + options]
+                   "-initrd", packed(root), "-append", "console=ttyS0 rdinit=/init tsc=reliable panic=-1 drystone.end=reboot " + options]
     log = CACHE / "log"
     with open(log, "w", encoding="utf-8") as out:
         try:

@@ -97,7 +97,8 @@ static __always_inline bool object_leaves(struct kmem_cache *s, void *object)
 {
 	bool init = slab_want_init_on_free(s);
 
-	memcg_slab_free_hook(s, virt_to_slab(object), &object, 1);
+	if (memcg_kmem_enabled()) /* asks that itself, after the page was looked for */
+		memcg_slab_free_hook(s, virt_to_slab(object), &object, 1);
 	kmemleak_free_recursive(object, s->flags);
 	debug_check_no_locks_freed(object, s->object_size);
 	if (!(s->flags & SLAB_DEBUG_OBJECTS))

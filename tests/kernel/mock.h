@@ -285,6 +285,7 @@ struct file;
 #define kmemleak_free_recursive(...) ((void)0)
 #define debug_check_no_locks_freed(...) ((void)0)
 #define debug_check_no_obj_freed(...) ((void)0)
+#define memcg_kmem_enabled() true
 #define memcg_slab_free_hook(s, slab, objects, n) ((void)(slab))
 #define kasan_slab_free(s, object, init) (mock_leaving((s)->flags), false)
 void mock_leaving(slab_flags_t flags);
