@@ -120,7 +120,8 @@ def boot(world, allocator, cpus, megabytes, options, limit=LIMIT):
     image = build(world, allocator)
     root = first_file_system(folder_of(world, allocator))
     if parts(world)[0] == "uml":
-        command = [image, "mem=%dM" % megabytes, "root=none", "rootfstype=hostfs", "rootflags=%s" % root, "rw", "init=/init",
+        # Where it lies decides how large its map of pages is: at the same place each time.
+        command = ["setarch", "-R", image, "mem=%dM" % megabytes, "root=none", "rootfstype=hostfs", "rootflags=%s" % root, "rw", "init=/init",
                    "con=null", "con0=fd:0,fd:1", "panic=-1", NO_AVX, *options.split()]
     else:
         command = ["qemu-system-x86_64", "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", "%dM" % megabytes,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * Memory for metadata: arrays, depots, caches. Never from a cache, so that no lock meets itself, and away from objects. Pieces of
- * 64 bytes and multiples from lists, which keep what comes back; from half a page on, pages. All of it is in `Slab:`, as that of the
- * kernel's own allocators is, which have it from kmalloc().
+ * 64 bytes and multiples from lists, which keep what comes back; from half a page on, pages. All of it is in `Slab:`, as is
+ * that of the kernel's own allocators, which have it from kmalloc().
  */
 #include <linux/mm.h>
 #include <linux/vmstat.h>
