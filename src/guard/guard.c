@@ -16,7 +16,9 @@
 #define GAP  15   /* pages between two blocks, while there is room */
 #define FILL 0xab /* around the object, within its pages */
 #define APART  ((size_t)256 << 20) /* address space on both sides of each */
-#define STEP   ((size_t)16 << 20) /* a region begins with it, and grows by it at least */
+#define FIRST  ((size_t)1 << 20)  /* a region begins with it: programs may lock all they have (mlockall) */
+#define STEP   ((size_t)16 << 20) /* and grows by it at least when it has it */
+#define BLOCKS ((size_t)64 << 10) /* bytes that block[] begins with */
 #define SPREAD ((size_t)2 << 30) /* it grows so far before a place is used again */
 
 static size_t page_size(void)
@@ -39,9 +41,9 @@ static uint32_t region_pages(void)
 /*
  * Two reservations: no index of the program's, however wrong, leads from a block to what is known of it.
  *
- *   | gap | block[] | held[] | owner[] | gap |          | gap | region | gap |
+ *   | gap | held[] | owner[] -> | block[] -> | gap |          | gap | region -> | gap |
  *
- * In windows both grow, and the gaps are free by their place alone; where there are none, all of it is reserved at once.
+ * In windows all three grow, and the gaps are free by their place alone; where there are none, all of it is reserved at once.
  */
 
 static size_t owner_bytes(size_t region)
@@ -73,29 +75,53 @@ static void release(char *at, size_t bytes, size_t most)
 		dry_port_release(most == 0 ? at - gap() : at, most == 0 ? bytes + 2 * gap() : bytes);
 }
 
+static size_t block_bytes(size_t blocks)
+{
+	return dry_round_up((blocks + 1) * sizeof(struct dry_guard_block), dry_port_page_size());
+}
+
+/* Twice as many blocks. false: there are as many as there may be, or no memory. */
+static bool grow_blocks_locked(void)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	size_t have = g->block_size, left = block_bytes(g->blocks_max) - have, more = have != 0 ? have : BLOCKS;
+	char *end = (char *)g->block + have;
+
+	more = more < left ? more : left;
+	if (more == 0 || dry_port_reserve_at(end, more, false) != 0)
+		return false;
+	if (dry_port_commit(end, more) != 0) {
+		dry_port_release(end, more);
+		return false;
+	}
+	g->block_size = have + more;
+	return true;
+}
+
 /* A region of `size` bytes that may grow to `most`; 0: that does not grow. */
 static bool make_locked(const struct dry_guard_attr *attr, size_t size, size_t most)
 {
 	struct dry_guard_region *g = &dry_guarded;
 	size_t page = dry_port_page_size(), blocks = attr->live + attr->held;
-	size_t block = (blocks + 1) * sizeof(struct dry_guard_block);
-	size_t fixed = dry_round_up(block + attr->held * sizeof(uint32_t), page);
-	size_t tables = fixed + owner_bytes(size);
-	char *start = reserve(tables, most != 0 ? fixed + owner_bytes(most) : 0);
+	size_t held = dry_round_up(attr->held * sizeof(uint32_t), page), block = block_bytes(blocks);
+	size_t before = held + owner_bytes(most != 0 ? most : size); /* block[] */
+	size_t tables = most != 0 ? held + owner_bytes(size) : before + block;
+	char *start = reserve(tables, most != 0 ? before + block : 0);
 	char *region = start != NULL ? reserve(size, most) : NULL;
 
-	if (region == NULL || dry_port_commit(start, tables) != 0) {
+	g->blocks_max = (uint32_t)blocks;
+	g->block_size = most != 0 ? 0 : block;
+	g->block = (struct dry_guard_block *)(void *)(start + before);
+	if (region == NULL || dry_port_commit(start, tables) != 0 || (most != 0 && !grow_blocks_locked())) {
 		release(region, size, most);
 		release(start, tables, most);
 		return false;
 	}
 	dry_secure_seed();
 	g->page_shift = (uint8_t)dry_log2_floor(page);
-	g->blocks_max = (uint32_t)blocks;
 	g->held_max = attr->held;
-	g->block = (struct dry_guard_block *)(void *)start;
-	g->held = (uint32_t *)(void *)(start + block);
-	g->owner = (uint32_t *)(void *)(start + fixed);
+	g->held = (uint32_t *)(void *)start;
+	g->owner = (uint32_t *)(void *)(start + held);
 	g->cursor = 1;
 	/* Blocks that were never used are taken in order; then those that went round. */
 	g->fresh = 1;
@@ -110,14 +136,15 @@ static bool make_locked(const struct dry_guard_attr *attr, size_t size, size_t m
 static bool grow_locked(uint32_t pages)
 {
 	struct dry_guard_region *g = &dry_guarded;
-	/* In chunks, as the arena grows: what is less than one is left to libraries. */
-	size_t have = g->size, least = dry_round_up((size_t)pages << g->page_shift, DRY_CHUNK_SIZE);
-	size_t step = dry_round_down(have / 4, DRY_CHUNK_SIZE), old = owner_bytes(have), more;
+	/* In chunks, as the arena grows: what is less than one is left to libraries. A small one is doubled. */
+	size_t have = g->size, unit = have < DRY_CHUNK_SIZE ? have : DRY_CHUNK_SIZE;
+	size_t least = dry_round_up((size_t)pages << g->page_shift, unit), old = owner_bytes(have);
+	size_t step = dry_round_down(have / 4, unit), more;
 
-	step = step < STEP ? STEP : step;
+	step = have < STEP ? have : step < STEP ? STEP : step;
 	step = step < least ? least : step;
 	step = step < g->most - have ? step : g->most - have;
-	for (; step >= least; step = dry_round_down(step / 2, DRY_CHUNK_SIZE)) {
+	for (; step >= least; step = dry_round_down(step / 2, unit)) {
 		char *owner = (char *)g->owner + old;
 
 		more = owner_bytes(have + step) - old;
@@ -145,7 +172,7 @@ bool dry_guard_init(const struct dry_guard_attr *attr)
 	size_t size = dry_round_down(attr->region, DRY_CHUNK_SIZE);
 
 	dry_lock_acquire(&g->lock);
-	if (!g->tried && size >= STEP && !make_locked(attr, STEP, size))
+	if (!g->tried && size >= STEP && !make_locked(attr, FIRST, size))
 		/* The system may refuse so much: then less, by halves. */
 		while (size >= STEP && !make_locked(attr, size, 0))
 			size = dry_round_down(size / 2, DRY_CHUNK_SIZE);
@@ -221,7 +248,7 @@ static uint32_t take_id_locked(void)
 		g->spare = g->block[id].next;
 		return id;
 	}
-	if (g->fresh <= g->blocks_max)
+	if (g->fresh <= g->blocks_max && ((g->fresh + 1) * sizeof(struct dry_guard_block) <= g->block_size || grow_blocks_locked()))
 		return __atomic_fetch_add(&g->fresh, 1, __ATOMIC_RELAXED);
 	return g->held_first != g->held_end ? let_go_locked() : 0;
 }

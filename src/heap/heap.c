@@ -9,6 +9,7 @@
 #include "core/create.h"
 
 #define MAIN_RESERVE    ((size_t)1 << 40)
+#define MAIN_FIRST      ((size_t)2 << 20) /* of a small program that locks all it has (mlockall) */
 #define PRIVATE_RESERVE ((size_t)1 << 34)
 #define MIN_MEMORY      ((size_t)256 << 10)
 #define EXTENT_CAP      ((size_t)64 << 20)
@@ -93,7 +94,7 @@ static void enlist(struct dry_heap *heap)
 static DRY_SLOW struct dry_heap *init_main(void)
 {
 	struct dry_heap *heap = &dry_main_heap;
-	struct dry_arena_attr arena = { .reserve = MAIN_RESERVE };
+	struct dry_arena_attr arena = { .reserve = MAIN_RESERVE, .first = MAIN_FIRST };
 	struct dry_heap_attr attr = { .name = "main" };
 
 	dry_port_init();

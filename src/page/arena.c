@@ -111,7 +111,7 @@ int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
 	int rc = 0;
 	if (!arena->owns_memory)
 		rc = init_memory(arena, attr->memory, attr->memory_size);
-	else if (!dry_reserve_begin(arena, attr->reserve))
+	else if (!dry_reserve_begin(arena, attr->reserve, attr->first != 0 ? attr->first : DRY_CHUNK_SIZE))
 		rc = -DRY_ENOMEM;
 	if (rc == 0)
 		annotate(arena, true);

@@ -25,13 +25,17 @@ static size_t side_bytes(const struct dry_arena *arena)
 	return DRY_CHUNK_SIZE / 16 * arena->side;
 }
 
-/* A chunk without memory behind it becomes the node's; again: it was another's. */
-static bool place(const struct dry_arena *arena, uint32_t chunk, unsigned node, bool again)
+/* A chunk without memory behind it becomes the node's, but for its first `missing` pages; again: it was another's. */
+static bool place(const struct dry_arena *arena, uint32_t chunk, uint32_t missing, unsigned node, bool again)
 {
-	if (!dry_source_commit(&arena->source, dry_arena_address(arena, chunk << arena->max_order), DRY_CHUNK_SIZE, node,
-			       arena->nodes > 1, again))
+	uint32_t first = chunk << arena->max_order;
+
+	if (!dry_source_commit(&arena->source, dry_arena_address(arena, first + missing),
+			       (size_t)(dry_chunk_pages(arena) - missing) << arena->page_shift, node, arena->nodes > 1, again))
 		return false;
-	*dry_chunk(arena, chunk) = (uint8_t)node;
+	*dry_chunk(arena, chunk) = (uint8_t)(node | (missing != 0 ? DRY_CHUNK_SHORT : 0));
+	if (missing != 0)
+		dry_page_set_count(&arena->desc[first], missing);
 	return true;
 }
 
@@ -56,7 +60,7 @@ static bool revive(struct dry_arena *arena, unsigned node)
 		if (*dry_chunk(arena, chunk) == (DRY_CHUNK_RETIRED | node))
 			break;
 	}
-	if (chunk == chunks && !place(arena, chunk = found, node, true))
+	if (chunk == chunks && !place(arena, chunk = found, 0, node, true))
 		return false;
 	dry_chunk_revive_locked(arena, chunk);
 	return true;
@@ -98,6 +102,17 @@ static DRY_SLOW bool pass_over(struct dry_arena *arena, size_t left)
 	return true;
 }
 
+/* What is mapped is locked, and a whole chunk may not be: the last pages of one. */
+static DRY_SLOW bool reserve_short(struct dry_arena *arena, size_t have)
+{
+	for (size_t part = DRY_CHUNK_SIZE / 4; part >= DRY_CHUNK_SIZE / 16; part /= 2)
+		if (reserve(arena, have + DRY_CHUNK_SIZE - part, have + DRY_CHUNK_SIZE) == 0) {
+			arena->missing = (uint32_t)((DRY_CHUNK_SIZE - part) >> arena->page_shift);
+			return true;
+		}
+	return false;
+}
+
 /* One chunk more at least, in a window. */
 static bool reserve_more(struct dry_arena *arena)
 {
@@ -110,24 +125,28 @@ static bool reserve_more(struct dry_arena *arena)
 	step = step < LEAST_STEP ? LEAST_STEP : step > MOST_STEP ? MOST_STEP : dry_round_down(step, DRY_CHUNK_SIZE);
 	for (step = step < left ? step : left; step != 0 && rc != 0; step = dry_round_down(step / 2, DRY_CHUNK_SIZE))
 		rc = reserve(arena, have, have + step);
-	return rc == 0 || (rc == -DRY_EBUSY && pass_over(arena, left));
+	return rc == 0 || (rc == -DRY_EBUSY && pass_over(arena, left)) ||
+	       (rc == -DRY_EAGAIN && left != 0 && reserve_short(arena, have));
 }
 
 bool dry_arena_extend_locked(struct dry_arena *arena, unsigned node)
 {
-	uint32_t committed;
+	uint32_t committed, missing;
 	size_t chunks;
 
 	if (!arena->owns_memory || (arena->reserved == dry_arena_committed_locked(arena) && !reserve_more(arena)))
 		return false;
 	committed = dry_arena_committed_locked(arena);
+	missing = arena->missing;
 	chunks = ((size_t)committed >> arena->max_order) + 1;
-	if (!arrays_extend(arena, chunks) || !place(arena, committed >> arena->max_order, node, false))
+	if (!arrays_extend(arena, chunks) || !place(arena, committed >> arena->max_order, missing, node, false))
 		return false;
+	arena->missing = 0;
+	arena->lost += missing;
 	dry_budget_count(side_bytes(arena)); /* not asked for: as the other arrays, it follows the pages */
 	/* release: pairs with the acquire in dry_arena_run_of() */
 	atomic_store_explicit(&arena->committed, committed + dry_chunk_pages(arena), memory_order_release);
-	dry_buddy_put_apart_locked(arena, committed, dry_chunk_pages(arena), 1, 1);
+	dry_buddy_put_apart_locked(arena, committed + missing, dry_chunk_pages(arena) - missing, 1, 1);
 	return true;
 }
 

@@ -27,7 +27,7 @@ static bool look_at(const struct dry_arena *arena, uint32_t chunk)
 {
 	uint8_t *state = dry_chunk(arena, chunk);
 
-	if (dry_chunk_is_retired(arena, chunk) || dry_chunk_is_lost(arena, chunk))
+	if (dry_chunk_is_retired(arena, chunk) || !dry_chunk_is_whole(arena, chunk))
 		return false;
 	if (!is_full(arena, chunk)) {
 		*state &= DRY_CHUNK_NODE;
@@ -74,7 +74,7 @@ void dry_arena_advise_huge(struct dry_arena *arena, enum dry_huge huge)
 	chunks = dry_arena_committed_locked(arena) >> arena->max_order;
 	for (from = 0; from < chunks; from = to + 1) {
 		/* what lies in lost ones is others' */
-		for (to = from; to < chunks && !dry_chunk_is_lost(arena, to);)
+		for (to = from; to < chunks && dry_chunk_is_whole(arena, to);)
 			to++;
 		if (to != from)
 			dry_port_advise_huge(dry_arena_address(arena, from << arena->max_order),

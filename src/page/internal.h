@@ -112,8 +112,9 @@ static inline void dry_source_release(const struct dry_page_source *source, void
 		dry_port_release(addr, size);
 }
 
-/* A byte per chunk of an arena that owns its memory: its node, whether it is retired, what huge.c knows of it; or: lost. */
+/* A byte per chunk of an arena that owns its memory: its node, whether it is retired or short, what huge.c knows of it; or: lost. */
 #define DRY_CHUNK_NODE    0x07u
+#define DRY_CHUNK_SHORT   0x08u /* its first pages are lost: `count` of the first one's descriptor */
 #define DRY_CHUNK_LOST    0x10u
 #define DRY_CHUNK_HUGE    0x20u /* has got huge pages since it was last seen with a free page in it */
 #define DRY_CHUNK_FULL    0x40u /* had no free page when last looked at */
@@ -130,6 +131,15 @@ static inline bool dry_chunk_is_retired(const struct dry_arena *arena, uint32_t 
 static inline bool dry_chunk_is_lost(const struct dry_arena *arena, uint32_t chunk)
 {
 	return *dry_chunk(arena, chunk) == DRY_CHUNK_LOST;
+}
+static inline bool dry_chunk_is_short(const struct dry_arena *arena, uint32_t chunk)
+{
+	return (*dry_chunk(arena, chunk) & DRY_CHUNK_SHORT) != 0;
+}
+/* Nothing in it is others'. */
+static inline bool dry_chunk_is_whole(const struct dry_arena *arena, uint32_t chunk)
+{
+	return (*dry_chunk(arena, chunk) & (DRY_CHUNK_LOST | DRY_CHUNK_SHORT)) == 0;
 }
 /* The node of a page in a chunk that is not retired. */
 static inline uint8_t dry_node_of(const struct dry_arena *arena, uint32_t index)
@@ -168,11 +178,11 @@ uint32_t dry_wide_find_locked(struct dry_arena *arena, uint32_t count, uint32_t 
 
 /* reserve.c */
 
-/* For an arena of `want` bytes, else less. false: there is no room. */
-bool dry_reserve_begin(struct dry_arena *arena, size_t want);
+/* For an arena of `want` bytes, else less; in a window the first `first` of them. false: there is no room. */
+bool dry_reserve_begin(struct dry_arena *arena, size_t want, size_t first);
 /*
  * In a window, with the lock held; from and end count bytes from the base, in chunks. The arrays for all up to the end; only
- * then the pages. 0, -EBUSY: others have memory there, -ENOMEM. Two calls, because malloc's deepest go through them
+ * then the pages. 0, -EBUSY: others have memory there, -EAGAIN: so much may not be locked, -ENOMEM. Two calls, because malloc's deepest go through them
  * (docs/design/stack.md).
  */
 bool dry_reserve_arrays_locked(struct dry_arena *arena, size_t end);

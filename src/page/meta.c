@@ -7,6 +7,9 @@
 #include "page/internal.h"
 
 #define SHARE 32 /* of the users' address space, that much for metadata */
+/* Where that is wide: it begins with so little, for programs that lock all they have (mlockall). */
+#define WIDE  ((size_t)1 << 30)
+#define FIRST ((size_t)512 << 10)
 
 static struct dry_arena *pages_of(struct dry_meta *meta)
 {
@@ -35,6 +38,9 @@ int dry_meta_init(struct dry_meta *meta, struct dry_arena *users)
 	struct dry_arena_attr attr = { .reserve = reserve > DRY_CHUNK_SIZE ? reserve : DRY_CHUNK_SIZE,
 				       .page_size = (size_t)1 << users->page_shift,
 				       .guarded = true };
+
+	if (reserve >= WIDE)
+		attr.first = FIRST;
 
 	*meta = (struct dry_meta){ .users = users };
 	dry_lock_init(&meta->lock, DRY_RANK_META);

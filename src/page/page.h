@@ -37,7 +37,8 @@
  *                             v     | revive                       (lock dropped)
  *                            retired
  *
- * A chunk where others had mapped memory when the arena came there is lost: committed, but nobody's.
+ * A chunk where others had mapped memory when the arena came there is lost: committed, but nobody's. So are the first pages
+ * of a short chunk, which were never reserved: the first one, and those of who may not lock (mlockall) a whole one more.
  *
  * kind != NONE only in the first descriptor of a run or free block; all
  * others are NONE. That is what makes dry_arena_run_of() safe on any pointer.
@@ -135,6 +136,7 @@ struct dry_arena_attr {
 	size_t memory_size;
 	size_t reserve;   /* bytes wanted; less is taken if there is no room. Ignored with memory */
 	size_t limit;     /* most bytes in use at once; 0: no limit */
+	size_t first;     /* bytes reserved at first where it grows; a power of two; 0: a chunk */
 	size_t page_size; /* 0: the port's */
 	unsigned nodes;   /* memory nodes; 0: 1. Ignored with memory */
 	const struct dry_page_source *source; /* of the pages, not of the arrays beside them; NULL: the port */
@@ -200,6 +202,7 @@ struct dry_arena {
 	/* guarded by lock */
 	struct dry_lock lock;
 	uint32_t reserved;                              /* pages up to the end of the reservation */
+	uint32_t missing;                               /* first pages of the next chunk that are not; 0: it is not reserved, or whole */
 	size_t used, free_dirty, free_clean, lost;      /* pages */
 	size_t dirty_clean;                             /* of free_dirty: without memory behind them, about */
 	size_t counted;                                 /* pages of it in page/budget.h's count; 0: is not counted */

@@ -144,25 +144,26 @@ static bool reserve_whole(struct dry_arena *arena, size_t size)
 	return true;
 }
 
-/* A first chunk of pages and its metadata at their places in a window. All or nothing. */
-static bool reserve_first(struct dry_arena *arena, char *window, const size_t span[4])
+/* The last `first` bytes of a first chunk and its metadata at their places in a window. All or nothing. */
+static bool reserve_first(struct dry_arena *arena, char *window, const size_t span[4], size_t first)
 {
-	size_t first = DRY_CHUNK_SIZE, guard = guard_of(arena);
-	char *base = window + DRY_CHUNK_SIZE, *desc = window + span[0], *map = desc + span[1];
+	size_t whole = DRY_CHUNK_SIZE, guard = guard_of(arena);
+	char *start = window + 2 * whole - first, *desc = window + span[0], *map = desc + span[1];
 
-	if (dry_port_reserve_at(base - guard, first + 2 * guard, false) != 0)
+	if (dry_port_reserve_at(start - guard, first + 2 * guard, false) != 0)
 		return false;
-	if (!array_init(&arena->desc_array, desc, desc_bytes(arena, first), false) ||
-	    !array_init(&arena->map_array, map, map_bytes(first), true) ||
+	if (!array_init(&arena->desc_array, desc, desc_bytes(arena, whole), false) ||
+	    !array_init(&arena->map_array, map, map_bytes(whole), true) ||
 	    !array_init(&arena->chunk_array, map + span[2], 1, false)) {
 		arrays_fini(arena);
-		release_pages(arena, base, first);
+		release_pages(arena, start, first);
 		return false;
 	}
+	arena->missing = (uint32_t)((whole - first) >> arena->page_shift);
 	return true;
 }
 
-static bool reserve_window(struct dry_arena *arena, size_t size)
+static bool reserve_window(struct dry_arena *arena, size_t size, size_t first)
 {
 	size_t chunk = DRY_CHUNK_SIZE; /* each part: with a rest for guard pages */
 	size_t span[4] = { size + 2 * chunk, dry_round_up(desc_bytes(arena, size), chunk) + chunk,
@@ -176,7 +177,7 @@ static bool reserve_window(struct dry_arena *arena, size_t size)
 
 		if (window == NULL)
 			return false;
-		if (reserve_first(arena, window, span)) {
+		if (reserve_first(arena, window, span, first)) {
 			begin(arena, window + chunk, size, chunk);
 			arena->window = true;
 			return true;
@@ -191,12 +192,12 @@ static bool reserve_window(struct dry_arena *arena, size_t size)
  * what it does not need). Without a known limit the system may still refuse:
  * then less, by halves.
  */
-bool dry_reserve_begin(struct dry_arena *arena, size_t want)
+bool dry_reserve_begin(struct dry_arena *arena, size_t want, size_t first)
 {
 	size_t room, size = dry_round_down(want < MAX_RESERVE ? want : MAX_RESERVE, DRY_CHUNK_SIZE), less;
 
 	for (less = size; less >= DRY_CHUNK_SIZE && less >= size / 64; less = dry_round_down(less / 2, DRY_CHUNK_SIZE))
-		if (reserve_window(arena, less))
+		if (reserve_window(arena, less, first))
 			return true;
 	room = dry_port_address_room();
 	if (room != SIZE_MAX && size > room / 8 * 5)
@@ -252,6 +253,8 @@ bool dry_arena_give_up(struct dry_arena *arena, size_t size)
 	unused = arena->reserved - dry_arena_committed_locked(arena);
 	if (arena->window && count > unused)
 		count = unused;
+	if (arena->missing != 0) /* there is the rest of one chunk, for the next page */
+		count = 0;
 	if (count <= unused && count != 0) {
 		arena->reserved -= count;
 		if (!arena->window)
@@ -305,15 +308,22 @@ void *dry_arena_add_side(struct dry_arena *arena, unsigned width)
 
 /* ---- the end ------------------------------------------------------------------ */
 
-/* From chunk `from` on: how many chunks that are all lost, or all not. */
-static uint32_t alike(const struct dry_arena *arena, uint32_t from, uint32_t committed, uint32_t end)
+/* How many pages of a chunk are not reserved, its first ones. */
+static uint32_t missing_of(const struct dry_arena *arena, uint32_t chunk, uint32_t committed)
 {
-	bool lost = from < committed && dry_chunk_is_lost(arena, from);
-	uint32_t to = from + 1;
+	if (chunk >= committed)
+		return chunk == committed ? arena->missing : 0;
+	if (dry_chunk_is_lost(arena, chunk))
+		return dry_chunk_pages(arena);
+	return dry_chunk_is_short(arena, chunk) ? arena->desc[chunk << arena->max_order].count : 0;
+}
 
-	while (to < end && (to < committed && dry_chunk_is_lost(arena, to)) == lost)
-		to++;
-	return to - from;
+/* The first page of the next chunk of which something is missing. */
+static uint32_t end_of(const struct dry_arena *arena, uint32_t chunk, uint32_t committed, uint32_t end)
+{
+	for (chunk++; chunk < end && missing_of(arena, chunk, committed) == 0; chunk++)
+		;
+	return chunk << arena->max_order;
 }
 
 void dry_reserve_end(struct dry_arena *arena)
@@ -321,10 +331,12 @@ void dry_reserve_end(struct dry_arena *arena)
 	uint32_t committed = dry_arena_committed_locked(arena) >> arena->max_order;
 	uint32_t end = arena->owns_memory ? arena->reserved >> arena->max_order : 0;
 
-	for (uint32_t chunk = 0, count; chunk < end; chunk += count) {
-		count = alike(arena, chunk, committed, end);
-		if (chunk >= committed || !dry_chunk_is_lost(arena, chunk))
-			release_pages(arena, dry_arena_address(arena, chunk << arena->max_order), (size_t)count * DRY_CHUNK_SIZE);
+	for (uint32_t chunk = 0, to; chunk < end; chunk = to >> arena->max_order) {
+		uint32_t from = (chunk << arena->max_order) + missing_of(arena, chunk, committed);
+
+		to = end_of(arena, chunk, committed, end);
+		if (from < to)
+			release_pages(arena, dry_arena_address(arena, from), (size_t)(to - from) << arena->page_shift);
 	}
 	dry_budget_give(side_counted(arena));
 	arrays_fini(arena);

@@ -12,7 +12,7 @@ static uint32_t free_at(const struct dry_arena *arena, uint32_t index)
 	const struct dry_page *page = &arena->desc[index];
 
 	if (index >= dry_arena_committed_locked(arena))
-		return arena->pages - index;
+		return index - dry_arena_committed_locked(arena) < arena->missing ? 0 : arena->pages - index;
 	if (arena->owns_memory && index % dry_chunk_pages(arena) == 0 &&
 	    dry_chunk_is_retired(arena, index >> arena->max_order))
 		return dry_chunk_pages(arena);

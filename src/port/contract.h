@@ -45,7 +45,7 @@ void *dry_port_window(size_t size, size_t align);
 
 /*
  * As dry_port_reserve(), just there; what borders on another reservation is one with it. 0, -EBUSY: something is there,
- * -ENOMEM.
+ * -EAGAIN: what is mapped is locked, and so much may not be (mlockall); -ENOMEM.
  */
 int dry_port_reserve_at(void *addr, size_t size, bool readable);
 

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "check.h"
+#include "page/huge.h"
 #include "page/internal.h"
 #include "random.h"
 
@@ -110,6 +111,53 @@ static void in_the_way(bool guarded)
 	CHECK(!mapped(base) && !mapped(base + CHUNK / 2) && !mapped(base + 100 * CHUNK) && !mapped(second + big));
 	munmap(first, 65536);
 	munmap(second, big);
+}
+
+/*
+ * The first chunk is short: what lies in front of it is others', runs of more than a chunk come after it, and its pages are used
+ * like all, until the end.
+ */
+static void short_first(bool guarded)
+{
+	struct dry_arena_attr attr = { .reserve = GIB, .first = 512 << 10, .guarded = guarded };
+	uint32_t lost, pages = 0;
+	struct dry_page *run;
+	char *first, *block;
+
+	CHECK_EQ(dry_arena_init(&arena, &attr), 0);
+	chunk = UINT32_C(1) << arena.max_order;
+	lost = chunk - (uint32_t)(attr.first >> arena.page_shift);
+	first = (char *)arena.base + CHUNK - attr.first;
+	CHECK(arena.window && arena.missing == lost && mapped(first) && !mapped(first - dry_port_page_size() * 2));
+	CHECK(!dry_arena_give_up(&arena, CHUNK));
+	block = foreign((char *)arena.base, CHUNK / 2);
+	while ((run = dry_arena_alloc(&arena, 1, 1, 0)) != NULL && (char *)dry_arena_start(&arena, run) < first + attr.first) {
+		CHECK((char *)dry_arena_start(&arena, run) >= first);
+		*(char *)dry_arena_start(&arena, run) = 1;
+		pages++;
+	}
+	CHECK(run != NULL && pages == chunk - lost && arena.lost == lost);
+	CHECK(dry_arena_alloc(&arena, 2 * chunk, 1, 0) != NULL && dry_arena_check(&arena) == NULL);
+	for (uint32_t i = 0; i < arena.committed; i++)
+		if (dry_page_kind(&arena.desc[i]) == DRY_PAGE_RUN)
+			dry_arena_free(&arena, &arena.desc[i]);
+	dry_arena_purge_all(&arena);
+	dry_arena_advise_huge(&arena, DRY_HUGE_NEVER);
+	CHECK(arena.used == 0 && arena.retired == arena.committed / chunk - 1 && dry_arena_check(&arena) == NULL);
+	kept(block, CHUNK / 2);
+	CHECK(dry_arena_alloc(&arena, 1, 1, 0) != NULL);
+	dry_arena_fini(&arena);
+	kept(block, CHUNK / 2);
+	CHECK(!mapped(first) && !mapped(first + attr.first) && !mapped(first + attr.first + CHUNK));
+	/* never grown; and a run of more than a chunk before anything else */
+	CHECK_EQ(dry_arena_init(&arena, &attr), 0);
+	first = (char *)arena.base + CHUNK - attr.first;
+	dry_arena_fini(&arena);
+	CHECK(!mapped(first));
+	CHECK_EQ(dry_arena_init(&arena, &attr), 0);
+	CHECK(dry_arena_alloc(&arena, 3 * chunk, 1, 0) != NULL && dry_arena_check(&arena) == NULL);
+	dry_arena_fini(&arena);
+	munmap(block, CHUNK / 2);
 }
 
 /* A run grows, and meets others' memory. */
@@ -261,6 +309,8 @@ int main(int argc, char **argv)
 	grows();
 	in_the_way(false);
 	in_the_way(true);
+	short_first(false);
+	short_first(true);
 	run_in_the_way();
 	array_in_the_way();
 	beside(true);

@@ -24,7 +24,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17; before, what is not known is left out, and the address is a wish */
 #endif
 
-_Static_assert(DRY_EBUSY == EBUSY && DRY_ENOMEM == ENOMEM, "base/error.h has the values of this libc");
+_Static_assert(DRY_EBUSY == EBUSY && DRY_EAGAIN == EAGAIN && DRY_ENOMEM == ENOMEM, "base/error.h has the values of this libc");
 
 void *dry_port_window(size_t size, size_t align)
 {
@@ -53,7 +53,7 @@ int dry_port_reserve_at(void *addr, size_t size, bool readable)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 
 	if (got == MAP_FAILED)
-		rc = errno == EEXIST ? -DRY_EBUSY : -DRY_ENOMEM;
+		rc = errno == EEXIST ? -DRY_EBUSY : errno == EAGAIN ? -DRY_EAGAIN : -DRY_ENOMEM;
 	else if (got != addr)
 		rc = munmap(got, size) == 0 ? -DRY_EBUSY : -DRY_ENOMEM;
 	errno = saved;

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * mlockall() without the right to lock more than RLIMIT_MEMLOCK, 8 MiB as Debian has it. The kernel counts all that is mapped,
+ * reserved or not: a small program gets its lock in each profile, allocates on within the limit, and beyond it gets NULL.
+ *
+ * DRY_TEST_NO_POSIX: it reserves all at once.
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/check.h"
+
+#define MIB ((size_t)1 << 20)
+
+static const struct profile {
+	const char *conf;
+	size_t before, more; /* blocks before the lock; bytes of blocks that must be had after it */
+} profiles[] = {
+	{ "exit_check:1", 200, MIB },
+	{ "check:1", 200, MIB },
+	{ "guard:1", 200, MIB },
+	{ "secure:1", 10, MIB / 8 }, /* each of its first blocks has 64 KiB of address space */
+};
+
+/* Blocks in a chain until there is no memory: their bytes. */
+static size_t fill(size_t size)
+{
+	void **first = NULL, **block;
+	size_t total = 0;
+
+	errno = 0;
+	while ((block = malloc(size)) != NULL) {
+		memset(block, 1, size);
+		*block = first;
+		first = block;
+		total += size;
+		CHECK(total < 64 * MIB); /* else the limit is none */
+	}
+	CHECK_EQ(errno, ENOMEM);
+	for (; first != NULL; first = block) {
+		block = *first;
+		free(first);
+	}
+	return total;
+}
+
+static int run(const struct profile *profile)
+{
+	size_t got;
+
+	for (size_t i = 1; i < profile->before; i++)
+		free(memset(malloc(i * 10), 1, i * 10));
+	CHECK_EQ(mlockall(MCL_CURRENT | MCL_FUTURE), 0);
+	got = fill(1000);
+	printf("%s: %zu KiB of small blocks", profile->conf, got >> 10);
+	fflush(stdout);
+	CHECK(got >= profile->more);
+	got = fill(1000);
+	printf(", then %zu\n", got >> 10);
+	CHECK(got >= profile->more);
+	CHECK_EQ(munlockall(), 0);
+	void *big = malloc(32 * MIB);
+	CHECK(big != NULL);
+	free(big);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	if (argc == 2)
+		return run(&profiles[atoi(argv[1])]);
+	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
+		char number[] = { (char)('0' + i), '\0' };
+		struct rlimit limit = { 8 * MIB, 8 * MIB };
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (pid == 0) {
+			/* What is not in the bounding set is lost with execve(), also by root. */
+			prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0);
+			CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+			setenv("DRYSTONE_CONF", profiles[i].conf, 1);
+			execl("/proc/self/exe", "lock_unprivileged", number, (char *)NULL);
+			_exit(9);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK_EQ(status, 0);
+	}
+	return 0;
+}
