@@ -10,15 +10,23 @@
 #define MOST   10000u
 #define SPARSE 8u
 #define KEPT   1024u
+#define SHARE  ((size_t)64 << 10) /* bytes of the process's memory for each fence: the kernel's own for it are some 500 */
 
 static _Atomic uint32_t fences, slabs, kept_at; /* counts; relaxed: one more or less does not matter */
 static struct dry_page *_Atomic kept[KEPT];
+static uint32_t most = MOST, places = KEPT; /* written at start */
+
+void dry_fences_fit(size_t memory)
+{
+	most = memory / SHARE < MOST ? (uint32_t)(memory / SHARE) : MOST;
+	places = most / 4 < KEPT ? most / 4 + 1 : KEPT;
+}
 
 static bool wants_fence(void)
 {
 	uint32_t now = atomic_load_explicit(&fences, memory_order_relaxed);
 
-	return now < DENSE || (now < MOST && atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed) % SPARSE == 0);
+	return now < most && (now < DENSE || atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed) % SPARSE == 0);
 }
 
 static size_t bytes_of(const struct dry_arena *arena, uint32_t pages)
@@ -39,22 +47,6 @@ static void unblank(struct dry_arena *arena, uint32_t pages)
 	atomic_fetch_sub_explicit(&arena->blank, pages, memory_order_relaxed);
 }
 
-static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned node)
-{
-	uint32_t pages = UINT32_C(1) << order;
-	bool fence = order < arena->max_order && wants_fence();
-	struct dry_page *run = dry_arena_alloc(arena, pages + fence, pages, node);
-
-	/* Where it is refused the page is there, and not used. */
-	if (run == NULL || !fence ||
-	    dry_port_decommit((char *)dry_arena_start(arena, run) + bytes_of(arena, pages), bytes_of(arena, 1)) != 0)
-		return run;
-	blank(arena, 1);
-	run->flags |= DRY_PAGE_FENCED;
-	atomic_fetch_add_explicit(&fences, 1, memory_order_relaxed);
-	return run;
-}
-
 /* Its turn has come. Where the system refuses the memory it is nobody's for good. */
 static void let_go(struct dry_arena *arena, struct dry_page *run)
 {
@@ -64,6 +56,39 @@ static void let_go(struct dry_arena *arena, struct dry_page *run)
 		unblank(arena, run->count);
 	run->flags &= (uint8_t)~DRY_PAGE_FENCED;
 	dry_arena_free(arena, run);
+}
+
+/* All of them, where there is no other room. false: there were none. */
+static bool let_go_all(struct dry_arena *arena)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < KEPT; i++) {
+		struct dry_page *run = atomic_exchange_explicit(&kept[i], NULL, memory_order_acq_rel);
+
+		if (run != NULL)
+			let_go(arena, run);
+		any = any || run != NULL;
+	}
+	return any;
+}
+
+static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned node)
+{
+	uint32_t pages = UINT32_C(1) << order;
+	bool fence = order < arena->max_order && wants_fence();
+	struct dry_page *run = dry_arena_alloc(arena, pages + fence, pages, node);
+
+	if (run == NULL && let_go_all(arena))
+		run = dry_arena_alloc(arena, pages + fence, pages, node);
+	/* Where it is refused the page is there, and not used. */
+	if (run == NULL || !fence ||
+	    dry_port_decommit((char *)dry_arena_start(arena, run) + bytes_of(arena, pages), bytes_of(arena, 1)) != 0)
+		return run;
+	blank(arena, 1);
+	run->flags |= DRY_PAGE_FENCED;
+	atomic_fetch_add_explicit(&fences, 1, memory_order_relaxed);
+	return run;
 }
 
 /* The process's count has the pages of a run as the arena has them, but for what is taken away: while it is kept, all of it. */
@@ -82,7 +107,7 @@ static void free_pages(struct dry_arena *arena, struct dry_page *run)
 		blank(arena, run->count);
 	}
 	/* acq_rel: who takes a run out sees it as who put it in left it */
-	oldest = atomic_exchange_explicit(&kept[atomic_fetch_add_explicit(&kept_at, 1, memory_order_relaxed) % KEPT], run,
+	oldest = atomic_exchange_explicit(&kept[atomic_fetch_add_explicit(&kept_at, 1, memory_order_relaxed) % places], run,
 					  memory_order_acq_rel);
 	if (oldest != NULL)
 		let_go(arena, oldest);

@@ -18,6 +18,8 @@ enum { KIND_AT = 12, SLACK = (1 << KIND_AT) - 1 }; /* LIVE: enum dry_kind from t
 #define SMALL        1024u /* bytes of a slot; bigger ones have a ring of their own */
 #define RING_SMALL   4096u
 #define RING_BIG     256u
+#define SHARE_SMALL  ((size_t)64 << 10) /* bytes of the process's memory for each place */
+#define SHARE_BIG    ((size_t)1 << 20)
 #define MAX_WAITS    1000u     /* for objects in the hands of threads that put them into their slabs */
 #define MAX_CHECKED  (1u << 20) /* objects looked at when the process ends */
 #define MAX_READ     ((size_t)64 << 20) /* bytes of free ones */
@@ -36,6 +38,14 @@ static struct dry_side shadows;
 /* Three for canaries, three for choices. Atomic: 0 until dry_secure_seed(), then the same for good. */
 static uint64_t key[6];
 bool dry_secure_zero = true;
+
+void dry_secure_fit(size_t memory)
+{
+	if (memory / SHARE_SMALL < RING_SMALL)
+		rings[0].places = (uint32_t)(memory / SHARE_SMALL) + 1;
+	if (memory / SHARE_BIG < RING_BIG)
+		rings[1].places = (uint32_t)(memory / SHARE_BIG) + 1;
+}
 
 /* ---- canaries -------------------------------------------------------------- */
 

@@ -19,6 +19,7 @@
 #include "malloc/general.h"
 #include "malloc/kind.h"
 #include "malloc/options.h"
+#include "malloc/plain.h"
 #include "malloc/policy.h"
 #include "malloc/sample.h"
 #include "malloc/size_class.h"
@@ -94,6 +95,8 @@ static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero
 	*block = (due || (secure && is_chosen(size, class))) && make_guards() ? dry_guard_alloc(size, align) : NULL;
 	if (*block == NULL && size == 0 && empties)
 		*block = dry_empty_alloc(align);
+	if (*block == NULL && dry_plain_due())
+		*block = dry_plain_alloc(heap, size, align);
 	if (*block == NULL)
 		return !secure && dry_sample_allocate(heap, size, align, zero, block);
 	if (zero)
@@ -194,6 +197,9 @@ bool dry_profile_start(struct dry_heap *heap)
 	if (secure) {
 		dry_kinds_keep();
 		dry_heaps_debug(dry_hooks_secure());
+		dry_fences_fit(dry_policy_memory());
+		dry_secure_fit(dry_policy_memory());
+		dry_plain_fit(dry_policy_memory());
 		/* Where address space is short, every page is for blocks. */
 		if (dry_port_address_room() == SIZE_MAX)
 			heap->caches.backing.pages = &dry_fences;

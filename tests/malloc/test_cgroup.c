@@ -6,6 +6,8 @@
  *            serve the next or go back
  *   endless  64 MiB, DRYSTONE_CONF=limit:85%: threads allocate until NULL, with ENOMEM; what they have works on
  *   secure   the same under secure:1, which takes more for itself
+ *   payload  64 MiB, secure:1 and no limit: 45 MiB of blocks of each size live, as in the default profile, and every fourth
+ *            block has been freed beside them
  *
  * Needs the right to make a cgroup; skipped without. DRY_TEST_NO_POSIX: that port does not know groups.
  */
@@ -132,6 +134,33 @@ static void run_endless(void)
 	free(fill((void *)1)); /* alone */
 }
 
+#define PAYLOAD ((size_t)45 << 20)
+
+static void run_payload(void)
+{
+	static const size_t sizes[] = { 16, 100, 30000, 4000, 500, 64 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t size = sizes[i];
+		char **first = NULL, **block;
+
+		for (size_t n = 0; n < PAYLOAD / size; n++) {
+			block = malloc(size);
+			CHECK(block != NULL);
+			memset(block, 0x5a, size);
+			*block = (char *)first;
+			first = block;
+			if (n % 4 == 0)
+				free(calloc(1, size));
+		}
+		for (; first != NULL; first = block) {
+			CHECK(size == 16 || ((char *)first)[size - 1] == 0x5a);
+			block = (char **)*first;
+			free(first);
+		}
+	}
+}
+
 static const struct mode {
 	const char *name, *conf;
 	size_t limit;
@@ -140,6 +169,7 @@ static const struct mode {
 	{ "phases", "", (size_t)192 << 20, run_phases },
 	{ "endless", "limit:85%", (size_t)64 << 20, run_endless },
 	{ "secure", "secure:1,limit:85%", (size_t)64 << 20, run_endless },
+	{ "payload", "secure:1", (size_t)64 << 20, run_payload },
 };
 
 /* false: no cgroup can be made. */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "malloc/plain.h"
+
+#include <drystone/experiment.h>
+#include <stdint.h>
+
+#include "base/fmt.h"
+#include "core/alloc.h"
+#include "core/create.h"
+#include "malloc/size_class.h"
+#include "port/probe.h"
+
+#define SMALL_GROUP ((size_t)256 << 20)
+#define LEAST       16u /* bytes: of smaller ones there are too many in a page for the type of the caches */
+
+size_t dry_plain_from = SIZE_MAX;
+
+void dry_plain_fit(size_t memory)
+{
+	if (memory <= SMALL_GROUP && !dry_budget_may_hold(0))
+		dry_plain_from = memory / 8 * 3;
+}
+
+static struct dry_cache *make(struct dry_heap *heap, unsigned class)
+{
+	size_t size = dry_class_size(class), natural = size & -size;
+	/* a type that is asked for: such caches are never secure */
+	struct dry_cache_attr attr = { .size = size, .flags = DRY_CACHE_NO_MERGE | DRY_CACHE_BITMAP };
+	char name[32];
+	int error;
+
+	dry_format(name, sizeof(name), "plain-%zu", size);
+	attr.name = name;
+	attr.align = natural < DRY_NATURAL_MAX ? natural : DRY_NATURAL_MAX;
+	return dry_cache_make(&heap->caches, &attr, true, &error);
+}
+
+void *dry_plain_alloc(struct dry_heap *heap, size_t size, size_t align)
+{
+	static struct dry_cache *_Atomic caches[DRY_CLASS_COUNT];
+	unsigned class = size <= DRY_CLASS_MAX ? dry_class_for(size < LEAST ? LEAST : size, align) : DRY_CLASS_COUNT;
+	struct dry_cache *cache, *expected = NULL;
+
+	if (class == DRY_CLASS_COUNT || !heap->is_default)
+		return NULL;
+	cache = atomic_load_explicit(&caches[class], memory_order_acquire);
+	if (cache == NULL) {
+		cache = make(heap, class);
+		if (cache == NULL)
+			return NULL;
+		/* acq_rel: publishes the cache; who loses the race drops its own, still unused */
+		if (!atomic_compare_exchange_strong_explicit(&caches[class], &expected, cache, memory_order_acq_rel,
+							     memory_order_acquire)) {
+			dry_cache_unmake(cache);
+			cache = expected;
+		} else {
+			DRY_PROBE_3(drystone, cache_made, (uintptr_t)cache, (uintptr_t)cache->name, cache->object_size);
+		}
+	}
+	return dry_heap_alloc_slow(cache);
+}

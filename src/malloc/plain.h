@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Plain blocks under secure:1, where the memory that protection takes is what the kernel would kill for: in a small control
+ * group, from a part of its memory on. They come from caches of their own and are as in the default profile, without canaries,
+ * shadows and quarantine. Blocks that are guarded stay so.
+ *
+ * Must not know: how secure objects are made.
+ */
+#ifndef DRY_MALLOC_PLAIN_H
+#define DRY_MALLOC_PLAIN_H
+
+#include "heap/heap.h"
+#include "page/budget.h"
+
+extern DRY_HIDDEN size_t dry_plain_from; /* bytes; SIZE_MAX: never. Written at start */
+
+/* The process may have so much memory. Who has set a limit of its own has chosen that allocations fail: then never. */
+void dry_plain_fit(size_t memory);
+
+static inline bool dry_plain_due(void)
+{
+	return DRY_UNLIKELY(dry_budget_used() > dry_plain_from);
+}
+
+/* NULL: no memory, or bigger than a class. */
+void *dry_plain_alloc(struct dry_heap *heap, size_t size, size_t align);
+
+#endif
