@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * fork() in a signal handler, at each instruction of malloc(), free() and realloc(): a tracer steps through the calls and sends
+ * the signal. The parent goes on in the middle of the call, so does the child. A restartable sequence begins anew when it is
+ * stepped through: there it is interrupted once, and passed in one go (rseq.sequences interrupts them at each instruction);
+ * without them (.norseq) all of a call is stepped through.
+ * Alone, and beside a thread at rest. In a call of very many instructions the steps grow with their number; with a second
+ * argument they do not (minutes).
+ * DRY_TEST_NO_POSIX: it is the same there, and takes its time.
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/check.h"
+
+#ifdef __x86_64__
+
+#define PATIENCE 20  /* seconds until what does not move counts as hung */
+#define EACH	 30 /* forks in a call until the steps grow */
+
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned __rseq_size __attribute__((weak));
+
+struct sequence {
+	uint32_t version, flags;
+	uint64_t start, length;
+};
+
+/* ---- who is stepped through ----------------------------------------------------------- */
+
+static void *block, *more[200];
+
+#define STOP() __asm__ volatile("int3" : : : "memory")
+
+static void use(void)
+{
+	for (size_t i = 0; i < 200; i++) {
+		more[i] = malloc(i * 40);
+		CHECK(more[i] != NULL);
+		memset(more[i], 1, i * 40);
+	}
+	for (size_t i = 0; i < 200; i++)
+		free(more[i]);
+}
+
+static void fork_now(int signal)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)signal;
+	if (pid == 0) {
+		alarm(PATIENCE);
+		return;
+	}
+	CHECK(pid > 0);
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK_EQ(status, 0);
+	STOP();
+}
+
+/* Of a child that has got to the end of the call. */
+static void end(int signal)
+{
+	(void)signal;
+	use();
+	_exit(0);
+}
+
+static void take(size_t size)
+{
+	block = malloc(size);
+}
+
+static void give(size_t size)
+{
+	(void)size;
+	free(block);
+	block = NULL;
+}
+
+static void change(size_t size)
+{
+	void *changed = realloc(block, size);
+
+	block = changed != NULL ? changed : block;
+}
+
+static void take_many(size_t size)
+{
+	for (size_t i = 0; i < 40; i++)
+		more[i] = malloc(size);
+}
+
+static void give_many(size_t size)
+{
+	(void)size;
+	for (size_t i = 0; i < 40; i++)
+		free(more[i]);
+}
+
+static const struct call {
+	const char *name;
+	void (*fn)(size_t size);
+	size_t size;
+} calls[] = {
+	{ "malloc, the first of its size", take, 100 }, { "free", give, 0 },
+	{ "malloc", take, 100 }, { "realloc", change, 3000 },
+	{ "free", give, 0 }, { "malloc, 40 blocks", take_many, 2000 },
+	{ "free, 40 blocks", give_many, 0 }, { "malloc, a run of pages", take, 300000 },
+	{ "free, a run of pages", give, 0 }, { "malloc, big", take, 5000000 },
+	{ "realloc, big", change, 9000000 }, { "free, big", give, 0 },
+};
+#define CALLS (sizeof(calls) / sizeof(calls[0]))
+
+static void *rest(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void traced(int threads)
+{
+	pthread_t id;
+
+	CHECK(signal(SIGUSR1, fork_now) != SIG_ERR && signal(SIGTRAP, end) != SIG_ERR);
+	if (threads) {
+		CHECK(pthread_create(&id, NULL, rest, NULL) == 0);
+		CHECK(pthread_detach(id) == 0);
+	}
+	CHECK(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0);
+	for (size_t i = 0; i < CALLS; i++) {
+		STOP();
+		calls[i].fn(calls[i].size);
+		STOP();
+	}
+	use();
+	_exit(0);
+}
+
+/* ---- who steps ------------------------------------------------------------------------ */
+
+static pid_t child;
+static uint64_t aborted; /* the end of a sequence that was; 0: none */
+
+static void go_on(enum __ptrace_request how, int signal)
+{
+	CHECK(ptrace(how, child, NULL, (void *)(uintptr_t)signal) == 0);
+}
+
+/* To the next stop, at a trap; signals that are not ours go to the child. false: it has ended, well. */
+static int stopped(enum __ptrace_request how)
+{
+	int status;
+
+	for (;;) {
+		CHECK(waitpid(child, &status, 0) == child);
+		if (!WIFSTOPPED(status))
+			break;
+		if (WSTOPSIG(status) == SIGTRAP)
+			return 1;
+		go_on(how, WSTOPSIG(status));
+	}
+	CHECK_EQ(status, 0);
+	return 0;
+}
+
+static struct user_regs_struct registers(void)
+{
+	struct user_regs_struct now;
+
+	CHECK(ptrace(PTRACE_GETREGS, child, NULL, &now) == 0);
+	return now;
+}
+
+static uint64_t word(uint64_t at)
+{
+	errno = 0;
+	uint64_t value = (uint64_t)ptrace(PTRACE_PEEKTEXT, child, (void *)at, NULL);
+	CHECK_EQ(errno, 0);
+	return value;
+}
+
+static void put_word(uint64_t at, uint64_t value)
+{
+	CHECK(ptrace(PTRACE_POKETEXT, child, (void *)at, (void *)value) == 0);
+}
+
+/* The end of the restartable sequence that the child is in; 0: in none. */
+static uint64_t sequence_end(const struct user_regs_struct *now)
+{
+	uint64_t at;
+
+	if (&__rseq_size == NULL || __rseq_size == 0)
+		return 0;
+	at = word(now->fs_base + (uint64_t)__rseq_offset + 8);
+	if (at == 0)
+		return 0;
+	uint64_t start = word(at + offsetof(struct sequence, start)), length = word(at + offsetof(struct sequence, length));
+	return now->rip - start < length ? start + length : 0;
+}
+
+/*
+ * One instruction. In a sequence it is the kernel that goes on, at what is to be done on an abort; from there the child runs until the
+ * sequence has got to its end, or the whole call has, if what the sequence wants is not there.
+ */
+static void step(void)
+{
+	struct user_regs_struct now = registers();
+	uint64_t end = aborted;
+
+	if (end == 0) {
+		aborted = sequence_end(&now);
+		go_on(PTRACE_SINGLESTEP, 0);
+		CHECK(stopped(PTRACE_SINGLESTEP));
+		return;
+	}
+	uint64_t was = word(end);
+
+	put_word(end, (was & ~UINT64_C(0xff)) | 0xcc);
+	go_on(PTRACE_CONT, 0);
+	CHECK(stopped(PTRACE_CONT));
+	put_word(end, was);
+	now = registers();
+	now.rip--;
+	CHECK(ptrace(PTRACE_SETREGS, child, NULL, &now) == 0);
+	aborted = 0;
+}
+
+/* The handler runs, and forks; then back to where it came. */
+static void interrupt(void)
+{
+	struct user_regs_struct now = registers();
+	uint64_t end = sequence_end(&now);
+
+	aborted = end != 0 ? end : aborted;
+	go_on(PTRACE_CONT, SIGUSR1);
+	CHECK(stopped(PTRACE_CONT)); /* by the handler */
+	do {
+		go_on(PTRACE_SINGLESTEP, 0);
+		CHECK(stopped(PTRACE_SINGLESTEP));
+	} while (registers().rsp < now.rsp);
+}
+
+static void step_through(const struct call *call, int every)
+{
+	unsigned long steps = 0, forks = 0, next = 0;
+
+	for (;; steps++) {
+		struct user_regs_struct now = registers();
+
+		if ((word(now.rip) & 0xff) == 0xcc) /* the call is over */
+			break;
+		alarm(PATIENCE * 2);
+		if (steps >= next) {
+			interrupt();
+			forks++;
+			next = steps + 1 + (every ? 0 : forks / EACH);
+		}
+		step();
+	}
+	printf("%s: %lu steps, %lu forks\n", call->name, steps, forks);
+	fflush(stdout);
+	CHECK(forks > 5);
+}
+
+static void run(int threads, int every)
+{
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0)
+		traced(threads);
+	for (size_t i = 0; i < CALLS; i++) {
+		CHECK(stopped(PTRACE_CONT));
+		step_through(&calls[i], every);
+		go_on(PTRACE_CONT, 0);
+		CHECK(stopped(PTRACE_CONT)); /* after the call */
+		go_on(PTRACE_CONT, 0);
+	}
+	CHECK(!stopped(PTRACE_CONT));
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	run(0, argc > 2);
+	run(1, argc > 2);
+	return 0;
+}
+
+#else
+
+int main(void)
+{
+	printf("written for x86-64: skipped\n");
+	return 77;
+}
+
+#endif
