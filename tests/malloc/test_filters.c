@@ -198,13 +198,13 @@ static void expect(const struct filter *filter, int kills, int when, const char 
 
 int main(int argc, char **argv)
 {
-	static const char *const confs[] = { "decay_ms:10", "secure:1", "guard:1,guard_rate:20" };
+	static const char *const confs[] = { "decay_ms:10", "check:1", "secure:1", "guard:1,guard_rate:20" };
 
 	if (argc == 3)
 		run(&filters[atoi(argv[1])], argv[2][0] == '1', argv[2][1]);
 	for (size_t c = 0; c < COUNT(confs); c++)
 		for (size_t i = 0; i < COUNT(filters); i++)
-			for (int kills = 1; kills >= (c != 0); kills--) { /* refusals in the default profile only */
+			for (int kills = 1; kills >= 0; kills--) {
 				if (filters[i].early)
 					expect(&filters[i], kills, 'e', confs[c]);
 				if (filters[i].late) {
