@@ -112,7 +112,7 @@ static inline void dry_source_release(const struct dry_page_source *source, void
 		dry_port_release(addr, size);
 }
 
-/* A byte per chunk of an arena that owns its memory: its node, whether it is retired or short, what huge.c knows of it; or: lost. */
+/* A byte per chunk of an arena that owns its memory: its node, whether it is retired, short, what huge.c knows of it; or: lost. */
 #define DRY_CHUNK_NODE    0x07u
 #define DRY_CHUNK_SHORT   0x08u /* its first pages are lost: `count` of the first one's descriptor */
 #define DRY_CHUNK_LOST    0x10u
@@ -181,9 +181,9 @@ uint32_t dry_wide_find_locked(struct dry_arena *arena, uint32_t count, uint32_t 
 /* For an arena of `want` bytes, else less; in a window the first `first` of them. false: there is no room. */
 bool dry_reserve_begin(struct dry_arena *arena, size_t want, size_t first);
 /*
- * In a window, with the lock held; from and end count bytes from the base, in chunks. The arrays for all up to the end; only
- * then the pages. 0, -EBUSY: others have memory there, -EAGAIN: so much may not be locked, -ENOMEM. Two calls, because malloc's deepest go through them
- * (docs/design/stack.md).
+ * In a window, with the lock held; from and end count bytes from the base. The arrays for all up to the end; only then the
+ * pages. 0, -EBUSY: others have memory there, -EAGAIN: so much may not be locked, -ENOMEM. Two calls, because malloc's
+ * deepest go through them (docs/design/stack.md).
  */
 bool dry_reserve_arrays_locked(struct dry_arena *arena, size_t end);
 int dry_reserve_pages_locked(struct dry_arena *arena, size_t from, size_t end);

@@ -202,7 +202,7 @@ struct dry_arena {
 	/* guarded by lock */
 	struct dry_lock lock;
 	uint32_t reserved;                              /* pages up to the end of the reservation */
-	uint32_t missing;                               /* first pages of the next chunk that are not; 0: it is not reserved, or whole */
+	uint32_t missing;                               /* first pages of the next chunk that are not reserved: it is short */
 	size_t used, free_dirty, free_clean, lost;      /* pages */
 	size_t dirty_clean;                             /* of free_dirty: without memory behind them, about */
 	size_t counted;                                 /* pages of it in page/budget.h's count; 0: is not counted */

@@ -213,7 +213,7 @@ static uint64_t sequence_end(const struct user_regs_struct *now)
 }
 
 /*
- * One instruction. In a sequence it is the kernel that goes on, at what is to be done on an abort; from there the child runs until the
+ * One instruction. In a sequence the kernel goes on at what is to be done on an abort; from there the child runs until the
  * sequence has got to its end, or the whole call has, if what the sequence wants is not there.
  */
 static void step(void)
