@@ -87,8 +87,7 @@ bool dry_port_restricted(void)
 
 void dry_linux_filter_forked(void)
 {
-	/* Another thread may have held it; then it is not in this thread's ranks, and nothing to leave. */
-	dry_lock_init(&lock, DRY_RANK_PORT);
+	dry_lock_forget(&lock);
 }
 
 void dry_linux_filter_unsure(void)

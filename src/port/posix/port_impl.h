@@ -106,4 +106,13 @@ static inline void dry_lock_reinit(struct dry_lock *lock)
 	dry_lock_uncount();
 }
 
+/*
+ * In the child of a fork: free, with no waiters, whoever held it. If that was the forking thread, in a signal handler, what it
+ * was doing lets the lock go as usual, and debug builds have it in its ranks until then.
+ */
+static inline void dry_lock_forget(struct dry_lock *lock)
+{
+	lock->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
 #endif

@@ -100,8 +100,7 @@ bool dry_thread_slots_quiet(void)
 
 void dry_thread_slots_forked(void)
 {
-	/* Another thread may have held it; then it is not in this thread's ranks, and nothing to leave. */
-	dry_lock_init(&lock, DRY_RANK_PORT);
+	dry_lock_forget(&lock);
 	for (unsigned id = 1; id < DRY_THREAD_SLOTS; id++)
 		if (owner[id] != &dry_slot_tls)
 			owner[id] = NULL;
