@@ -169,7 +169,7 @@ APART static void test_signal(void)
 	CHECK(!sigaction(SIGILL, &action, NULL));
 	interrupted();
 	CHECK(count >= 6);
-	CHECK(in(frames[1], handle));
+	CHECK(in(frames[1], (void (*)(void))handle));
 	CHECK(frames[4] == (uintptr_t)interrupted || in(frames[4], interrupted)); /* after the way out of the handler */
 	CHECK(in(frames[5], test_signal));
 }
