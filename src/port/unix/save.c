@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Files for the linux and the posix port: written beside the old one, then put in its place. */
+/* Files for the linux and the posix port: written beside the old one, then put in its place; devices and pipes as they are. */
 #include "port/save.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "port/contract.h"
@@ -20,8 +21,18 @@ static bool save(const char *path, void (*fill)(dry_port_writer *write, void *ar
 {
 	char name[ROOM], fresh[ROOM];
 	struct dry_unix_writer file = { .fd = -1 };
+	struct stat old;
 
 	dry_unix_path(name, DRY_UNIX_PATH, path, (unsigned long)getpid());
+	if (stat(name, &old) == 0 && !S_ISREG(old.st_mode)) {
+		file.fd = open(name, O_WRONLY | O_CLOEXEC);
+		if (file.fd < 0)
+			return false;
+		fill(dry_unix_put, &file);
+		dry_unix_flush(&file);
+		close(file.fd);
+		return !file.failed;
+	}
 	/* Others may write the same file. */
 	memcpy(fresh, name, strlen(name));
 	dry_unix_path(fresh + strlen(name), sizeof(fresh) - DRY_UNIX_PATH, ".new-%p", (unsigned long)getpid());
