@@ -11,7 +11,7 @@
 #include "port/contract.h"
 
 #define DRY_GUARD_SKIPS  64 /* blocks in the way before a search ends */
-#define DRY_GUARD_FRAMES 64
+#define DRY_GUARD_FRAMES 32
 
 enum dry_guard_state {
 	DRY_GUARD_UNUSED = 0,
