@@ -24,7 +24,7 @@ command -v valgrind >/dev/null || fail "valgrind is missing"
 
 # spent FUNCTION COUNT ROUNDS: its instructions
 spent() {
-	LD_PRELOAD=$library valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect="$1" \
+	LD_PRELOAD=$library valgrind --tool=callgrind --callgrind-out-file="$work/out" --toggle-collect="$1" \
 		"$work/runs" "$2" "$3" 2>&1 | sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
 }
 

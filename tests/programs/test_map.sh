@@ -63,7 +63,7 @@ echo >&3
 wait "$child"
 
 # a process that ends meanwhile
-LD_PRELOAD=$lib sleep 1 &
+LD_PRELOAD=$lib sleep 4 &
 child=$!
 children=$child
 for _ in $(seq 500); do "$cli" info $child >"$work/out" 2>&1 && break || sleep 0.02; done

@@ -136,7 +136,7 @@ static void symbolize(FILE *report, FILE *out)
 
 	while (getline(&line, &room, report) > 0) {
 		struct printer last = { .out = out };
-		uint64_t offset;
+		uint64_t offset = 0;
 		if (place_in(line, name, sizeof(name), &offset) != NULL) {
 			const struct module *module = module_of(name);
 			if (module->symbols != NULL)

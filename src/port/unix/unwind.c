@@ -4,6 +4,8 @@
 #endif
 #include "port/unix/unwind.h"
 
+#include "base/compiler.h"
+
 #if defined(__x86_64__) && defined(__LP64__)
 
 #include <dlfcn.h>
@@ -11,8 +13,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
-
-#include "base/compiler.h"
 
 /* Numbers of registers in tables: System V ABI, AMD64 supplement, figure 3.36. */
 enum { FP = 6, SP = 7, PC = 16 };
