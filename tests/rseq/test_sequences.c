@@ -378,6 +378,11 @@ static void abort_all(uint64_t seed, bool by_cpu)
 		/* Where one abortion leads another way, a place may not be come by in a round; it will be in another. */
 		while (round < 20 * MOST_PLACES && abort_round(&t, mode, round))
 			round++;
+		for (unsigned i = 0; round == 20 * MOST_PLACES && i < sequence_count; i++) {
+			unsigned left = next_place(mode, i, 0);
+			if (left != MOST_PLACES)
+				fprintf(stderr, "never come by with %s: %s\n", mode_name[mode], place_name(sequences[i].place[left]));
+		}
 		CHECK(round < 20 * MOST_PLACES);
 	}
 	for (unsigned i = 0; i < sequence_count; i++)
