@@ -439,14 +439,16 @@ void op_damage(void)
 		hurt_extents(how, by);
 		break;
 	case 4:
-		hurt_slab(cache, how, by);
+		if (cache)
+			hurt_slab(cache, how, by);
 		break;
 	case 5:
 		if (cache)
 			hurt_node(cache, how, by);
 		break;
 	default:
-		hurt_array(cache, how, by);
+		if (cache)
+			hurt_array(cache, how, by);
 	}
 	EXPECT(writes == 0 || found_already || found());
 	restore();
