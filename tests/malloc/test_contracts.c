@@ -83,7 +83,7 @@ static void test_in_use(size_t slack)
 	for (size_t i = 0; i < N; i++)
 		CHECK(blocks[i] = malloc(SIZE));
 	full = in_use();
-	CHECK(full >= after + (size_t)N * SIZE);
+	CHECK(full + slack >= after + (size_t)N * SIZE); /* some of what was kept may have gone meanwhile */
 	CHECK(full <= after + (size_t)N * SIZE * 5 / 4 + slack);
 	for (size_t i = 0; i < N; i++)
 		free(blocks[i]);

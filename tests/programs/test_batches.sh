@@ -5,6 +5,7 @@
 #
 # Callgrind counts a run of 2 rounds and one of 10 (400,000 blocks: of 1 and 3); the difference is the steady state.
 # Valgrind has no rseq, so slots are per thread here; the code is the same. DRY_TEST_NO_NORSEQ: for that reason.
+# DRY_TEST_NO_POSIX: the bars are of the sequences of x86-64; those in C copy one object at a time.
 #
 # Environment: BUILD, or DRYSTONE_LIB (then BUILD is its folder); CC. Exit status 0 or 1.
 set -eu
