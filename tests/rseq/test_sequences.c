@@ -381,7 +381,8 @@ static void abort_all(uint64_t seed, bool by_cpu)
 		for (unsigned i = 0; round == 20 * MOST_PLACES && i < sequence_count; i++) {
 			unsigned left = next_place(mode, i, 0);
 			if (left != MOST_PLACES)
-				fprintf(stderr, "never come by with %s: %s\n", mode_name[mode], place_name(sequences[i].place[left]));
+				fprintf(stderr, "never come by with %s: %s\n", mode_name[mode],
+					place_name(sequences[i].place[left]));
 		}
 		CHECK(round < 20 * MOST_PLACES);
 	}
