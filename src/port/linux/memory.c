@@ -5,6 +5,7 @@
 #endif
 #include "base/compiler.h"
 #include "port/contract.h"
+#include "port/linux/room.h"
 #include "port/unix/map.h"
 
 #include <errno.h>
@@ -14,6 +15,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define LEFT_TO_OTHERS ((size_t)1 << 20) /* where address space is limited */
 
 #define SAMPLE  128 /* pages looked at in one place */
 #define SAMPLES 4   /* places */
@@ -53,9 +56,20 @@ size_t dry_port_address_room(void)
 	return room;
 }
 
+bool dry_linux_is_nearly_full(void)
+{
+	return !dry_port_restricted() && dry_port_address_room() < LEFT_TO_OTHERS;
+}
+
 void *dry_port_reserve(size_t size, size_t align, bool readable)
 {
-	return dry_unix_map(size, align, readable ? PROT_READ : PROT_NONE, MAP_NORESERVE);
+	void *got = dry_unix_map(size, align, readable ? PROT_READ : PROT_NONE, MAP_NORESERVE);
+
+	if (got != NULL && size >= LEFT_TO_OTHERS && dry_linux_is_nearly_full()) {
+		dry_port_release(got, size);
+		got = NULL;
+	}
+	return got;
 }
 
 /* ---- huge pages ---- */

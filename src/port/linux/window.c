@@ -19,12 +19,11 @@
 #include "base/error.h"
 #include "port/contract.h"
 #include "port/guard.h"
+#include "port/linux/room.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17; before, what is not known is left out, and the address is a wish */
 #endif
-
-#define LEFT_TO_OTHERS ((size_t)1 << 20)
 
 _Static_assert(DRY_EBUSY == EBUSY && DRY_EAGAIN == EAGAIN && DRY_ENOMEM == ENOMEM, "base/error.h has the values of this libc");
 
@@ -48,12 +47,6 @@ void *dry_port_window(size_t size, size_t align)
 	return (void *)start;
 }
 
-/* Whether a limit of address space leaves less than libraries and threads of the program need. */
-static bool is_nearly_full(void)
-{
-	return !dry_port_restricted() && dry_port_address_room() < LEFT_TO_OTHERS;
-}
-
 int dry_port_reserve_at(void *addr, size_t size, bool readable)
 {
 	int saved = errno, rc = 0;
@@ -64,7 +57,7 @@ int dry_port_reserve_at(void *addr, size_t size, bool readable)
 		rc = errno == EEXIST ? -DRY_EBUSY : errno == EAGAIN ? -DRY_EAGAIN : -DRY_ENOMEM;
 	else if (got != addr)
 		rc = munmap(got, size) == 0 ? -DRY_EBUSY : -DRY_ENOMEM;
-	else if (is_nearly_full() && munmap(got, size) == 0)
+	else if (dry_linux_is_nearly_full() && munmap(got, size) == 0)
 		rc = -DRY_ENOMEM;
 	errno = saved;
 	return rc;
