@@ -131,9 +131,10 @@ static void typed_round(unsigned c)
 			hold(&held[n++], objects[i], typed_size[c]);
 	}
 	shuffle(held, n);
-	for (size_t i = 0; i < 50; i++)
+	size_t some = 49 + rng_below(&rng, 2);
+	for (size_t i = 0; i < some; i++)
 		objects[i] = let_go(&held[--n]);
-	dry_cache_free_bulk(typed[c], 50, objects);
+	dry_cache_free_bulk(typed[c], some, objects);
 	while (n)
 		dry_cache_free(typed[c], let_go(&held[--n]));
 	hold(&held[0], dry_cache_alloc(typed[c]), typed_size[c]);
@@ -320,8 +321,13 @@ void run_workload(uint64_t seed, bool by_cpu)
 	}
 	CHECK(heap = dry_heap_create(NULL));
 	CHECK(small = dry_heap_create(&(struct dry_heap_attr){ .name = "small", .limit = 3 << 20 }));
-	for (unsigned c = 0; c < TYPED; c++)
-		CHECK(typed[c] = make_cache(c == 0 ? small : heap, "typed", typed_size[c], 0, DRY_CACHE_NO_MERGE));
+	for (unsigned c = 0; c < TYPED; c++) {
+		/* A limit of each kind: an array is filled by an even or by an odd number of objects. */
+		struct dry_cache_attr attr = { .name = "typed", .size = typed_size[c], .flags = DRY_CACHE_NO_MERGE };
+
+		attr.limit = c == 1 ? 31 : 0;
+		CHECK(typed[c] = dry_cache_create(c == 0 ? small : heap, &attr));
+	}
 	CHECK(!sigaction(SIGUSR1, &action, NULL));
 	round_of_all();
 	while (!work_over) {
