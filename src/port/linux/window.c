@@ -2,10 +2,11 @@
 /*
  * Windows: address space that is reserved bit by bit (docs/design/address-space.md).
  *
- *   0      2/3: programs      3/4  windows  7/8                            top: stack, below it what is mapped
+ *   0      2/3: programs     25/32 windows  7/8                            top: stack, below it what is mapped
  *   |-------|--heap--> --------|--------------|-----------------------<----------|
  *
  * Nothing else begins there, on any of the processors, and what is mapped has an eighth of everything to grow down to it.
+ * From 3/4 to 25/32 lies the heap of AddressSanitizer on x86-64.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* MAP_FIXED_NOREPLACE */
@@ -30,18 +31,19 @@ _Static_assert(DRY_EBUSY == EBUSY && DRY_EAGAIN == EAGAIN && DRY_ENOMEM == ENOME
 void *dry_port_window(size_t size, size_t align)
 {
 	static _Atomic uintptr_t next; /* windows of one process do not overlap, until there are very many */
-	uintptr_t stack = getauxval(AT_RANDOM), eighth, at, start;
+	uintptr_t stack = getauxval(AT_RANDOM), eighth, low, at, start;
 
 	if (stack == 0)
 		return NULL;
 	eighth = UINT64_C(1) << (dry_log2_floor(stack) - 2); /* the program's first stack ends where all does */
 	if (size > eighth / 2)
 		return NULL;
+	low = 6 * eighth + eighth / 4;
 	at = atomic_load_explicit(&next, memory_order_relaxed);
 	do {
 		start = at;
-		if (at < 6 * eighth || at > 7 * eighth - size)
-			start = 6 * eighth + dry_port_random() % ((eighth - size) / align) * align;
+		if (at < low || at > 7 * eighth - size)
+			start = low + dry_port_random() % ((7 * eighth - low - size) / align) * align;
 	} while (!atomic_compare_exchange_weak_explicit(&next, &at, dry_round_up(start + size, align), memory_order_relaxed,
 							memory_order_relaxed));
 	return (void *)start;
