@@ -111,28 +111,35 @@ static void *refill_from_shared(struct dry_cache *cache, unsigned home)
 	return object;
 }
 
+/* As much as a piece holds, of a new slab or else from the node, less the first object of all. What is left to get. */
+static DRY_NOINLINE uint32_t refill_piece(struct dry_cache *cache, struct dry_slab *fresh, dry_gfp gfp, uint32_t left, void **first)
+{
+	unsigned home = dry_caches_home(cache->caches), want = left < DRY_PIECE ? left : DRY_PIECE;
+	void *objects[DRY_PIECE];
+	unsigned count = fresh != NULL ? dry_node_take_slab(cache, fresh, objects, want) :
+					 dry_node_refill(cache, home, gfp, objects, want);
+
+	left = count == want ? left - count : 0;
+	if (count != 0 && *first == NULL)
+		*first = objects[--count];
+	return count == 0 || push_or_flush(cache, objects, count) == count ? left : 0;
+}
+
 /*
  * The array full from the node, and one object. After the first piece no slab is made for less than all of its objects: a
- * rest would have to be attached, and fetched again by the next refill.
+ * rest would have to be attached, and fetched again by the next refill. A slab is made before there is a piece on the stack,
+ * for that is a long way down (docs/design/stack.md).
  */
 static DRY_NOINLINE void *refill(struct dry_cache *cache, dry_gfp gfp)
 {
 	unsigned home = dry_caches_home(cache->caches);
-	void *objects[DRY_PIECE], *object = refill_from_shared(cache, home);
+	void *object = refill_from_shared(cache, home);
 
 	for (uint32_t left = object == NULL ? cache->limit : 0; left > 0;) {
-		unsigned want = left < DRY_PIECE ? left : DRY_PIECE;
-		if (object != NULL && left < cache->num && !dry_node_has_free(cache, home))
+		bool makes = !dry_node_has_free(cache, home);
+		if (makes && object != NULL && left < cache->num)
 			break;
-		unsigned count = dry_node_refill(cache, home, gfp, objects, want);
-		bool last = count < want;
-		if (count == 0)
-			break;
-		left -= count;
-		if (object == NULL)
-			object = objects[--count];
-		if (push_or_flush(cache, objects, count) < count || last)
-			break;
+		left = refill_piece(cache, makes ? dry_node_slab(cache, home, gfp) : NULL, gfp, left, &object);
 	}
 	if (object != NULL)
 		count_slow(&cache->node[home].slow_allocs, 1);
@@ -230,8 +237,12 @@ static DRY_NOINLINE void spill(struct dry_cache *cache, unsigned home)
 			return;
 		left -= room;
 	}
-	for (; left != 0 && (count = pop_free_array(cache, objects, left < LEAVING ? left : LEAVING)) != 0; left -= count)
-		dry_node_flush(cache, home, objects, (unsigned)count);
+	for (; left != 0 && (count = pop_free_array(cache, objects, left < LEAVING ? left : LEAVING)) != 0; left -= count) {
+		if (cache->caches->nodes == 1) /* for which there was no room */
+			dry_node_put_slabs(cache, objects, (unsigned)count);
+		else
+			dry_node_flush(cache, home, objects, (unsigned)count);
+	}
 }
 
 /* Onto a full free array, or one that has the object already. */

@@ -366,24 +366,33 @@ static void widen_choice(struct dry_cache *cache, unsigned home, dry_gfp gfp)
 	}
 }
 
+struct dry_slab *dry_node_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp)
+{
+	return (cache->flags & DRY_CACHE_ATTACH_FIRST) || is_random(cache) ? NULL : new_slab(cache, home, gfp);
+}
+
 /*
  * A new slab is its creator's alone, so the objects are taken before the node's
  * lock is touched, and the lock is not taken at all if none is left over
  * (Linux mm/slab, 2016).
  */
-static unsigned take_from_new_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max)
 {
-	if (cache->flags & DRY_CACHE_ATTACH_FIRST)
-		return attach_first(cache, home, gfp, objects, max);
-	struct dry_slab *slab = new_slab(cache, home, gfp);
-	if (slab == NULL)
-		return 0;
 	unsigned count = dry_slab_take(cache, slab, objects, max);
+
 	if (cache->debug && dry_slab_wrote_into(cache, slab))
 		dry_slab_restore(cache, objects[0]);
 	if (count < cache->num || cache->debug)
 		attach(cache, slab);
 	return count;
+}
+
+static unsigned take_from_new_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+{
+	if (cache->flags & DRY_CACHE_ATTACH_FIRST)
+		return attach_first(cache, home, gfp, objects, max);
+	struct dry_slab *slab = new_slab(cache, home, gfp);
+	return slab != NULL ? dry_node_take_slab(cache, slab, objects, max) : 0;
 }
 
 unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)

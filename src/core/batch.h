@@ -11,6 +11,12 @@
 
 void dry_node_init(struct dry_node *node);
 
+/* A new slab, its caller's alone; NULL: no memory, or the cache takes from lists only. */
+struct dry_slab *dry_node_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp);
+
+/* Up to max of its objects, as dry_slab_take(); then it goes onto its node's lists if any are left. */
+unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max);
+
 /* Up to max objects for a slot of node `home`; 0: no memory anywhere. */
 unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max);
 

@@ -201,13 +201,20 @@ static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool ze
 	return alloc_big_hard(heap, size, align, zero);
 }
 
-void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
+/* Not part of its caller, which leaves no frame behind (docs/design/stack.md). */
+static DRY_NOINLINE void *alloc_asked(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	void *object;
 
+	return dry_general_ask_secondary(heap, size, align, zero, &object) ? object : alloc_own(heap, size, align, zero);
+}
+
+void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
+{
 	if (size > SIZE_LIMIT || align > SIZE_LIMIT / 2 + 1)
 		return NULL;
-	return dry_general_ask_secondary(heap, size, align, zero, &object) ? object : alloc_own(heap, size, align, zero);
+	return DRY_UNLIKELY(dry_heap_secondary(heap) != NULL) ? alloc_asked(heap, size, align, zero) :
+								alloc_own(heap, size, align, zero);
 }
 
 static DRY_SLOW void report_foreign(struct dry_heap *heap, void *object)
@@ -398,11 +405,15 @@ static void *copy_to(struct dry_heap *heap, void *object, size_t room, void *cop
 	return copy;
 }
 
-/* A block of no class, or one that is watched. DONE: `result` is what realloc returns; else it takes a copy of `room` bytes. */
+/*
+ * A block of no class, or one that is watched. DONE: `result` is what realloc returns; else it takes a copy of `room` bytes.
+ * big: the secondary allocator was asked; and if there is no memory for a copy, the block may be resized yet.
+ */
 #define DONE SIZE_MAX
 struct way {
 	size_t room;
 	void *result;
+	bool big;
 };
 
 static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, size_t size)
@@ -413,43 +424,51 @@ static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, siz
 	if (place.room == DRY_NOT_LIVE)
 		dry_general_free(heap, object); /* says what is wrong with it */
 	if (place.room == DRY_NOT_LIVE || place.room == DRY_REPORTED || size > SIZE_LIMIT)
-		return (struct way){ DONE, NULL };
+		return (struct way){ .room = DONE };
 	if (DRY_UNLIKELY(dry_annotate != NULL)) /* It always moves, so that pointers to the old place are found out. */
 		return (struct way){ .room = dry_annotate->size(object, place.room) };
 	if (place.secondary != NULL)
 		return (struct way){ .room = place.room };
 	/* A big block that would stay is as good as a new one for who takes samples. */
 	if (place.slab == NULL && dry_general_ask_secondary(heap, size, 16, false, &copy))
-		return (struct way){ DONE, copy_to(heap, object, place.room, copy, size) };
+		return (struct way){ DONE, copy_to(heap, object, place.room, copy, size), false };
 	copy = resize(heap, &place, object, size);
 	if (copy != NULL)
-		return (struct way){ DONE, copy };
-	if (place.slab != NULL)
-		return (struct way){ .room = place.room };
-	copy = copy_to(heap, object, place.room, alloc_own(heap, size, 16, false), size);
-	/* Two of them may be too much for a limit; meanwhile what was free has been given back. */
-	return (struct way){ DONE, copy != NULL ? copy : resize(heap, &place, object, size) };
+		return (struct way){ DONE, copy, false };
+	return (struct way){ .room = place.room, .big = place.slab == NULL };
 }
 
 /* Not part of its caller, whose frame is bigger (docs/design/stack.md). */
-static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room, size_t size)
+static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room, size_t size, bool big)
 {
-	return copy_to(heap, object, room, dry_general_alloc(heap, size, 16, false), size);
+	void *copy = big ? alloc_own(heap, size, 16, false) : dry_general_alloc(heap, size, 16, false);
+
+	return copy_to(heap, object, room, copy, size);
+}
+
+/* Two of them were too much for a limit; meanwhile what was free has been given back. */
+static DRY_NOINLINE void *resize_again(struct dry_heap *heap, void *object, size_t size)
+{
+	struct found place = find(heap, object);
+
+	return resize(heap, &place, object, size);
 }
 
 void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
 {
-	size_t room = class_size_of(heap, object);
+	struct way way = { .room = class_size_of(heap, object) };
 
-	if (room == 0 || DRY_UNLIKELY(dry_annotate != NULL)) {
-		struct way way = find_way(heap, object, size);
+	if (way.room == 0 || DRY_UNLIKELY(dry_annotate != NULL)) {
+		way = find_way(heap, object, size);
 		if (way.room == DONE)
 			return way.result;
-		room = way.room;
-	} else if (stays(size, room)) {
+	} else if (stays(size, way.room)) {
 		return object;
 	}
-	return size <= SIZE_LIMIT ? move(heap, object, room, size) : NULL;
+	if (size > SIZE_LIMIT)
+		return NULL;
+	void *copy = move(heap, object, way.room, size, way.big);
+	return copy == NULL && way.big ? resize_again(heap, object, size) : copy;
 }
 
 /* ---- public ------------------------------------------------------------------------ */

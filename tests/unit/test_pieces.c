@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * A flush goes in pieces. What one piece gave to the slabs another thread may have, and free, before the next piece is
- * taken: that is no double free. Here the "other thread" runs within the wrapped dry_node_flush.
+ * taken: that is no double free. Here the "other thread" runs within the wrapped dry_node_put_slabs.
  */
 #include <drystone/drystone.h>
 
@@ -13,8 +13,8 @@ enum { OBJECTS = 4000, LIMIT = 400 };
 static void *taken[OBJECTS];
 static unsigned again;
 
-void __real_dry_node_flush(struct dry_cache *cache, unsigned home, void **objects, unsigned count);
-void __wrap_dry_node_flush(struct dry_cache *cache, unsigned home, void **objects, unsigned count);
+void __real_dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned count);
+void __wrap_dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned count);
 
 /* The oldest of the piece is taken and freed: now it stands above what will be the next piece. */
 static void free_again(dry_cache *cache, void *oldest)
@@ -29,11 +29,11 @@ static void free_again(dry_cache *cache, void *oldest)
 	again++;
 }
 
-void __wrap_dry_node_flush(struct dry_cache *cache, unsigned home, void **objects, unsigned count)
+void __wrap_dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned count)
 {
 	void *oldest = objects[0];
 
-	__real_dry_node_flush(cache, home, objects, count);
+	__real_dry_node_put_slabs(cache, objects, count);
 	if (again == 0 && count > 8)
 		free_again(cache, oldest);
 }
