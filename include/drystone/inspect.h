@@ -85,7 +85,7 @@ struct dry_inspect_site {
 	uint32_t frames; /* return addresses, innermost first; they follow */
 	uint32_t next, hash; /* the library's own */
 	uint32_t big;        /* 1: they do not come from a cache */
-	uint32_t reserved;   /* 0 */
+	uint32_t name;       /* bytes of their cache's name, which follows the frames; 0: a general cache, or none */
 	uint64_t class_size; /* bytes of each block, of big ones about */
 	uint64_t live_objects, live_bytes; /* sampled, and not freed yet */
 	uint64_t all_objects, all_bytes;

@@ -54,6 +54,7 @@ struct dry_debug_hooks {
 	const struct dry_debug_ops *(*choose)(const struct dry_cache *cache, bool typed);
 	bool (*allows)(const struct dry_cache *cache); /* asked by every slow allocation; false: it fails */
 	void (*heap)(struct dry_caches *caches);       /* a heap of the program's is made */
+	void (*heap_gone)(struct dry_caches *caches);  /* and about to be destroyed, with what is in it */
 	bool no_arrays;                                /* every allocation is to be a slow one */
 	uint8_t tail; /* bytes that a general cache leaves its objects short of the slot: for a canary */
 };

@@ -225,6 +225,8 @@ DRY_EXPORT int dry_heap_destroy(dry_heap *heap)
 		grace->barrier(grace->arg);
 	if (dry_annotate != NULL)
 		dry_annotate->heap(&heap->caches, false);
+	if (heap->caches.hooks->heap_gone != NULL)
+		heap->caches.hooks->heap_gone(&heap->caches);
 	dry_extents_fini(&heap->extents);
 	dry_caches_fini(&heap->caches);
 	move_backing(&backing, &heap->caches.backing); /* which holds the heap itself */

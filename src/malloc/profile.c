@@ -18,6 +18,7 @@
 #include "guard/guard.h"
 #include "malloc/general.h"
 #include "malloc/kind.h"
+#include "malloc/noted.h"
 #include "malloc/options.h"
 #include "malloc/plain.h"
 #include "malloc/policy.h"
@@ -113,7 +114,7 @@ static void *instead(struct dry_cache *cache, void *object)
 	size_t passed = cache->root->free_place != 0 ? cache->root->limit : 1;
 	void *block = NULL;
 
-	if ((cache->flags & (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_DEBUG)) == 0 && dry_guard_due(passed) && make_guards())
+	if (!leaks && (cache->flags & (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_DEBUG)) == 0 && dry_guard_due(passed) && make_guards())
 		block = dry_guard_alloc_instead(cache, object);
 	return block != NULL ? block : object;
 }
@@ -160,11 +161,11 @@ static void sample(struct dry_heap *heap, size_t mean)
 	atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
 }
 
-/* No arrays: blocks that come from one would not be noted. And no thread of ours, which could not be stopped at the end. */
+/* No arrays: what comes from one would not be noted. And no thread of ours, which could not be stopped at the end. */
 static bool start_leaks(struct dry_heap *heap)
 {
 	dry_option_background = false;
-	dry_heaps_debug(dry_hooks_slow());
+	dry_heaps_debug(dry_noted_hooks());
 	leaks = dry_sample_all();
 	if (leaks)
 		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);

@@ -19,7 +19,6 @@
 #define MEAN_MAX ((size_t)1 << 32)
 #define TRIM     32u /* objects of an array that are too many, at a time */
 
-#define WHOLE_FRAMES 32 /* where every allocation takes the time for its stack */
 #define SET      ((int64_t)1 << 48) /* in a count that was drawn: 0 is one that was not */
 
 typedef _Atomic int64_t count;
@@ -212,7 +211,7 @@ static void *take(size_t size, size_t align, bool zero, uint32_t samples)
 	struct dry_site_block as = { .size = size, .served = dry_general_usable(heap, block), .samples = samples };
 	as.class = whole ? 0 : dry_class_size(dry_class_of(as.served)); /* of lost blocks a stack is one site */
 	as.big = as.served > DRY_CLASS_MAX && !whole;
-	unsigned frames = dry_port_stack(frame, whole ? WHOLE_FRAMES : DRY_SITE_FRAMES);
+	unsigned frames = dry_port_stack(frame, whole ? DRY_WHOLE_FRAMES : DRY_SITE_FRAMES);
 	if (dry_sites_add(block, &as, frame, frames)) {
 		DRY_PROBE_3(otel_memory, alloc, (uintptr_t)block, size, samples * weight((size_t)dry_profile.mean, as.served));
 		return block;
@@ -316,7 +315,19 @@ bool dry_sample_write_lost(const char *path)
 	keep_apart(dry_heap_arena(heap));
 	keep_apart(&heap->caches.backing.meta.own);
 	dry_leaks_apart((uintptr_t)heap->extents.table, (uintptr_t)(heap->extents.table + heap->extents.buckets));
+	/* What says where an arena begins is no pointer to the first object there. */
+	dry_lock_acquire(&dry_heaps_lock);
+	for (const struct dry_heap *each = dry_heaps; each != NULL; each = each->next)
+		dry_leaks_apart((uintptr_t)&each->caches.backing.arena.base, (uintptr_t)(&each->caches.backing.arena.base + 1));
+	dry_lock_release(&dry_heaps_lock);
 	return dry_leaks_find() && dry_port_save(path, dry_leaks_write);
+}
+
+bool dry_sample_is_home(const struct dry_caches *caches)
+{
+	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
+
+	return heap != NULL && caches == &heap->caches;
 }
 
 void dry_sample_reap(void)

@@ -20,6 +20,8 @@
 
 #include "heap/heap.h"
 
+#define DRY_WHOLE_FRAMES 32 /* of a stack, where every allocation takes the time for one */
+
 /* From now on one sample every `mean` bytes (later on, still the first mean); 0: no more. false: no memory for it. */
 bool dry_sample_set(size_t mean);
 
@@ -40,6 +42,9 @@ bool dry_sample_write(const char *path);
 
 /* At the end, after dry_sample_all(): those that are lost (stats/leaks.h), likewise. */
 bool dry_sample_write_lost(const char *path);
+
+/* Whether these are of the heap of samples. */
+bool dry_sample_is_home(const struct dry_caches *caches);
 
 /* Housekeeping of the heap of samples. */
 void dry_sample_reap(void);

@@ -9,7 +9,7 @@
 #include "stats/sites.h"
 
 #define NONE  UINT32_MAX
-#define APART 9 /* ranges */
+#define APART 63 /* ranges */
 
 struct range {
 	uintptr_t from, to;

@@ -67,10 +67,22 @@ bool dry_sites_init(void)
 	return all.sites != NULL;
 }
 
+static char *name_of(struct dry_inspect_site *site)
+{
+	return (char *)(frames_of(site) + site->frames);
+}
+
+static uint32_t name_bytes(const struct dry_site_block *as)
+{
+	return as->name != NULL ? (uint32_t)strlen(as->name) : 0;
+}
+
 static uint32_t hash_of(const struct dry_site_block *as, const uintptr_t *frames, unsigned count)
 {
 	uint64_t hash = dry_mix64(as->class + count);
 
+	for (uint32_t i = name_bytes(as); i > 0; i--)
+		hash = dry_mix64(hash ^ (unsigned char)as->name[i - 1]);
 	for (unsigned i = 0; i < count; i++)
 		hash = dry_mix64(hash ^ frames[i]);
 	return (uint32_t)(hash >> 32);
@@ -90,20 +102,31 @@ static bool commit_locked(size_t bytes)
 
 static uint32_t make_site_locked(uint32_t hash, const struct dry_site_block *as, const uintptr_t *frames, unsigned count)
 {
-	size_t bytes = dry_round_up(sizeof(struct dry_inspect_site) + count * sizeof(uintptr_t), GRANULE), used = dry_profile.used;
+	uint32_t name = name_bytes(as);
+	size_t bytes = dry_round_up(sizeof(struct dry_inspect_site) + count * sizeof(uintptr_t) + name, GRANULE);
+	size_t used = dry_profile.used;
 	struct dry_inspect_site *site;
 
 	if (!commit_locked(used + bytes))
 		return NO_SITE;
 	site = site_at((uint32_t)(used / GRANULE));
 	*site = (struct dry_inspect_site){ .bytes = (uint32_t)bytes, .frames = count, .hash = hash, .class_size = as->class,
-					  .big = as->big };
+					  .name = name, .big = as->big };
 	memcpy(frames_of(site), frames, count * sizeof(uintptr_t));
+	if (name != 0)
+		memcpy(name_of(site), as->name, name);
 	site->next = all.bucket[hash % BUCKETS];
 	all.bucket[hash % BUCKETS] = (uint32_t)(used / GRANULE) + 1;
 	/* release: a reader of `used` finds the site */
 	__atomic_store_n(&dry_profile.used, used + bytes, __ATOMIC_RELEASE);
 	return (uint32_t)(used / GRANULE);
+}
+
+static bool is_of(struct dry_inspect_site *site, const struct dry_site_block *as, const uintptr_t *frames, unsigned count)
+{
+	return site->class_size == as->class && site->frames == count && site->name == name_bytes(as) &&
+	       memcmp(frames_of(site), frames, count * sizeof(uintptr_t)) == 0 &&
+	       (site->name == 0 || memcmp(name_of(site), as->name, site->name) == 0);
 }
 
 static uint32_t find_site_locked(const struct dry_site_block *as, const uintptr_t *frames, unsigned count)
@@ -112,8 +135,7 @@ static uint32_t find_site_locked(const struct dry_site_block *as, const uintptr_
 
 	for (uint32_t at = all.bucket[hash % BUCKETS]; at != 0; at = site_at(at - 1)->next) {
 		struct dry_inspect_site *site = site_at(at - 1);
-		if (site->hash == hash && site->class_size == as->class && site->frames == count &&
-		    memcmp(frames_of(site), frames, count * sizeof(uintptr_t)) == 0)
+		if (site->hash == hash && is_of(site, as, frames, count))
 			return at - 1;
 	}
 	return make_site_locked(hash, as, frames, count);
@@ -208,19 +230,33 @@ bool dry_sites_add(const void *block, const struct dry_site_block *as, const uin
 	return number != NO_SITE;
 }
 
+static void end_locked(struct live *entry)
+{
+	struct dry_inspect_site *site = site_at(entry->site);
+	uint64_t samples = all.closed ? 0 : entry->samples;
+
+	site->live_objects -= samples;
+	site->live_bytes -= samples * entry->served;
+	take_out_locked(entry);
+}
+
 bool dry_sites_remove(const void *block)
 {
 	dry_lock_acquire(&all.lock);
 	struct live *entry = find_locked(block);
-	if (entry != NULL) {
-		struct dry_inspect_site *site = site_at(entry->site);
-		uint64_t samples = all.closed ? 0 : entry->samples;
-		site->live_objects -= samples;
-		site->live_bytes -= samples * entry->served;
-		take_out_locked(entry);
-	}
+	if (entry != NULL)
+		end_locked(entry);
 	dry_lock_release(&all.lock);
 	return entry != NULL;
+}
+
+void dry_sites_remove_range(uintptr_t from, uintptr_t to)
+{
+	dry_lock_acquire(&all.lock);
+	for (size_t i = 0; i < all.entries; i++)
+		while (all.table[i].address != 0 && all.table[i].address >= from && all.table[i].address < to)
+			end_locked(&all.table[i]); /* another one may come to its place */
+	dry_lock_release(&all.lock);
 }
 
 size_t dry_sites_size(const void *block)
@@ -283,8 +319,15 @@ static void write_site(struct dry_inspect_site *site, dry_port_writer *write, vo
 {
 	char line[64];
 
-	write(arg, line, dry_format(line, sizeof(line), "# %s %llu\n", site->big ? "big" : "cache",
+	write(arg, line, dry_format(line, sizeof(line), "# %s %llu", site->big ? "big" : "cache",
 				    (unsigned long long)site->class_size));
+	for (uint32_t i = 0; i < site->name; i++) {
+		unsigned char c = (unsigned char)name_of(site)[i];
+		line[0] = ' ';
+		line[1] = (char)(c < ' ' ? '?' : c);
+		write(arg, i == 0 ? line : line + 1, i == 0 ? 2 : 1);
+	}
+	write(arg, "\n", 1);
 	write_counts(site, write, arg);
 	for (uint32_t i = 0; i < site->frames; i++)
 		write(arg, line, dry_format(line, sizeof(line), " 0x%lx", (unsigned long)frames_of(site)[i]));

@@ -34,6 +34,7 @@ bool dry_sites_init(void);
  */
 struct dry_site_block {
 	size_t size, served, class;
+	const char *name; /* of a typed cache; NULL: none */
 	bool big;
 	uint32_t samples; /* that it stands for */
 };
@@ -41,6 +42,9 @@ bool dry_sites_add(const void *block, const struct dry_site_block *as, const uin
 
 /* It ends; false: none lives there. */
 bool dry_sites_remove(const void *block);
+
+/* So do all that lie there. */
+void dry_sites_remove_range(uintptr_t from, uintptr_t to);
 
 /* The size of the block that lives there; SIZE_MAX: none does. */
 size_t dry_sites_size(const void *block);

@@ -80,6 +80,28 @@ if ldd "$cli" | grep -q libdw; then
 	silent "suppressed by source file"
 fi
 
+# objects of typed caches, of heaps of the program's, too
+cc -Wall -O1 -g -I "$top/include" "$here/lost_typed.c" -o "$work/lost_typed" "$lib" -Wl,-rpath,"$(dirname "$lib")" ||
+	fail "lost_typed.c does not compile"
+leaks 0 -- "$work/lost_typed" keep
+silent "lost_typed keep"
+leaks 23 -- "$work/lost_typed" lose
+said '^drystone: leaks: 3863 bytes in 20 blocks lost by process [0-9]+ \(lost_typed\), and 940 bytes in 4 blocks behind them; '
+cat >"$work/want" <<'END'
+112 bytes in 1 block of cache owner, and behind them 700 bytes in 1 block, allocated by
+1360 bytes in 10 blocks of cache bulk, allocated by
+152 bytes in 1 block of cache on a node, allocated by
+208 bytes in 1 block of cache private, allocated by
+320 bytes in 1 block of cache kmalloc-320, allocated by
+48 bytes in 1 block of cache other twin, allocated by
+48 bytes in 1 block of cache twin, allocated by
+555 bytes in 1 block, allocated by
+64 bytes in 1 block of cache chained, and behind them 128 bytes in 2 blocks, allocated by
+900 bytes in 1 block, and behind them 112 bytes in 1 block, allocated by
+96 bytes in 1 block of cache single, allocated by
+END
+grep '^[0-9]' "$work/err" | sort | cmp -s - "$work/want" || fail "other typed sites: $(cat "$work/err")"
+
 # programs of the system; each process has a say
 leaks 0 -- ls -l /
 silent ls

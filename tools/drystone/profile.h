@@ -19,6 +19,7 @@ enum profile_value { LIVE_OBJECTS, LIVE_BYTES, ALL_OBJECTS, ALL_BYTES, PROFILE_V
 /* As sampled, until profile_scale(). */
 struct profile_site {
 	uint64_t class_size;
+	char name[64]; /* of the cache; "": a general one, or none */
 	bool big;
 	uint32_t count;
 	uint64_t *frame; /* return addresses, innermost first */

@@ -52,6 +52,8 @@ static const char *read_sites(struct profile *profile, const unsigned char *byte
 		to->value[ALL_OBJECTS] = (double)site.all_objects;
 		to->value[ALL_BYTES] = (double)site.all_bytes;
 		memcpy(to->frame, bytes + at + sizeof(site), site.frames * sizeof(uint64_t));
+		if (site.name < sizeof(to->name) && site.name <= site.bytes - sizeof(site) - site.frames * sizeof(uint64_t))
+			memcpy(to->name, bytes + at + sizeof(site) + site.frames * sizeof(uint64_t), site.name);
 		at += site.bytes;
 	}
 	return NULL;
@@ -100,7 +102,7 @@ static bool read_frames(struct profile_site *site, const char *text)
 	return *(text + strspn(text, " \n")) == '\0';
 }
 
-static bool read_site(struct profile *profile, const char *line, uint64_t class_size, bool big)
+static bool read_site(struct profile *profile, const char *line, const struct profile_site *cache)
 {
 	uint64_t value[PROFILE_VALUES];
 	int end = 0;
@@ -110,11 +112,25 @@ static bool read_site(struct profile *profile, const char *line, uint64_t class_
 		return false;
 	struct profile_site *site = add_site(profile, MAX_FRAMES);
 	site->count = 0;
-	site->class_size = class_size;
-	site->big = big;
+	site->class_size = cache->class_size;
+	site->big = cache->big;
+	memcpy(site->name, cache->name, sizeof(site->name));
 	for (int i = 0; i < PROFILE_VALUES; i++)
 		site->value[i] = (double)value[i];
 	return read_frames(site, line + end);
+}
+
+/* "# cache 64", "# cache 48 name" or "# big 65536" */
+static void read_cache(struct profile_site *cache, const char *line)
+{
+	uint64_t class_size;
+	char name[sizeof(cache->name)] = "";
+
+	cache->big = strncmp(line, "# big ", 6) == 0;
+	if (sscanf(line, "# cache %" SCNu64 " %63[^\n]", &class_size, name) < 1 && sscanf(line, "# big %" SCNu64, &class_size) != 1)
+		return;
+	cache->class_size = class_size;
+	memcpy(cache->name, name, sizeof(name));
 }
 
 static void read_map(struct profile *profile, char *line)
@@ -135,10 +151,10 @@ static void read_map(struct profile *profile, char *line)
 const char *profile_read_file(struct profile *profile, FILE *file)
 {
 	const char *wrong = "it is no heap profile";
-	uint64_t class_size = 0;
+	struct profile_site cache = { 0 }; /* of the next one */
 	char *line = NULL;
 	size_t room = 0;
-	bool maps = false, big = false;
+	bool maps = false;
 
 	*profile = (struct profile){ 0 };
 	if (getline(&line, &room, file) > 0 && strncmp(line, "heap profile: ", 14) == 0 && strstr(line, " @ heap_v2/") != NULL) {
@@ -150,11 +166,9 @@ const char *profile_read_file(struct profile *profile, FILE *file)
 			maps = true;
 		else if (maps)
 			read_map(profile, line);
-		else if (sscanf(line, "# cache %" SCNu64, &class_size) == 1)
-			big = false;
-		else if (sscanf(line, "# big %" SCNu64, &class_size) == 1)
-			big = true;
-		else if (line[0] != '#' && line[strspn(line, " \n")] != '\0' && !read_site(profile, line, class_size, big))
+		else if (strncmp(line, "# ", 2) == 0)
+			read_cache(&cache, line);
+		else if (line[0] != '#' && line[strspn(line, " \n")] != '\0' && !read_site(profile, line, &cache))
 			wrong = "a line of it makes no sense";
 	}
 	free(line);
@@ -205,6 +219,9 @@ void profile_free(struct profile *profile)
 
 const char *profile_cache(const struct profile_site *site, char *text, size_t size)
 {
-	snprintf(text, size, site->big ? "big" : "kmalloc-%" PRIu64, site->class_size);
+	if (site->name[0] != '\0')
+		snprintf(text, size, "%s", site->name);
+	else
+		snprintf(text, size, site->big ? "big" : "kmalloc-%" PRIu64, site->class_size);
 	return text;
 }

@@ -146,6 +146,8 @@ static void print_findings(const struct findings *findings, const char *process)
 	for (size_t i = 0; i < profile->count; i++) {
 		const struct profile_site *site = &profile->site[i];
 		print_count(site->value[LOST_BYTES], site->value[LOST]);
+		if (site->name[0] != '\0')
+			fprintf(stderr, " of cache %s", site->name);
 		if (site->value[BEHIND] > 0) {
 			fputs(", and behind them ", stderr);
 			print_count(site->value[BEHIND_BYTES], site->value[BEHIND]);
