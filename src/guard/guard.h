@@ -64,6 +64,7 @@ enum dry_kind dry_guard_kind(const void *ptr, enum dry_kind to);
  * were made since its last call, and says whether this one is.
  */
 void dry_guard_sample(size_t mean);
+bool dry_guard_samples(void); /* whether any are */
 bool dry_guard_due(size_t allocations);
 
 /* At the end of the process: look at the canaries of all live blocks. */

@@ -26,6 +26,11 @@ void dry_guard_sample(size_t every)
 	set_next(every);
 }
 
+bool dry_guard_samples(void)
+{
+	return atomic_load_explicit(&mean, memory_order_relaxed) != 0;
+}
+
 bool dry_guard_due(size_t allocations)
 {
 	size_t every = atomic_load_explicit(&mean, memory_order_relaxed);

@@ -91,7 +91,7 @@ static bool is_chosen(size_t size, unsigned class)
 static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block)
 {
 	unsigned class = dry_general_class(heap, size, align);
-	bool due = dry_guard_due(class < DRY_CLASS_COUNT ? since_last(heap, class) : 1);
+	bool due = dry_guard_samples() && dry_guard_due(class < DRY_CLASS_COUNT ? since_last(heap, class) : 1);
 
 	*block = (due || (secure && is_chosen(size, class))) && make_guards() ? dry_guard_alloc(size, align) : NULL;
 	if (*block == NULL && size == 0 && empties)

@@ -67,11 +67,14 @@ static bool make_heap(void)
 	return true;
 }
 
-/* Gaps are drawn anew, and what arrays hold by now is nobody's debt. */
-static void restart(size_t mean)
+/* Gaps are drawn anew, and what arrays hold by now is nobody's debt. Counts that were never used are 0, without memory. */
+static void restart(size_t mean, bool again)
 {
-	for (size_t i = 0; i < (size_t)dry_port_slots() * DRY_CLASS_COUNT; i++)
-		atomic_store_explicit(&counts[i], 0, memory_order_relaxed);
+	size_t most = again ? (size_t)dry_port_slots() * DRY_CLASS_COUNT : 0;
+
+	for (size_t i = 0; i < most; i++)
+		if (atomic_load_explicit(&counts[i], memory_order_relaxed) != 0)
+			atomic_store_explicit(&counts[i], 0, memory_order_relaxed);
 	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++) {
 		struct dry_cache *cache = atomic_load_explicit(&dry_main_heap.general[class], memory_order_acquire);
 		atomic_store_explicit(&seen[class], cache != NULL ? objects_in(cache) : 0, memory_order_relaxed);
@@ -95,10 +98,11 @@ bool dry_sample_set(size_t mean)
 	/* Samples of two means cannot be told apart: the first one stays. */
 	if (mean > MEAN_MAX)
 		mean = MEAN_MAX;
-	if (!__atomic_compare_exchange_n(&dry_profile.mean, &first, mean, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	bool again = !__atomic_compare_exchange_n(&dry_profile.mean, &first, mean, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	if (again)
 		mean = (size_t)first;
 	if (!__atomic_load_n(&dry_profile.on, __ATOMIC_RELAXED))
-		restart(mean);
+		restart(mean, again);
 	/* release: who sees that it is on finds what was made */
 	__atomic_store_n(&dry_profile.on, 1, __ATOMIC_RELEASE);
 	return true;
