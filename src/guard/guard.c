@@ -196,10 +196,15 @@ static uint32_t find_room_locked(uint32_t pages, uint32_t most)
 {
 	struct dry_guard_region *g = &dry_guarded;
 	uint32_t start = g->cursor, run = 0;
+	bool grows = true; /* what the system refused once, it is not asked for again at each step */
 
 	for (uint32_t skips = 0; skips < most;) {
-		if (start + pages > region_pages() && g->size < SPREAD && grow_locked(pages))
+		if (start + pages > region_pages() && grows && g->size < SPREAD) {
+			grows = grow_locked(pages);
 			continue;
+		}
+		if (1 + pages > region_pages())
+			return 0;
 		if (start + pages > region_pages()) {
 			start = 1;
 			run = 0;

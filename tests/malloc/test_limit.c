@@ -2,7 +2,8 @@
 /*
  * Under a limit on address space (`ulimit -v 400000`) or on data (`ulimit -d 200000`): starts,
  * allocates until NULL with ENOMEM, loses nothing, works on after half is freed. The program starts itself
- * again under the limit, so that the library's own start is tested, too.
+ * again under the limit, so that the library's own start is tested, too. Each has 30 seconds of CPU time, many times what
+ * it needs: what the system refuses is not asked for again and again.
  * DRY_TEST_NO_NORSEQ: what is reserved for slots is the same in the POSIX port, whose slots are per thread, too.
  */
 #define _GNU_SOURCE 1
@@ -100,9 +101,10 @@ static void start(uint64_t seed, int resource, size_t kib, size_t size)
 	pid = fork();
 	CHECK(pid >= 0);
 	if (!pid) {
-		struct rlimit limit = { kib * 1024, kib * 1024 };
+		struct rlimit limit = { kib * 1024, kib * 1024 }, seconds = { 30, 30 };
 
 		CHECK(!setrlimit(resource, &limit));
+		CHECK(!setrlimit(RLIMIT_CPU, &seconds));
 		execl("/proc/self/exe", "limited", text[0], "--limited", text[1], text[2], (char *)NULL);
 		_exit(9);
 	}
