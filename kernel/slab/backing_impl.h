@@ -21,8 +21,8 @@ typedef u32 dry_slab_ref;
 typedef gfp_t dry_gfp;
 #define DRY_GFP_DEFAULT GFP_KERNEL
 
-/* Of a page where objects are small, else of four objects, up to four pages: more are hard to get once memory is in pieces. */
-#define DRY_SLAB_PREFERRED(size) ((size) <= 1024 ? PAGE_SIZE : min_t(size_t, roundup_pow_of_two(size) * 4, PAGE_SIZE * 4))
+/* Of a page where objects are small, else of eight objects, up to four pages: more are hard to get once memory is in pieces. */
+#define DRY_SLAB_PREFERRED(size) clamp_t(size_t, roundup_pow_of_two(size) * 8, PAGE_SIZE, PAGE_SIZE * 4)
 
 /* Depots stay what they are: a kernel's objects are many kinds of a few each, and what one kind keeps no other can have. */
 #define DRY_DEPOTS_GROWN ((size_t)0)

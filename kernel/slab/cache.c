@@ -23,10 +23,10 @@ static void construct(void *object, void *s)
 	((struct kmem_cache *)s)->ctor(object);
 }
 
-/* Objects of a per-CPU array: 16 KiB of them, and no more than 60. */
-static unsigned int limit_of(size_t size)
+/* Objects of a per-CPU array: up to 64 KiB of kmalloc()'s, which many use, and up to 16 KiB of others. */
+static unsigned int limit_of(size_t size, bool general)
 {
-	return clamp_t(size_t, SZ_16K / size, 8, 60);
+	return general ? clamp_t(size_t, SZ_64K / size, 8, 120) : clamp_t(size_t, SZ_16K / size, 8, 60);
 }
 
 static gfp_t page_gfp_of(slab_flags_t flags)
@@ -49,7 +49,7 @@ int __kmem_cache_create(struct kmem_cache *s, slab_flags_t flags)
 		.flags = DRY_CACHE_NO_MERGE | (flags & SLAB_TYPESAFE_BY_RCU ? DRY_CACHE_TYPESAFE_BY_RCU : 0),
 		.ctor = s->ctor ? construct : NULL,
 		.arg = s,
-		.limit = limit_of(s->size),
+		.limit = limit_of(s->size, flags & SLAB_KMALLOC),
 	};
 	int error;
 

@@ -293,7 +293,7 @@ void mock_leaving(slab_flags_t flags);
 /* ---- linux/slab.h ---- */
 
 enum { SLAB_HWCACHE_ALIGN = 1, SLAB_TYPESAFE_BY_RCU = 2, SLAB_RECLAIM_ACCOUNT = 4, SLAB_CACHE_DMA = 8, SLAB_CACHE_DMA32 = 16,
-       SLAB_PANIC = 32, SLAB_DEBUG_OBJECTS = 64 };
+       SLAB_PANIC = 32, SLAB_KMALLOC = 4096, SLAB_DEBUG_OBJECTS = 64 };
 #define ARCH_KMALLOC_MINALIGN 8
 #define ZERO_SIZE_PTR ((void *)16)
 #define ZERO_OR_NULL_PTR(at) ((unsigned long)(at) <= 16)

@@ -32,7 +32,7 @@ void create_kmalloc_caches(slab_flags_t flags)
 
 	for (unsigned int i = 5; i < ARRAY_SIZE(general); i++) {
 		snprintf(names[i], sizeof(names[i]), "kmalloc-%u", 1u << i);
-		create_boot_cache(&general[i], names[i], 1u << i, flags, 0, 0);
+		create_boot_cache(&general[i], names[i], 1u << i, flags | SLAB_KMALLOC, 0, 0);
 		list_add(&general[i].list, &slab_caches);
 	}
 }
