@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOINLINE __attribute__((noinline))
-#define BULK     10
+#include "lost.h"
+
+#define BULK 10
 
 struct node {
 	void *to;
@@ -53,14 +54,6 @@ static NOINLINE struct node *get_block(size_t size, void *to)
 	block->to = to;
 	__asm__ volatile("" : : "r"(block) : "memory");
 	return block;
-}
-
-static NOINLINE void wipe(void)
-{
-	volatile char room[65536];
-
-	for (size_t i = 0; i < sizeof(room); i++)
-		room[i] = 0;
 }
 
 /* A constructed object has a buffer, free or not. */
