@@ -47,14 +47,6 @@ static inline void dry_bitmap_set(struct dry_slab *slab, unsigned word, uint64_t
 	dry_poke64(&slab->bits[word], bits);
 }
 
-static inline bool dry_bitmap_put(struct dry_slab *slab, uint32_t index)
-{
-	uint64_t bit = (uint64_t)1 << (index & 63), bits = slab->bits[index >> 6];
-
-	dry_bitmap_set(slab, index >> 6, bits | bit);
-	return (bits & bit) == 0;
-}
-
 /*
  * Numbers of objects that were met, so that each is counted once: for the list types, DRY_MARKS at a time.
  */

@@ -56,8 +56,11 @@ static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects,
 
 static bool put(struct dry_cache *cache, struct dry_slab *slab, void *object, uint32_t index)
 {
+	uint64_t bit = (uint64_t)1 << (index & 63), bits = slab->bits[index >> 6];
+
 	(void)cache, (void)object;
-	return dry_bitmap_put(slab, index);
+	dry_bitmap_set(slab, index >> 6, bits | bit);
+	return (bits & bit) == 0;
 }
 
 static bool is_free(const struct dry_cache *cache, const struct dry_slab *slab, uint32_t index)

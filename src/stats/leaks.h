@@ -21,8 +21,10 @@
 
 #include "port/save.h"
 
-/* Before: memory that is no root: where blocks of sites lie, and what is known of them. At most 60 ranges:
- * those beyond are roots. */
+/*
+ * Before: memory that is no root: where blocks of sites lie, and what is known of them. At most 60 ranges: those beyond are
+ * roots.
+ */
 void dry_leaks_apart(uintptr_t from, uintptr_t to);
 
 /*
