@@ -167,7 +167,7 @@ static DECLARE_DEFERRABLE_WORK(reap_work, reap);
 
 static void reap(struct work_struct *work)
 {
-	dry_caches_reap(dry_kernel_caches, false);
+	dry_caches_reap(dry_kernel_caches, DRY_REAP_IDLE);
 	schedule_delayed_work(&reap_work, REAP_PERIOD);
 }
 

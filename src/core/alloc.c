@@ -31,11 +31,11 @@ static DRY_SLOW bool try_harder(struct dry_cache *cache, dry_gfp gfp, unsigned n
 
 	if (!dry_backing_may_wait(gfp))
 		return false;
-	dry_caches_reap(cache->caches, true);
+	dry_caches_reap(cache->caches, DRY_REAP_ALL);
 	for (unsigned tries = 0; dry_node_refill(cache, node, gfp, object, 1) == 0; tries++) {
 		if (tries == RECLAIM_TRIES || !dry_caches_reclaim(cache->caches, bytes))
 			return false;
-		dry_caches_reap(cache->caches, true);
+		dry_caches_reap(cache->caches, DRY_REAP_ALL);
 	}
 	return true;
 }

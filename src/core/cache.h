@@ -93,6 +93,7 @@ struct dry_cache {
 	struct dry_cache *alias;    /* root: list of its aliases through their `alias` */
 	bool mergeable;             /* may get aliases */
 	bool orphan;                /* root: destroyed by name, alive for its aliases */
+	size_t refills_seen;        /* reap: at the last DRY_REAP_UNASKED */
 
 	/* layout of a slab */
 	uint32_t colours, colour_unit; /* offsets 0, unit, ... (colours - 1) * unit, after the lead */

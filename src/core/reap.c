@@ -4,14 +4,44 @@
 #include "core/batch.h"
 #include "core/slots.h"
 
+#define FEW_REFILLS 2 /* a thread that goes to another CPU makes one */
+
 struct drain {
 	struct dry_caches *caches;
 	struct dry_cache *only; /* NULL: all */
-	bool untouched_only;
+	enum dry_reap which;
 	bool mark;              /* this pass is the last: touched arrays count as seen */
 	bool dry_run;           /* look, but leave */
 	bool found;
 };
+
+struct look {
+	size_t refills, free, all; /* free, not in arrays; all objects that its slabs hold */
+};
+
+static struct look look_at(const struct dry_cache *cache)
+{
+	struct look look = { 0 };
+
+	/* relaxed: statistics */
+	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
+		const struct dry_node *node = &cache->node[n];
+		look.refills += atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
+		look.free += atomic_load_explicit(&node->free_objects, memory_order_relaxed) +
+			     atomic_load_explicit(&node->shared.avail, memory_order_relaxed);
+		look.all += atomic_load_explicit(&node->slabs, memory_order_relaxed) * cache->num;
+	}
+	return look;
+}
+
+/* Next to nobody missed an object since the last look, and half of what there is, or more, is free: slabs may come free. */
+static bool is_unasked(const struct dry_cache *cache, enum dry_reap which)
+{
+	if (which != DRY_REAP_UNASKED)
+		return false;
+	struct look look = look_at(cache);
+	return look.refills - cache->refills_seen <= FEW_REFILLS && look.free >= look.all / 2;
+}
 
 /* Of a stopped array into the slabs. */
 static void empty_array(struct dry_cache *cache, struct dry_array *array, unsigned avail)
@@ -27,7 +57,7 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 	unsigned avail = dry_array_avail(array);
 	uint32_t now = (uint32_t)dry_peek64(&array->word); /* a hint in a dry run */
 
-	if (drain->untouched_only && array->seen != now) {
+	if (drain->which != DRY_REAP_ALL && array->seen != now && !is_unasked(cache, drain->which)) {
 		if (drain->mark)
 			array->seen = now;
 		return;
@@ -57,9 +87,9 @@ static void drain_slots(struct drain *drain)
 	}
 }
 
-bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache, bool untouched_only)
+bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache, enum dry_reap which)
 {
-	struct drain drain = { caches, cache, untouched_only, false, true, false };
+	struct drain drain = { caches, cache, which, false, true, false };
 	bool quiet = true;
 
 	dry_lock_acquire(&caches->lock); /* keeps the list of caches and the slots as they are */
@@ -71,7 +101,7 @@ bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache,
 		drain.mark = true;
 		drain_slots(&drain);
 		dry_slots_start_locked(caches);
-	} else if (untouched_only) {
+	} else if (which != DRY_REAP_ALL) {
 		drain.mark = true;
 		drain_slots(&drain);
 	}
@@ -82,7 +112,7 @@ bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache,
 bool dry_cache_tune(struct dry_cache *cache, uint32_t limit, uint32_t batchcount)
 {
 	struct dry_caches *caches = cache->caches;
-	struct drain drain = { caches, cache, false, true, false, false };
+	struct drain drain = { caches, cache, DRY_REAP_ALL, true, false, false };
 	bool quiet;
 
 	dry_lock_acquire(&caches->reap_lock);
@@ -106,19 +136,22 @@ static void drain_quarantine(struct dry_cache *cache)
 		cache->debug->drain(cache);
 }
 
-void dry_caches_reap(struct dry_caches *caches, bool all)
+void dry_caches_reap(struct dry_caches *caches, enum dry_reap which)
 {
 	/* Held throughout: objects on their way are nobody else's to miss (destroy counts them). */
 	dry_lock_acquire(&caches->reap_lock);
-	dry_arrays_drain_locked(caches, NULL, !all);
+	dry_arrays_drain_locked(caches, NULL, which);
 	dry_lock_acquire(&caches->lock);
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
+		bool all = which == DRY_REAP_ALL || is_unasked(cache, which);
 		if (cache->root != cache)
 			continue;
-		if (all)
+		if (which == DRY_REAP_ALL)
 			drain_quarantine(cache);
 		dry_node_drain_depots(cache, all);
 		dry_node_shrink(cache, all);
+		if (which == DRY_REAP_UNASKED)
+			cache->refills_seen = look_at(cache).refills;
 	}
 	dry_lock_release(&caches->lock);
 	dry_lock_release(&caches->reap_lock);
@@ -132,7 +165,7 @@ bool dry_cache_empty(struct dry_cache *cache, size_t *freed)
 	dry_lock_acquire(&cache->caches->reap_lock);
 	before = dry_node_slabs(cache);
 	drain_quarantine(cache);
-	quiet = dry_arrays_drain_locked(cache->caches, cache, false);
+	quiet = dry_arrays_drain_locked(cache->caches, cache, DRY_REAP_ALL);
 	dry_node_drain_depots(cache, true);
 	dry_node_shrink(cache, true);
 	after = dry_node_slabs(cache);

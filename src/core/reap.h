@@ -5,14 +5,20 @@
 
 #include "core/cache.h"
 
-/*
- * Empty the arrays of one cache, or (NULL) of all; untouched_only: those not used since the last such call. Caller holds
- * reap_lock. false: a thread stayed inside of a sequence, so that they were left as they are.
- */
-bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache, bool untouched_only);
+enum dry_reap {
+	DRY_REAP_IDLE,    /* arrays that were not used since the last reap, and of the others what was not needed since */
+	DRY_REAP_ALL,
+	DRY_REAP_UNASKED, /* as IDLE, and all that caches hold that had next to no refill since the last reap of this kind */
+};
 
-/* Arrays, shared and alien arrays into the slabs, free slabs into the backing; all, or what was idle. */
-void dry_caches_reap(struct dry_caches *caches, bool all);
+/*
+ * Empty the arrays of one cache, or (NULL) of all. Caller holds reap_lock. false: a thread stayed inside of a sequence, so
+ * that they were left as they are.
+ */
+bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache, enum dry_reap which);
+
+/* Arrays, shared and alien arrays into the slabs, free slabs into the backing. */
+void dry_caches_reap(struct dry_caches *caches, enum dry_reap which);
 /* The same, all of it, for a root. false: a thread stayed inside of a sequence, so that the arrays could not be emptied. */
 bool dry_cache_empty(struct dry_cache *cache, size_t *freed);
 /*

@@ -14,7 +14,7 @@ DRY_EXPORT void dry_heap_reap(dry_heap *heap)
 	heap = dry_heap_get(heap);
 	if (heap == NULL)
 		return;
-	dry_caches_reap(&heap->caches, false);
+	dry_caches_reap(&heap->caches, DRY_REAP_IDLE);
 	dry_arena_decay(dry_heap_arena(heap), 1, &left);
 	dry_extent_decay(&heap->extents, 1, &left);
 }
@@ -43,7 +43,7 @@ DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
 	heap = dry_heap_get(heap);
 	if (heap == NULL)
 		return 0;
-	dry_caches_reap(&heap->caches, true);
+	dry_caches_reap(&heap->caches, DRY_REAP_ALL);
 	dry_meta_purge(&heap->caches.backing.meta);
 	bytes = dry_arena_purge_all(dry_heap_arena(heap)) << dry_heap_arena(heap)->page_shift;
 	return bytes + dry_extent_decay(&heap->extents, 0, &left);

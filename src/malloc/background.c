@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "malloc/background.h"
 
+#include "core/reap.h"
 #include "heap/heap.h"
 #include "malloc/options.h"
 #include "malloc/policy.h"
@@ -19,6 +20,7 @@
 #define KEEP_BIG    ((size_t)32 << 20) /* big blocks; one that is freed twice is known while it is kept */
 #define KEEP_MOST   ((size_t)64 << 20)
 #define REST        4 /* times decay_ms */
+#define GROWN_LEAST ((size_t)1 << 18) /* so much and 1/128 the heap grows between two looks for what is idle in it */
 
 static _Atomic int running; /* 0: OFF, 1: RUNNING, below: so many pokes until OFF */
 
@@ -155,14 +157,31 @@ void dry_background_freed(void)
 	count_call(heap);
 }
 
+/* ---- while it grows ---------------------------------------------------------------------- */
+
+static _Atomic size_t grown_to; /* bytes held after the last look */
+
+/*
+ * Before a heap takes much more memory, what its caches do not use: objects in arrays and shared arrays that nobody has asked for
+ * since the last look, each of which may keep a slab.
+ */
+static DRY_SLOW void look_through(struct dry_heap *heap, size_t before, size_t held)
+{
+	/* relaxed: who is first does it */
+	if (atomic_compare_exchange_strong_explicit(&grown_to, &before, held, memory_order_relaxed, memory_order_relaxed))
+		dry_caches_reap(&heap->caches, DRY_REAP_UNASKED);
+}
+
 void dry_background_poke(void)
 {
+	size_t held = held_bytes(&dry_main_heap), before = atomic_load_explicit(&grown_to, memory_order_relaxed);
+
 	obey();
+	if (DRY_UNLIKELY(held > before + GROWN_LEAST + before / 128))
+		look_through(&dry_main_heap, before, held);
 	/* relaxed and unlocked: a hint */
 	int now = atomic_load_explicit(&running, memory_order_relaxed);
-	size_t held = DRY_LIKELY(now > 0) ? 0 : held_bytes(&dry_main_heap);
-
-	if (held < START_BYTES)
+	if (now > 0 || held < START_BYTES)
 		return;
 	/* for huge pages there is a thread in any case: a program with one may well make no calls while its memory stays full */
 	if (now == 0 && dry_option_background && dry_port_alone() && held < ALONE_MOST && !dry_policy_collapses())

@@ -303,7 +303,7 @@ void dry_profile_finish(struct dry_heap *heap)
 	dry_guard_check_all();
 	/* Frees that are still in array caches have not been looked at. */
 	if (dry_heap_is_quiet(heap))
-		dry_caches_reap(&heap->caches, true);
+		dry_caches_reap(&heap->caches, DRY_REAP_ALL);
 }
 
 void dry_profile_before_fork(void)

@@ -150,7 +150,7 @@ static void test_direct(void)
 	plain_free(cache, object);
 	plain_holds(cache, 0);
 	/* How hard to look goes down to the backing. */
-	dry_caches_reap(caches, true);
+	dry_caches_reap(caches, DRY_REAP_ALL);
 	CHECK(dry_alloc_slow(cache, PLAIN_GFP_NEVER, 0) == NULL);
 	CHECK_EQ(dry_alloc_bulk(cache, PLAIN_GFP_NEVER, 1, &object), 0);
 	plain_holds(cache, 0);
@@ -202,8 +202,8 @@ static void test_wrong_frees(void)
 	}
 	/* Free in its slab: a second free is seen. */
 	plain_free(cache, object);
-	dry_caches_reap(caches, false);
-	dry_caches_reap(caches, false);
+	dry_caches_reap(caches, DRY_REAP_IDLE);
+	dry_caches_reap(caches, DRY_REAP_IDLE);
 	plain_expect();
 	dry_free_slow(cache, object);
 	plain_expected(dry_node_slabs(cache) != 0 ? DRY_FATAL_DOUBLE_FREE : DRY_FATAL_INVALID_POINTER, object);

@@ -89,7 +89,7 @@ static void exercise(struct dry_cache *cache, struct rng *rng)
 			plain_free(cache, objects[--n]);
 		}
 		plain_holds(cache, n);
-		dry_caches_reap(cache->caches, step == 1);
+		dry_caches_reap(cache->caches, step == 1 ? DRY_REAP_ALL : DRY_REAP_IDLE);
 	}
 	dry_cache_empty(cache->root, &freed);
 	plain_holds(cache, n);

@@ -159,17 +159,17 @@ static void test_untouched(void)
 	unsigned full;
 
 	one_each(cache);
-	dry_caches_reap(caches, false);
+	dry_caches_reap(caches, DRY_REAP_IDLE);
 	full = (unsigned)plain_cached(cache);
 	CHECK(full != 0);
 	plain.slot = 3;
 	plain_free(cache, plain_alloc(cache));
-	dry_caches_reap(caches, false);
+	dry_caches_reap(caches, DRY_REAP_IDLE);
 	CHECK_EQ(plain_cached(cache), full / SLOTS);
 	CHECK_EQ(dry_array_avail(array_of(cache, 3)), full / SLOTS);
-	dry_caches_reap(caches, false);
+	dry_caches_reap(caches, DRY_REAP_IDLE);
 	CHECK_EQ(plain_cached(cache), 0);
-	dry_caches_reap(caches, true);
+	dry_caches_reap(caches, DRY_REAP_ALL);
 	CHECK_EQ(dry_node_slabs(cache), 0);
 	plain_holds(cache, 0);
 	CHECK_EQ(dry_cache_unmake(cache), 0);

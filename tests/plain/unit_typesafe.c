@@ -111,7 +111,7 @@ static void test_made(unsigned flags, size_t size, bool split)
 			plain_free(cache, objects[--n]);
 		}
 		if (step % 500 == 0)
-			dry_caches_reap(caches, step % 1000 == 0);
+			dry_caches_reap(caches, step % 1000 == 0 ? DRY_REAP_ALL : DRY_REAP_IDLE);
 		if (rng_below(&rng, 500) == 0)
 			pass();
 		CHECK_EQ(known.ctors - known.dtors,
