@@ -16,11 +16,11 @@ import struct
 import gdb
 import gdb.printing
 
-VERSION = 5
+VERSION = 6
 MAGIC = b"DRYSTONE-LAYOUT\0"
 # The members of struct dry_inspect, in their order: N 32-bit numbers, F fields (offset, size), B bytes, P pointers.
 MEMBERS = (
-    ("N", "version size pointer_size node_size avail_bits array_unit depot_size unused"),
+    ("N", "version size pointer_size node_size avail_bits array_unit depot_size locals"),
     ("F", "heap_next heap_name heap_caches heap_slot_table heap_slots heap_nodes cache_next cache_name cache_root cache_object_size "
           "cache_size cache_num cache_order cache_limit cache_batchcount cache_flags cache_alloc_array cache_free_array cache_nodes "
           "array_word array_limit node_slabs node_free_objects node_free_slabs node_shared_avail node_alien depot_avail "
@@ -154,12 +154,21 @@ def arrays(layout, heap, cache):
             yield slot, Array(layout, area + place * layout.array_unit)
 
 
+def depots(layout, heap, node):
+    """(kind, objects in it, address of the first pointer) of a node's shared, alien and local arrays."""
+    yield "a shared", layout.get(node, "node_shared_avail"), layout.get(node, "node_shared_entry")
+    more, aliens = layout.get(node, "node_alien"), layout.get(heap, "heap_nodes")
+    for i in range(aliens + layout.locals if more else 0):
+        at = more + i * layout.depot_size
+        yield "an alien" if i < aliens else "a local", layout.get(at, "depot_avail"), layout.get(at, "depot_entry")
+
+
 def figures(layout, heap, cache):
     """Slabs; objects in use, all of them, those in arrays."""
     slabs = sum(layout.get(node, "node_slabs") for node in nodes(layout, heap, cache))
     free = sum(layout.get(node, "node_free_objects") for node in nodes(layout, heap, cache))
     cached = sum(array.avail for _, array in arrays(layout, heap, cache))
-    cached += sum(layout.get(node, "node_shared_avail") for node in nodes(layout, heap, cache))
+    cached += sum(avail for node in nodes(layout, heap, cache) for _, avail, _ in depots(layout, heap, node))
     cached += layout.get(cache, "cache_kept")
     objects = slabs * layout.get(cache, "cache_num")
     return slabs, max(0, objects - free - cached), objects, cached
@@ -251,9 +260,9 @@ class WhatIs(gdb.Command):
             if begin in array.objects():
                 return "free, in the array cache of slot %d" % slot
         for node in nodes(layout, heap, cache):
-            entries, avail = layout.get(node, "node_shared_entry"), layout.get(node, "node_shared_avail")
-            if begin in (pointer(entries + 8 * k) for k in range(min(avail, MAX_LIST)) if entries):
-                return "free, in a shared array"
+            for kind, avail, entries in depots(layout, heap, node):
+                if begin in (pointer(entries + 8 * k) for k in range(min(avail, MAX_LIST)) if entries):
+                    return "free, in %s array" % kind
         if layout.get(cache, "cache_mgmt") != layout.mgmt_bitmap:
             return "handed out, or free in its slab"
         if pointer(page + layout.page_bits[0] + index // 64 * 8) >> index % 64 & 1:

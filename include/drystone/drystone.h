@@ -294,11 +294,11 @@ struct dry_cache_stats {
 	size_t objects;         /* in all slabs */
 	size_t active_slabs;    /* slabs with at least one object out of the slab */
 	size_t slabs;
-	size_t shared_objects;  /* in the nodes' shared arrays */
-	size_t cached_objects;  /* in per-CPU arrays, shared and alien arrays */
+	size_t shared_objects;  /* in the nodes' shared arrays, and in local ones */
+	size_t cached_objects;  /* in per-CPU arrays, local, shared and alien arrays */
 	uint64_t allocs, slow_allocs, slow_frees;
 	uint64_t node_locks;    /* times that a node's lock was taken for slabs: refill, flush, attach */
-	uint64_t shared_locks;  /* batches that went into or came out of shared and alien arrays */
+	uint64_t shared_locks;  /* batches that went into or came out of local, shared and alien arrays */
 };
 /* 0, or -EINVAL: another thread has destroyed the cache since dry_heap_for_each_cache() came to it. */
 int dry_cache_stats(dry_cache *cache, struct dry_cache_stats *stats);

@@ -20,8 +20,8 @@
  *
  * The figures of a cache (sums over the heap's nodes; arrays over the heap's slots):
  *   num_objs     = sum(slabs) * num
- *   active_objs  = num_objs - sum(free_objects + shared_avail) - sum(avail of alien depots) - sum(avail of arrays)
- *   alien depots of a node: node_alien points to `heap_nodes` of them, depot_size bytes each (NULL: none)
+ *   active_objs  = num_objs - sum(free_objects + shared_avail) - sum(avail of alien and local depots) - sum(avail of arrays)
+ *   of a node: node_alien points to `heap_nodes` alien depots, then `locals` local ones, depot_size bytes each (NULL: none)
  *   num_slabs    = sum(slabs)
  *   active_slabs = sum(slabs - free_slabs)
  *   allocations  = sum(slow_allocs + bulk_allocs), and where the cache has one array a slot, + sum(its counters),
@@ -30,7 +30,7 @@
  * The pages of an arena (base 0: it is not in use). The first descriptor of a run or free block says which kind it
  * is and how many pages it has; those inside are of another kind than page_free, page_run and page_slab. A slab's says
  * whose it is. A run is a big block of the program. In a heap without an arena of metadata (over memory that it was
- * given) it may hold metadata instead: then a cache, an area of a slot, alien depots or a depot's array lie in it.
+ * given) it may hold metadata instead: then a cache, an area of a slot, depots or a depot's array lie in it.
  *
  * Concurrency: the process goes on while it is read. Any value may be from another
  * moment than its neighbour, and a cache may vanish between two reads. A reader bounds
@@ -51,7 +51,7 @@ extern "C" {
 
 #define DRY_INSPECT_SYMBOL  "dry_inspect"
 #define DRY_INSPECT_MAGIC   "DRYSTONE-LAYOUT" /* 15 characters and the NUL */
-#define DRY_INSPECT_VERSION 5u /* grows when a field changes its meaning or place in this struct */
+#define DRY_INSPECT_VERSION 6u /* grows when a field changes its meaning or place in this struct */
 
 /* An integer, pointer, char array or inline struct array. size in bytes. */
 struct dry_inspect_field {
@@ -99,8 +99,8 @@ struct dry_inspect {
 	uint32_t node_size;    /* distance between two nodes of a cache */
 	uint32_t avail_bits;   /* an array's word: this many low bits are avail, the rest but the top bit is the counter */
 	uint32_t array_unit;   /* bytes in one unit of cache_alloc_array and cache_free_array */
-	uint32_t depot_size;   /* distance between two alien depots of a node */
-	uint32_t unused;
+	uint32_t depot_size;   /* distance between two depots of those that node_alien points to */
+	uint32_t locals;       /* local depots of a node, behind its alien ones */
 
 	struct dry_inspect_field heap_next, heap_name, heap_caches;
 	struct dry_inspect_field heap_slot_table; /* char **, heap_slots entries */
@@ -122,8 +122,8 @@ struct dry_inspect {
 
 	struct dry_inspect_field node_slabs, node_free_objects, node_free_slabs;
 	struct dry_inspect_field node_shared_avail;
-	struct dry_inspect_field node_alien;  /* pointer to alien depots */
-	struct dry_inspect_field depot_avail; /* in an alien depot */
+	struct dry_inspect_field node_alien;  /* pointer to alien, then local depots */
+	struct dry_inspect_field depot_avail; /* in one of those */
 	struct dry_inspect_field node_slow_allocs, node_slow_frees, node_bulk_allocs;
 
 	struct dry_inspect_field heap_area_size; /* bytes of a slot's area */

@@ -26,6 +26,7 @@ typedef gfp_t dry_gfp;
 
 /* Depots stay what they are: a kernel's objects are many kinds of a few each, and what one kind keeps no other can have. */
 #define DRY_DEPOTS_GROWN ((size_t)0)
+#define DRY_LOCALS 0
 
 /* Without state: there is one world of pages. */
 struct dry_backing {

@@ -94,18 +94,17 @@ static DRY_NOINLINE bool turn_over(struct dry_cache *cache)
 	return moved != 0;
 }
 
-/* The array full out of the shared one, without a copy in between, and one object. NULL: there is none. */
-static void *refill_from_shared(struct dry_cache *cache, unsigned home)
+/* The array full out of a local or shared one, without a copy in between, and one object. NULL: there is none. */
+static void *refill_from(struct dry_cache *cache, struct dry_depot *depot)
 {
-	struct dry_depot *shared = &cache->node[home].shared;
 	unsigned count;
-	void **entries = dry_depot_newest(shared, cache->limit + 1, &count);
+	void **entries = dry_depot_newest(depot, cache->limit + 1, &count);
 
 	if (entries == NULL)
 		return NULL;
 	size_t placed = dry_percpu_push_batch(DRY_SLOTS(cache->caches), dry_alloc_place(cache), entries, count - 1);
 	void *object = entries[placed];
-	dry_depot_taken(shared, entries, count, (unsigned)placed + 1);
+	dry_depot_taken(depot, entries, count, (unsigned)placed + 1);
 	if (dry_is_split(cache))
 		count_slow(&cache->node[0].brought, placed);
 	return object;
@@ -133,8 +132,11 @@ static DRY_NOINLINE uint32_t refill_piece(struct dry_cache *cache, struct dry_sl
 static DRY_NOINLINE void *refill(struct dry_cache *cache, dry_gfp gfp)
 {
 	unsigned home = dry_caches_home(cache->caches);
-	void *object = refill_from_shared(cache, home);
+	struct dry_depot *local = dry_depot_local(cache, false);
+	void *object = local != NULL ? refill_from(cache, local) : NULL;
 
+	if (object == NULL)
+		object = refill_from(cache, &cache->node[home].shared);
 	for (uint32_t left = object == NULL ? cache->limit : 0; left > 0;) {
 		bool makes = !dry_node_has_free(cache, home);
 		if (makes && object != NULL && left < cache->num)
@@ -221,22 +223,40 @@ static bool is_live(struct dry_cache *cache, void *object)
 	return true;
 }
 
-/* A batch out of the free array: into the shared one as far as there is room, without a copy in between, else to the node. */
+/* Out of the free array as far as there is room in a local or shared one, without a copy in between. What is left of as many. */
+static unsigned spill_into(struct dry_cache *cache, struct dry_depot *depot, unsigned batches, unsigned left)
+{
+	unsigned room;
+	void **entries;
+
+	if (left == 0)
+		return 0;
+	dry_depot_prepare(cache, depot, batches);
+	entries = dry_depot_room(depot, left, &room);
+	if (entries == NULL)
+		return left;
+	size_t count = pop_free_array(cache, entries, room);
+	dry_depot_filled(depot, (unsigned)count);
+	return count < room ? 0 : left - room;
+}
+
+/*
+ * A batch out of the free array: to where this slot finds it again, then to where others do, then to the node. Objects that go
+ * to other CPUs and back take their cache lines along, which neighbours in memory are on, too.
+ */
 static DRY_NOINLINE void spill(struct dry_cache *cache, unsigned home)
 {
-	struct dry_depot *shared = &cache->node[home].shared;
-	unsigned left = cache->batchcount, room;
-	void *objects[LEAVING], **entries;
+	struct dry_depot *local = dry_depot_local(cache, true);
+	unsigned left = cache->batchcount;
+	void *objects[LEAVING];
 	size_t count;
 
-	dry_depot_prepare(cache, shared);
-	if (cache->caches->nodes == 1 && (entries = dry_depot_room(shared, left, &room)) != NULL) {
-		count = pop_free_array(cache, entries, room);
-		dry_depot_filled(shared, (unsigned)count);
-		if (count < room)
-			return;
-		left -= room;
-	}
+	if (local != NULL)
+		left = spill_into(cache, local, DRY_LOCAL_FACTOR, left);
+	if (cache->caches->nodes == 1)
+		left = spill_into(cache, &cache->node[home].shared, DRY_SHARED_FACTOR, left);
+	else
+		dry_depot_prepare(cache, &cache->node[home].shared, DRY_SHARED_FACTOR);
 	for (; left != 0 && (count = pop_free_array(cache, objects, left < LEAVING ? left : LEAVING)) != 0; left -= count) {
 		if (cache->caches->nodes == 1) /* for which there was no room */
 			dry_node_put_slabs(cache, objects, (unsigned)count);

@@ -225,7 +225,7 @@ static void put_alien(struct dry_cache *cache, unsigned home, unsigned owner, vo
 	struct dry_depot *alien = dry_depot_alien(cache, home, owner);
 
 	if (alien != NULL) {
-		dry_depot_prepare(cache, alien);
+		dry_depot_prepare(cache, alien, DRY_SHARED_FACTOR);
 		if (dry_depot_put(alien, &object, 1))
 			return;
 		drain(cache, alien, UINT32_MAX);

@@ -64,7 +64,7 @@ static void grow_locked(struct dry_cache *cache, struct dry_depot *depot)
 		atomic_fetch_sub_explicit(grown, more, memory_order_relaxed);
 }
 
-void dry_depot_prepare(struct dry_cache *cache, struct dry_depot *depot)
+void dry_depot_prepare(struct dry_cache *cache, struct dry_depot *depot, unsigned batches)
 {
 	if (DRY_LIKELY(atomic_load_explicit(&depot->fits, memory_order_relaxed)) || cache->caches->area_size < AREA_LEAST)
 		return;
@@ -72,7 +72,7 @@ void dry_depot_prepare(struct dry_cache *cache, struct dry_depot *depot)
 	if (depot->limit != 0)
 		grow_locked(cache, depot);
 	else
-		allocate_locked(cache, depot, DRY_SHARED_FACTOR * cache->batchcount);
+		allocate_locked(cache, depot, batches * cache->batchcount);
 	set_fits(depot, depot->limit != 0);
 	dry_lock_release(&depot->lock);
 }
@@ -191,45 +191,61 @@ void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot)
 		dry_backing_meta_free(&cache->caches->backing, entry, bytes);
 }
 
-static size_t alien_bytes(const struct dry_cache *cache)
+static size_t more_bytes(const struct dry_cache *cache)
 {
-	return cache->caches->nodes * sizeof(struct dry_depot);
+	return dry_depots_more(cache->caches) * sizeof(struct dry_depot_line);
 }
 
-static void make_aliens_locked(struct dry_cache *cache, struct dry_node *node)
+static void make_more_locked(struct dry_cache *cache, struct dry_node *node)
 {
-	struct dry_depot *alien;
+	struct dry_depot_line *more;
 
-	if (atomic_load_explicit(&node->alien, memory_order_relaxed) != NULL)
+	if (atomic_load_explicit(&node->more, memory_order_relaxed) != NULL)
 		return;
-	alien = dry_backing_meta_alloc(&cache->caches->backing, alien_bytes(cache));
-	for (uint32_t n = 0; alien != NULL && n < cache->caches->nodes; n++)
-		dry_lock_init(&alien[n].lock, DRY_RANK_ALIEN);
-	atomic_store_explicit(&node->alien, alien, memory_order_release); /* pairs with the acquires below */
+	more = dry_backing_meta_alloc(&cache->caches->backing, more_bytes(cache));
+	for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++)
+		dry_lock_init(&more[i].depot.lock, i < cache->caches->nodes ? DRY_RANK_ALIEN : DRY_RANK_SHARED);
+	atomic_store_explicit(&node->more, more, memory_order_release); /* pairs with the acquires below */
+}
+
+/* One of alien and local arrays. NULL: there are none, or no memory for them. */
+static struct dry_depot *one_of_more(struct dry_cache *cache, struct dry_node *node, uint32_t index, bool make)
+{
+	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire);
+
+	/* The lock keeps a fork from locks that it has not taken. Only tried: it goes without, too. */
+	if (DRY_UNLIKELY(more == NULL) && make && dry_lock_try(&cache->caches->lock)) {
+		make_more_locked(cache, node);
+		dry_lock_release(&cache->caches->lock);
+		more = atomic_load_explicit(&node->more, memory_order_acquire);
+	}
+	return more != NULL ? &more[index].depot : NULL;
 }
 
 struct dry_depot *dry_depot_alien(struct dry_cache *cache, unsigned home, unsigned owner)
 {
-	struct dry_node *node = &cache->node[home];
-	struct dry_depot *alien = atomic_load_explicit(&node->alien, memory_order_acquire);
+	return one_of_more(cache, &cache->node[home], owner, true);
+}
 
-	/* The lock keeps a fork from locks that it has not taken. Only tried: it goes without, too. */
-	if (DRY_UNLIKELY(alien == NULL) && dry_lock_try(&cache->caches->lock)) {
-		make_aliens_locked(cache, node);
-		dry_lock_release(&cache->caches->lock);
-		alien = atomic_load_explicit(&node->alien, memory_order_acquire);
-	}
-	return alien != NULL ? &alien[owner] : NULL;
+struct dry_depot *dry_depot_local(struct dry_cache *cache, bool make)
+{
+	const struct dry_caches *caches = cache->caches;
+
+	/* relaxed: whoever finds one slot too few goes without */
+	if (DRY_LOCALS == 0 || caches->nodes != 1 || caches->area_size < AREA_LEAST ||
+	    __atomic_load_n(&caches->slots_open, __ATOMIC_RELAXED) < 2)
+		return NULL;
+	return one_of_more(cache, &cache->node[0], 1 + dry_percpu_slot() % (DRY_LOCALS | (DRY_LOCALS == 0)), make);
 }
 
 void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(struct dry_cache *, struct dry_depot *, bool),
 		    bool arg)
 {
-	struct dry_depot *alien = atomic_load_explicit(&node->alien, memory_order_acquire);
+	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire);
 
 	fn(cache, &node->shared, arg);
-	for (uint32_t i = 0; alien != NULL && i < cache->caches->nodes; i++)
-		fn(cache, &alien[i], arg);
+	for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++)
+		fn(cache, &more[i].depot, arg);
 }
 
 static void close_one(struct dry_cache *cache, struct dry_depot *depot, bool unused)
@@ -240,10 +256,10 @@ static void close_one(struct dry_cache *cache, struct dry_depot *depot, bool unu
 
 void dry_depots_release(struct dry_cache *cache, struct dry_node *node)
 {
-	struct dry_depot *alien = atomic_load_explicit(&node->alien, memory_order_relaxed);
+	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_relaxed);
 
 	dry_depot_each(cache, node, close_one, false);
-	if (alien != NULL)
-		dry_backing_meta_free(&cache->caches->backing, alien, alien_bytes(cache));
-	atomic_store_explicit(&node->alien, NULL, memory_order_relaxed);
+	if (more != NULL)
+		dry_backing_meta_free(&cache->caches->backing, more, more_bytes(cache));
+	atomic_store_explicit(&node->more, NULL, memory_order_relaxed);
 }

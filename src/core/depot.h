@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Shared and alien arrays. */
+/* Local, shared and alien arrays. */
 #ifndef DRY_CORE_DEPOT_H
 #define DRY_CORE_DEPOT_H
 
 #include "core/cache.h"
 
-/* Before a put: memory for it, and more if it was too small. Apart from put, which is called with much of the stack in use. */
-void dry_depot_prepare(struct dry_cache *cache, struct dry_depot *depot);
+/* How many a node has beside the shared one, if it has them. */
+static inline uint32_t dry_depots_more(const struct dry_caches *caches)
+{
+	return caches->nodes + DRY_LOCALS;
+}
+
+/*
+ * Before a put: memory for it, of so many batches at first, and more if it was too small. Apart from put, which is called with
+ * much of the stack in use.
+ */
+void dry_depot_prepare(struct dry_cache *cache, struct dry_depot *depot, unsigned batches);
 /* false: it does not fit, or there is no memory for the depot yet. */
 bool dry_depot_put(struct dry_depot *depot, void *const *objects, unsigned count);
 /* The newest ones, at most max; their number. */
@@ -22,7 +31,12 @@ void **dry_depot_newest(struct dry_depot *depot, unsigned max, unsigned *count);
 void dry_depot_taken(struct dry_depot *depot, void **entries, unsigned count, unsigned taken);
 /* The alien array on node `home` for objects of node `owner`; NULL: no memory. */
 struct dry_depot *dry_depot_alien(struct dry_cache *cache, unsigned home, unsigned owner);
-/* Calls fn for each depot of the node, shared and alien. */
+/*
+ * The local array of the caller's slot, which may be another one's in a moment: a hint. NULL: only one slot is in use, which has
+ * the shared array; or there is more than one node; or it was not made yet, and is not to be made or there is no memory.
+ */
+struct dry_depot *dry_depot_local(struct dry_cache *cache, bool make);
+/* Calls fn for each depot of the node. */
 void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(struct dry_cache *, struct dry_depot *, bool),
 		    bool arg);
 /* Give the memory of an empty depot back: a page of it would keep a whole segment in use. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A cache on one memory node: slab lists, shared array, alien arrays.
+ * A cache on one memory node: slab lists, shared array, alien and local arrays.
  *
  * Concurrency: the node's lock guards its slabs and lists, a depot's lock the depot; counters written outside of a lock
  * are atomic and say so.
@@ -17,9 +17,13 @@
 
 #define DRY_MAX_NODES     8
 #define DRY_SHARED_FACTOR 8 /* batches that a shared or alien array holds, as published */
+#ifndef DRY_LOCALS          /* a backing may want less */
+#define DRY_LOCALS 8        /* local arrays, shared by slots of the same number modulo this */
+#endif
+#define DRY_LOCAL_FACTOR 2  /* as DRY_SHARED_FACTOR, until they grow */
 
 /*
- * Objects on their way between CPUs of one node (shared), or to another node (alien).
+ * Objects that wait for the CPU they came from (local), on their way between CPUs of one node (shared), or to another node (alien).
  * 0 <= avail <= limit. Guarded by lock; avail may be read without, as a hint.
  */
 struct dry_depot {
@@ -34,6 +38,11 @@ struct dry_depot {
 	size_t grown;      /* bytes of objects that it holds beyond what is usual, if it is full */
 	void **entry;      /* memory for metadata */
 };
+
+/* CPUs do not write to one cache line. */
+struct dry_depot_line {
+	struct dry_depot depot;
+} DRY_ALIGNED(64);
 
 /*
  * Lists of slabs. A partial slab is in the list of its fill, so that the
@@ -67,7 +76,8 @@ struct dry_node {
 	_Atomic size_t bulk_allocs;   /* objects that bulk calls took from arrays */
 	_Atomic size_t brought;       /* objects put into alloc arrays of a split cache */
 	struct dry_depot shared;
-	struct dry_depot *_Atomic alien; /* [nodes]: objects of node i freed on this one; NULL: none yet */
+	/* [nodes]: alien, objects of node i freed on this one; behind them [DRY_LOCALS]: local. NULL: none yet */
+	struct dry_depot_line *_Atomic more;
 };
 
 #endif

@@ -112,7 +112,8 @@ void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
 	}
 	caches->areas[slot] = area;
 	if (slot >= caches->slots_open)
-		caches->slots_open = slot + 1;
+		/* relaxed: a hint without the lock */
+		__atomic_store_n(&caches->slots_open, slot + 1, __ATOMIC_RELAXED);
 	/* release: pairs with the sequences' dependent loads through slots[slot] */
 	if (!caches->stopped)
 		__atomic_store_n(&caches->slots[slot], area, __ATOMIC_RELEASE);

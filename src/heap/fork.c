@@ -12,9 +12,9 @@ static void each_lock_of(struct dry_heap *heap, void (*fn)(struct dry_lock *lock
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
 		for (uint32_t n = 0; cache->root == cache && n < caches->nodes; n++) {
 			struct dry_node *node = &cache->node[n];
-			struct dry_depot *alien = atomic_load_explicit(&node->alien, memory_order_acquire);
-			for (uint32_t i = 0; alien != NULL && i < caches->nodes; i++)
-				fn(&alien[i].lock);
+			struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire);
+			for (uint32_t i = 0; more != NULL && i < dry_depots_more(caches); i++)
+				fn(&more[i].depot.lock);
 			fn(&node->shared.lock);
 			fn(&node->lock);
 		}

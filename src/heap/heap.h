@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/cache.h"
+#include "core/depot.h"
 #include "heap/secondary.h"
 #include "page/extent.h"
 

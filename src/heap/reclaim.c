@@ -104,6 +104,16 @@ static bool is_free(struct dry_lock *lock)
 	return free;
 }
 
+static bool node_is_quiet(const struct dry_caches *caches, struct dry_node *node)
+{
+	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire);
+	bool quiet = is_free(&node->shared.lock) && is_free(&node->lock);
+
+	for (uint32_t i = 0; quiet && more != NULL && i < dry_depots_more(caches); i++)
+		quiet = is_free(&more[i].depot.lock);
+	return quiet;
+}
+
 bool dry_heap_is_quiet(struct dry_heap *heap)
 {
 	struct dry_caches *caches = &heap->caches;
@@ -114,7 +124,7 @@ bool dry_heap_is_quiet(struct dry_heap *heap)
 		return false;
 	for (struct dry_cache *cache = caches->first; cache != NULL && quiet; cache = cache->next)
 		for (uint32_t n = 0; cache->root == cache && n < caches->nodes; n++)
-			quiet = quiet && is_free(&cache->node[n].shared.lock) && is_free(&cache->node[n].lock);
+			quiet = quiet && node_is_quiet(caches, &cache->node[n]);
 	dry_lock_release(&caches->lock);
 	return quiet;
 }

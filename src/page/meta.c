@@ -199,10 +199,8 @@ static size_t size_of(const struct dry_meta *meta, size_t bytes, unsigned *class
 	return bytes <= SIZE_MAX / 2 ? dry_round_up(bytes, (size_t)1 << meta->users->page_shift) : 0;
 }
 
-void *dry_meta_alloc(struct dry_meta *meta, size_t bytes)
+static void *take(struct dry_meta *meta, unsigned class, size_t size)
 {
-	unsigned class;
-	size_t size = size_of(meta, bytes, &class);
 	bool dirty = true;
 	void *at = NULL;
 
@@ -216,6 +214,18 @@ void *dry_meta_alloc(struct dry_meta *meta, size_t bytes)
 	meta->bytes += at != NULL ? size : 0;
 	dry_lock_release(&meta->lock);
 	return at != NULL && dirty ? memset(at, 0, size) : at;
+}
+
+void *dry_meta_alloc(struct dry_meta *meta, size_t bytes)
+{
+	unsigned class;
+	size_t size = size_of(meta, bytes, &class);
+	void *at = take(meta, class, size);
+
+	/* The users' free pages may be all that it takes to stay within the process's limit. */
+	if (DRY_UNLIKELY(at == NULL) && dry_arena_is_counted(meta->users) && dry_arena_purge_all(meta->users) != 0)
+		at = take(meta, class, size);
+	return at;
 }
 
 void dry_meta_free(struct dry_meta *meta, void *at, size_t bytes)

@@ -39,7 +39,7 @@ static void add_depot(struct dry_cache_stats *stats, struct dry_depot *depot)
 static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cache, struct dry_node *node,
 		     size_t *free_objects)
 {
-	struct dry_depot *alien = atomic_load_explicit(&node->alien, memory_order_acquire); /* as in dry_depot_alien() */
+	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire); /* as in dry_depot_alien() */
 	uint64_t slow = atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
 
 	*free_objects += atomic_load_explicit(&node->free_objects, memory_order_relaxed);
@@ -50,9 +50,10 @@ static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cach
 	stats->shared_objects += atomic_load_explicit(&node->shared.avail, memory_order_relaxed);
 	stats->node_locks += atomic_load_explicit(&node->lock_rounds, memory_order_relaxed);
 	add_depot(stats, &node->shared);
-	for (uint32_t i = 0; alien != NULL && i < cache->caches->nodes; i++) {
-		stats->cached_objects += atomic_load_explicit(&alien[i].avail, memory_order_relaxed);
-		add_depot(stats, &alien[i]);
+	for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++) {
+		size_t avail = atomic_load_explicit(&more[i].depot.avail, memory_order_relaxed);
+		*(i < cache->caches->nodes ? &stats->cached_objects : &stats->shared_objects) += avail;
+		add_depot(stats, &more[i].depot);
 	}
 	stats->slow_allocs += slow;
 	stats->allocs += slow + atomic_load_explicit(&node->bulk_allocs, memory_order_relaxed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Shared and alien arrays, on up to eight nodes. */
+/* Local, shared and alien arrays, on up to eight nodes. */
 #include "plain.h"
 
 #define SIZE 1024
@@ -18,7 +18,7 @@ static void test_put_take(void)
 	/* Its memory comes when it is to be used. */
 	CHECK_EQ(shared->limit, 0);
 	CHECK(!dry_depot_put(shared, objects, 1));
-	dry_depot_prepare(cache, shared);
+	dry_depot_prepare(cache, shared, DRY_SHARED_FACTOR);
 	CHECK(dry_depot_put(shared, objects, most - 2));
 	CHECK_EQ(shared->limit, most);
 	CHECK_EQ(caches->backing.meta_out, metadata + 1);
@@ -38,7 +38,7 @@ static void test_put_take(void)
 	CHECK_EQ(caches->backing.meta_out, metadata);
 	/* Without memory for it, it takes nothing. */
 	caches->backing.fail_at = caches->backing.calls + 1;
-	dry_depot_prepare(cache, shared);
+	dry_depot_prepare(cache, shared, DRY_SHARED_FACTOR);
 	CHECK(!dry_depot_put(shared, taken, 1));
 	dry_node_put_slabs(cache, taken, 4);
 	dry_node_put_slabs(cache, objects, most - 4);
@@ -70,14 +70,14 @@ static void test_growth(void)
 
 	for (unsigned i = 0; i < MOST; i++)
 		CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + i, 1), 1);
-	dry_depot_prepare(cache, shared);
+	dry_depot_prepare(cache, shared, DRY_SHARED_FACTOR);
 	for (unsigned round = 0; (count = fill(shared, objects)) != last; round++) {
 		CHECK_EQ(count, usual << round);
 		CHECK(count < MOST - 8);
 		CHECK_EQ(dry_depot_take(shared, taken, count - 1), count - 1);
 		CHECK_EQ(dry_depot_take(shared, taken, 1), 1);
 		CHECK(taken[0] == objects[0]);
-		dry_depot_prepare(cache, shared);
+		dry_depot_prepare(cache, shared, DRY_SHARED_FACTOR);
 		last = count;
 	}
 	CHECK(last > usual && (last - usual) * cache->size <= (size_t)2 << 20);
@@ -108,7 +108,7 @@ static void test_small(void)
 	void *object;
 
 	CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, &object, 1), 1);
-	dry_depot_prepare(cache, &cache->node[0].shared);
+	dry_depot_prepare(cache, &cache->node[0].shared, DRY_SHARED_FACTOR);
 	CHECK(!dry_depot_put(&cache->node[0].shared, &object, 1));
 	dry_node_flush(cache, 0, &object, 1);
 	plain_holds(cache, 0);
@@ -128,7 +128,7 @@ static void test_aliens(unsigned nodes)
 		for (unsigned owner = 0; owner < nodes; owner++) {
 			CHECK_EQ(dry_node_refill(cache, owner, DRY_GFP_DEFAULT, &object, 1), 1);
 			CHECK_EQ(dry_slab_node(cache, dry_slab_of(cache, object)), owner);
-			dry_depot_prepare(cache, &cache->node[home].shared);
+			dry_depot_prepare(cache, &cache->node[home].shared, DRY_SHARED_FACTOR);
 			dry_node_flush(cache, home, &object, 1);
 			struct dry_depot *depot = home == owner ? &cache->node[home].shared : dry_depot_alien(cache, home, owner);
 			CHECK(depot->avail == 1 && depot->entry[0] == object);
@@ -176,10 +176,60 @@ static void test_no_alien(void)
 		plain.no_try = round == 0;
 		caches->backing.fail_at = caches->backing.calls + 1;
 		dry_node_flush(cache, 0, &object, 1);
-		CHECK(cache->node[0].alien == NULL && plain_cached(cache) == 0);
+		CHECK(cache->node[0].more == NULL && plain_cached(cache) == 0);
 		CHECK_EQ(caches->backing.refused, round);
 		plain_holds(cache, 0);
 	}
+	CHECK_EQ(dry_cache_unmake(cache), 0);
+	plain_close(caches);
+}
+
+/* Allocates or frees as many on a slot; the objects that were freed last come first. */
+static void on_slot(struct dry_cache *cache, unsigned slot, void **objects, unsigned count, bool frees)
+{
+	plain.slot = slot;
+	for (unsigned i = 0; i < count; i++) {
+		if (frees)
+			plain_free(cache, objects[i]);
+		else
+			CHECK((objects[i] = plain_alloc(cache)) != NULL);
+	}
+}
+
+/* What one slot frees comes back to it and to no other; what is too much for it is everybody's. */
+static void test_local(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ .slots = 2 });
+	struct dry_cache *cache = plain_cache(caches, "local", SIZE, 0);
+	unsigned array = cache->limit, most = array + DRY_LOCAL_FACTOR * cache->batchcount, all = 2 * most;
+	void **mine = calloc(all, sizeof(void *)), **others = calloc(all, sizeof(void *));
+
+	/* While there is one slot, it has the shared array. */
+	on_slot(cache, 0, mine, all, false);
+	CHECK(dry_depot_local(cache, true) == NULL);
+	on_slot(cache, 1, others, 1, false);
+	on_slot(cache, 1, others, 1, true);
+	CHECK(dry_depot_local(cache, false) == NULL && cache->node[0].more == NULL);
+	on_slot(cache, 0, mine, most, true);
+	CHECK_EQ(dry_depot_local(cache, false)->avail, DRY_LOCAL_FACTOR * cache->batchcount);
+	CHECK_EQ(cache->node[0].shared.avail, 0);
+	on_slot(cache, 1, others, all, false);
+	CHECK_EQ(dry_depot_local(cache, false)->avail, 0);
+	for (unsigned i = 0; i < most; i++)
+		for (unsigned k = 0; k < all; k++)
+			CHECK(others[k] != mine[i]);
+	on_slot(cache, 0, mine, most, false);
+	CHECK_EQ(dry_depot_local(cache, false)->avail, 0);
+	/* What finds no room there goes into the shared one. */
+	on_slot(cache, 0, mine, all, true);
+	CHECK_EQ(dry_depot_local(cache, false)->avail, DRY_LOCAL_FACTOR * cache->batchcount);
+	CHECK(cache->node[0].shared.avail != 0);
+	plain_holds(cache, all);
+	on_slot(cache, 1, others, all, true);
+	dry_node_drain_depots(cache, true);
+	plain_holds(cache, 0);
+	free(mine);
+	free(others);
 	CHECK_EQ(dry_cache_unmake(cache), 0);
 	plain_close(caches);
 }
@@ -191,7 +241,7 @@ static void test_idle(void)
 	struct dry_cache *cache = plain_cache(caches, "idle", SIZE, 0);
 	void *object;
 
-	dry_depot_prepare(cache, &cache->node[0].shared);
+	dry_depot_prepare(cache, &cache->node[0].shared, DRY_SHARED_FACTOR);
 	for (unsigned owner = 0; owner < 2; owner++) {
 		CHECK_EQ(dry_node_refill(cache, owner, DRY_GFP_DEFAULT, &object, 1), 1);
 		dry_node_flush(cache, 0, &object, 1);
@@ -216,6 +266,7 @@ int main(void)
 		test_aliens(nodes);
 	test_alien_full();
 	test_no_alien();
+	test_local();
 	test_idle();
 	return 0;
 }

@@ -87,13 +87,13 @@ static size_t cache_bytes(const struct dry_heap *heap, const struct dry_cache *c
 	if (cache->mgmt == DRY_MGMT_OFF_SLAB)
 		bytes += dry_node_slabs(cache) * rounded(heap, cache->waste);
 	for (uint32_t n = 0; n < caches->nodes; n++) {
-		const struct dry_depot *alien = cache->node[n].alien;
+		const struct dry_depot_line *more = cache->node[n].more;
 
 		bytes += depot_bytes(heap, &cache->node[n].shared);
-		if (alien != NULL)
-			bytes += rounded(heap, caches->nodes * sizeof(struct dry_depot));
-		for (uint32_t i = 0; alien != NULL && i < caches->nodes; i++)
-			bytes += depot_bytes(heap, &alien[i]);
+		if (more != NULL)
+			bytes += rounded(heap, dry_depots_more(caches) * sizeof(*more));
+		for (uint32_t i = 0; more != NULL && i < dry_depots_more(caches); i++)
+			bytes += depot_bytes(heap, &more[i].depot);
 	}
 	return bytes;
 }
@@ -164,8 +164,8 @@ static void check_depots(const struct dry_heap *heap)
 	for (const struct dry_cache *cache = heap->caches.first; cache != NULL; cache = cache->next) {
 		for (uint32_t n = 0; cache->root == cache && n < heap->caches.nodes; n++) {
 			check_depot(cache, &cache->node[n].shared, n);
-			for (uint32_t i = 0; cache->node[n].alien != NULL && i < heap->caches.nodes; i++)
-				check_depot(cache, &cache->node[n].alien[i], i);
+			for (uint32_t i = 0; cache->node[n].more != NULL && i < dry_depots_more(&heap->caches); i++)
+				check_depot(cache, &cache->node[n].more[i].depot, i < heap->caches.nodes ? i : n);
 		}
 	}
 }

@@ -16,6 +16,7 @@
 #define MAX_CACHES  65536
 #define MAX_SLOTS   65536
 #define MAX_NODES   64
+#define MAX_LOCALS  64
 #define MAX_AT      (1u << 24)
 #define MAX_NUM     65536
 #define MAX_ORDER   20
@@ -171,8 +172,8 @@ static void read_node(struct reader *r, uint64_t node, uint64_t *v)
 	v[FIG_ALLOCS] = READ(r, node, node_bulk_allocs) + v[FIG_SLOW_ALLOCS];
 	add_own(r, READ(r, node, node_shared_entry));
 	add_own(r, depots);
-	for (uint64_t i = 0; depots != 0 && i < r->nodes && r->damage == NULL; i++) {
-		v[FIG_ALIEN] += READ(r, depots + i * layout->depot_size, depot_avail);
+	for (uint64_t i = 0; depots != 0 && i < r->nodes + layout->locals && r->damage == NULL; i++) {
+		v[i < r->nodes ? FIG_ALIEN : FIG_SHARED] += READ(r, depots + i * layout->depot_size, depot_avail);
 		add_own(r, READ(r, depots + i * layout->depot_size, depot_entry));
 	}
 }
@@ -411,7 +412,7 @@ static bool layout_is_sane(const struct dry_inspect *layout)
 {
 	return layout->node_size != 0 && layout->node_size <= MAX_STRUCT && layout->avail_bits >= 1 &&
 	       layout->avail_bits <= 32 &&
-	       layout->array_unit >= 1 && layout->array_unit <= 4096 && layout->depot_size <= MAX_STRUCT &&
+	       layout->array_unit >= 1 && layout->array_unit <= 4096 && layout->depot_size <= MAX_STRUCT && layout->locals <= MAX_LOCALS &&
 	       layout->array_word.size == 8 && layout->array_word.offset <= MAX_STRUCT &&
 	       layout->cache_nodes.offset <= MAX_STRUCT && layout->heap_arenas.offset <= MAX_STRUCT &&
 	       layout->heap_arenas.size <= MAX_STRUCT && layout->heap_meta_arena.offset <= MAX_STRUCT;
