@@ -412,7 +412,8 @@ static bool layout_is_sane(const struct dry_inspect *layout)
 {
 	return layout->node_size != 0 && layout->node_size <= MAX_STRUCT && layout->avail_bits >= 1 &&
 	       layout->avail_bits <= 32 &&
-	       layout->array_unit >= 1 && layout->array_unit <= 4096 && layout->depot_size <= MAX_STRUCT && layout->locals <= MAX_LOCALS &&
+	       layout->array_unit >= 1 && layout->array_unit <= 4096 && layout->depot_size <= MAX_STRUCT &&
+	       layout->locals <= MAX_LOCALS &&
 	       layout->array_word.size == 8 && layout->array_word.offset <= MAX_STRUCT &&
 	       layout->cache_nodes.offset <= MAX_STRUCT && layout->heap_arenas.offset <= MAX_STRUCT &&
 	       layout->heap_arenas.size <= MAX_STRUCT && layout->heap_meta_arena.offset <= MAX_STRUCT;
