@@ -67,17 +67,16 @@ static int word(const char *from, const char *end, const char *const *words, int
 bool dry_policy_huge(const char *from, const char *end)
 {
 	static const char *const words[] = { "system", "never", "always", "auto" };
-	enum { SYSTEM, NEVER, ALWAYS, AUTO };
 	int which = word(from, end, words, 4);
-	enum dry_huge huge = which == NEVER ? DRY_HUGE_NEVER : which == ALWAYS ? DRY_HUGE_ALWAYS : DRY_HUGE_SYSTEM;
+	static const enum dry_huge as[] = { DRY_HUGE_SYSTEM, DRY_HUGE_NEVER, DRY_HUGE_ALWAYS, DRY_HUGE_COLLAPSE };
 	struct dry_heap *heap = &dry_main_heap;
 
 	if (which < 0)
 		return false;
-	atomic_store_explicit(&collapses, which == AUTO, memory_order_relaxed);
-	dry_port_set_huge(huge);
+	atomic_store_explicit(&collapses, as[which] == DRY_HUGE_COLLAPSE, memory_order_relaxed);
+	dry_port_set_huge(as[which]);
 	if (__atomic_load_n(&heap->ready, __ATOMIC_ACQUIRE)) /* what it has already */
-		dry_arena_advise_huge(dry_heap_arena(heap), huge);
+		dry_arena_advise_huge(dry_heap_arena(heap), as[which]);
 	return true;
 }
 

@@ -6,6 +6,7 @@
 #include "page/internal.h"
 
 #define AHEAD ((size_t)32 << 10) /* bytes */
+#define HUGE  512                /* pages of 4 KiB */
 
 /*
  * Over a user's memory: the descriptors and the map at its front, then the pages.
@@ -105,6 +106,8 @@ int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
 	arena->max_order = (uint8_t)dry_log2_floor(DRY_CHUNK_SIZE / page);
 	if (arena->owns_memory && attr->source == NULL)
 		arena->ahead = (uint32_t)(AHEAD / page);
+	if (arena->ahead != 0 && page == 4096)
+		arena->huge = HUGE;
 	arena->limit_pages = attr->limit != 0 ? attr->limit >> arena->page_shift : SIZE_MAX;
 	if (!init_lists(arena, attr->nodes))
 		return -DRY_ENOMEM;

@@ -214,6 +214,7 @@ struct dry_arena {
 	struct dry_arena_lists lists;                   /* of node 0 */
 	struct dry_arena_lists *more;                   /* [nodes - 1], of the others; NULL: there are none */
 	uint32_t ahead;                                 /* pages that get memory at once while the heap grows; 0 or 1: none */
+	uint32_t huge;                                  /* pages of a huge page; 0: there is none to be had */
 	uint32_t limbo_count;                           /* blocks being purged right now: on no list, kind NONE */
 	size_t limbo_pages;
 	struct dry_arena_block limbo[DRY_ARENA_LIMBO];

@@ -73,8 +73,11 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_mov
  */
 size_t dry_port_memory_limit(void);
 
-/* Of ranges of 2 MiB and more that are committed from now on: huge pages as the system has it, none, or wherever they fit. */
-enum dry_huge { DRY_HUGE_SYSTEM, DRY_HUGE_NEVER, DRY_HUGE_ALWAYS };
+/*
+ * Of ranges of 2 MiB and more that are committed from now on: huge pages as the system has it, none, or wherever they fit; or as
+ * the system has it, and by dry_port_collapse().
+ */
+enum dry_huge { DRY_HUGE_SYSTEM, DRY_HUGE_NEVER, DRY_HUGE_ALWAYS, DRY_HUGE_COLLAPSE };
 void dry_port_set_huge(enum dry_huge huge);
 /* The same for a range that is committed already. */
 void dry_port_advise_huge(void *addr, size_t size, enum dry_huge huge);
@@ -93,6 +96,11 @@ void dry_port_dense(void *addr, size_t size);
 
 /* Memory for all of a committed range at once, as if each page was touched. false: cannot be had like that, here or ever. */
 bool dry_port_populate(void *addr, size_t size);
+/*
+ * The same for 2 MiB, aligned to as much, by one huge page if the system has one; it brings back none where memory is purged
+ * later. false: cannot be had, or is not wanted (dry_port_set_huge()).
+ */
+bool dry_port_populate_huge(void *addr, size_t size);
 
 /* ---- CPUs, nodes; slots: port/slots.h ---- */
 

@@ -29,6 +29,7 @@ struct dry_port_calls {
 	int (*density)(const void *addr, size_t size);
 	void (*dense)(void *addr, size_t size);
 	bool (*populate)(void *addr, size_t size);
+	bool (*populate_huge)(void *addr, size_t size);
 	void (*init)(void);
 	unsigned (*slots)(void);
 	bool (*slot_attach)(void);
@@ -81,6 +82,7 @@ const struct dry_port_calls dry_port_calls = {
 	.density = dry_port_density,
 	.dense = dry_port_dense,
 	.populate = dry_port_populate,
+	.populate_huge = dry_port_populate_huge,
 	.init = dry_port_init,
 	.slots = dry_port_slots,
 	.slot_attach = dry_port_slot_attach,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * thp:never, thp:always and thp:auto: 64 MiB of small blocks have no huge page, or mostly such at once, or get them while they
- * stay; what is freed goes back all the same. The program starts itself again with each.
+ * stay; by default, those behind the first 16 MiB, and what of those is freed does not come back. What is freed goes back all the
+ * same. The program starts itself again with each.
  * DRY_TEST_NO_POSIX: that port knows no huge pages. DRY_TEST_NO_NORSEQ: the same pages.
  */
 #define _GNU_SOURCE 1
@@ -44,6 +45,25 @@ static size_t huge(void)
 	return kib("AnonHugePages:");
 }
 
+/* Whether a mapping of the heap, they are the big ones, is (MADV_HUGEPAGE: hg). */
+static bool advised(void)
+{
+	FILE *file = fopen("/proc/self/smaps", "r");
+	char line[512];
+	unsigned long from, to, size = 0;
+	bool found = false;
+
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			size = to - from;
+		else if (strncmp(line, "VmFlags:", 8) == 0)
+			found |= size >= (1 << 20) && strstr(line, " hg") != NULL;
+	}
+	CHECK(file != NULL);
+	fclose(file);
+	return found;
+}
+
 static int run(const char *word)
 {
 	size_t before;
@@ -66,6 +86,8 @@ static int run(const char *word)
 	}
 	malloc_trim(0);
 	CHECK(kib("Rss:") <= before - 60 * MIB);
+	/* khugepaged would fill what is advised to have huge pages */
+	CHECK(strcmp(word, "thp:system") != 0 || !advised());
 	return 0;
 }
 
@@ -104,8 +126,10 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return run(argv[1]);
 	start("thp:never");
-	if (gives(MADV_HUGEPAGE))
+	if (gives(MADV_HUGEPAGE)) {
+		start("thp:system");
 		start("thp:always");
+	}
 	if (gives(MADV_COLLAPSE))
 		start("thp:auto,decay_ms:10");
 	return 0;

@@ -90,7 +90,7 @@ void dry_port_advise_huge(void *addr, size_t size, enum dry_huge huge)
 {
 	int saved = errno;
 
-	if (huge != DRY_HUGE_SYSTEM) /* refused by kernels without: they have none */
+	if (huge == DRY_HUGE_ALWAYS || huge == DRY_HUGE_NEVER) /* refused by kernels without: they have none */
 		madvise(addr, size, huge == DRY_HUGE_ALWAYS ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	errno = saved;
 }
@@ -174,6 +174,26 @@ bool dry_port_populate(void *addr, size_t size)
 	int saved = errno;
 	bool done = !dry_port_restricted() && madvise(addr, size, MADV_POPULATE_WRITE) == 0;
 
+	errno = saved;
+	return done;
+}
+
+/*
+ * What is advised to have huge pages, khugepaged makes of them again, however little of it has memory by then: so the advice
+ * is taken back. There is no call that only forgets it.
+ */
+bool dry_port_populate_huge(void *addr, size_t size)
+{
+	int huge = atomic_load_explicit(&huge_pages, memory_order_relaxed), saved = errno;
+
+	if (huge == DRY_HUGE_NEVER || huge == DRY_HUGE_COLLAPSE || dry_port_restricted() ||
+	    madvise(addr, size, MADV_HUGEPAGE) != 0) {
+		errno = saved;
+		return false;
+	}
+	bool done = dry_port_populate(addr, size);
+	if (huge == DRY_HUGE_SYSTEM)
+		madvise(addr, size, MADV_NOHUGEPAGE);
 	errno = saved;
 	return done;
 }

@@ -120,6 +120,13 @@ void dry_port_dense(void *addr, size_t size)
 	(void)size;
 }
 
+bool dry_port_populate_huge(void *addr, size_t size)
+{
+	(void)addr;
+	(void)size;
+	return false;
+}
+
 bool dry_port_populate(void *addr, size_t size)
 {
 	(void)addr;

@@ -395,3 +395,8 @@ bool dry_port_populate(void *addr, size_t size)
 	committed_range(addr, size, &first, "populate");
 	return !refused();
 }
+
+bool dry_port_populate_huge(void *addr, size_t size)
+{
+	return dry_port_populate(addr, size);
+}
