@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""slabinfo.py < LISTING: a strict parser of /proc/slabinfo 2.1. Prints the number of caches; status 1 on any fault.
+"""slabinfo.py FILE... (or < LISTING): a strict parser of /proc/slabinfo 2.1. Prints the number of caches of each; status 1 on
+any fault.
 
 --min-objects N: the active objects of all caches are at least N.
 --expect NAME: a cache of this name is there.
@@ -35,29 +36,42 @@ def check(line):
     return match["name"], v["active"]
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--min-objects", type=int, default=0)
-    parser.add_argument("--expect", action="append", default=[])
-    options = parser.parse_args()
-    text = sys.stdin.read()
+def parse(text, options):
+    """The number of caches; raises ValueError."""
     lines = text.split("\n")
     if lines[:2] != HEADER or lines[-1] != "":
-        sys.exit(f"slabinfo: wrong header or end: {lines[:2]}")
+        raise ValueError(f"wrong header or end: {lines[:2]}")
     names, active = [], 0
     for line in lines[2:-1]:
         try:
             name, count = check(line)
         except ValueError as error:
-            sys.exit(f"slabinfo: {error}: {line}")
+            raise ValueError(f"{error}: {line}") from None
         names.append(name)
         active += count
     if active < options.min_objects:
-        sys.exit(f"slabinfo: {active} active objects, expected {options.min_objects}")
+        raise ValueError(f"{active} active objects, expected {options.min_objects}")
     for name in options.expect:
         if name not in names:
-            sys.exit(f"slabinfo: no cache {name}")
-    print(len(names))
+            raise ValueError(f"no cache {name}")
+    return len(names)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--min-objects", type=int, default=0)
+    parser.add_argument("--expect", action="append", default=[])
+    parser.add_argument("files", nargs="*")
+    options = parser.parse_args()
+    for path in options.files or [None]:
+        try:
+            if path is None:
+                print(parse(sys.stdin.read(), options))
+            else:
+                with open(path, encoding="utf-8") as file:
+                    print(parse(file.read(), options))
+        except ValueError as error:
+            sys.exit(f"slabinfo: {path + ': ' if path else ''}{error}")
 
 
 main()
