@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The sequences on per-CPU arrays in Linux: with interrupts off, so that they are alone on their processor. Layout and operands
- * are those of src/port/arch/x86_64/percpu.h; a slot is a processor's number.
+ * The sequences on per-CPU arrays in Linux. A processor's mark says that one is under way there, and nobody is moved away
+ * meanwhile; interrupts stay on. The sequences of a handler that comes in between find the mark, and see an array without
+ * objects and without room, as in a stopped slot: they go to the node. To switch interrupts off and on costs more than the rest
+ * of a sequence. Layout and operands are those of src/port/arch/x86_64/percpu.h; a slot is a processor's number.
  *
  * Stopped slots point to dry_stopped_area, which is only as long as its first array: it is known by its address.
  */
 #ifndef DRY_KERNEL_PERCPU_H
 #define DRY_KERNEL_PERCPU_H
 
-#include <linux/irqflags.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/smp.h>
 #include <linux/types.h>
 
@@ -26,7 +29,29 @@ struct dry_percpu_array {
 	void *entry[];
 };
 
-/* Interrupts are off. An acquire is not needed: the address is what the rest is reached through. */
+DECLARE_PER_CPU(u8, dry_percpu_busy); /* 1: a sequence is under way; port.c */
+
+/* Whether there is none, and then the mark is set. A handler leaves it as it was, so between look and mark one may come. */
+static __always_inline bool dry_percpu_begin(void)
+{
+	preempt_disable();
+	if (unlikely(__this_cpu_read(dry_percpu_busy))) {
+		preempt_enable();
+		return false;
+	}
+	__this_cpu_write(dry_percpu_busy, 1);
+	barrier(); /* first the mark, then the slot: the fence looks for it once the slot is stopped */
+	return true;
+}
+
+static __always_inline void dry_percpu_end(void)
+{
+	barrier();
+	__this_cpu_write(dry_percpu_busy, 0);
+	preempt_enable();
+}
+
+/* In a sequence. An acquire is not needed: the address is what the rest is reached through. */
 static __always_inline struct dry_percpu_array *dry_percpu_array(const void *base, size_t disp, size_t at)
 {
 	char *const *slots = (char *const *)((const char *)base + disp);
@@ -46,28 +71,28 @@ static __always_inline void *dry_percpu_pop(const void *base, size_t disp, size_
 {
 	struct dry_percpu_array *array;
 	void *object = NULL;
-	unsigned long flags;
 	size_t n;
 
-	local_irq_save(flags);
+	if (!dry_percpu_begin())
+		return NULL;
 	array = dry_percpu_array(base, disp, at);
 	n = array->word & 0xffff;
 	if (likely(n != 0)) {
 		object = array->entry[n - 1];
 		array->word += 0xffff; /* one less, and a pop more */
 	}
-	local_irq_restore(flags);
+	dry_percpu_end();
 	return object;
 }
 
 static __always_inline bool dry_percpu_push(const void *base, size_t disp, size_t at, void *object)
 {
 	struct dry_percpu_array *array;
-	unsigned long flags;
 	bool room;
 	size_t n;
 
-	local_irq_save(flags);
+	if (!dry_percpu_begin())
+		return false;
 	array = dry_percpu_array(base, disp, at);
 	n = array->word & 0xffff;
 	room = likely(n < array->limit) && likely(n == 0 || array->entry[n - 1] != object); /* not freed twice in a row */
@@ -75,43 +100,43 @@ static __always_inline bool dry_percpu_push(const void *base, size_t disp, size_
 		array->entry[n] = object;
 		array->word++;
 	}
-	local_irq_restore(flags);
+	dry_percpu_end();
 	return room;
 }
 
 static inline size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max)
 {
 	struct dry_percpu_array *array;
-	unsigned long flags;
 	size_t n, count;
 
-	local_irq_save(flags);
+	if (!dry_percpu_begin())
+		return 0;
 	array = dry_percpu_array(base, disp, at);
 	n = array->word & 0xffff;
 	count = n < max ? n : max;
-	if (count != 0) {
+	if (likely(count != 0)) {
 		memcpy(objects, array->entry + n - count, count * sizeof(void *));
 		array->word -= count;
 	}
-	local_irq_restore(flags);
+	dry_percpu_end();
 	return count;
 }
 
 static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
 {
 	struct dry_percpu_array *array;
-	unsigned long flags;
 	size_t n, count;
 
-	local_irq_save(flags);
+	if (!dry_percpu_begin())
+		return 0;
 	array = dry_percpu_array(base, disp, at);
 	n = array->word & 0xffff;
 	count = dry_percpu_room(array, n, max);
-	if (count != 0) {
+	if (likely(count != 0)) {
 		memcpy(array->entry + n, objects, count * sizeof(void *));
 		array->word += count;
 	}
-	local_irq_restore(flags);
+	dry_percpu_end();
 	return count;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* What core and base ask of Linux besides pages: locks and the fence. */
+#include <linux/percpu.h>
 #include <linux/smp.h>
 
 #include "port_impl.h"
@@ -62,14 +63,26 @@ bool dry_port_slot_attach(void)
 	return READ_ONCE(dry_kernel_caches->slots[raw_smp_processor_id()]) != dry_stopped_area;
 }
 
-static void nothing(void *unused)
+DEFINE_PER_CPU(u8, dry_percpu_busy);
+
+static void look(void *any)
 {
+	if (__this_cpu_read(dry_percpu_busy))
+		WRITE_ONCE(*(bool *)any, true);
 }
 
-/* Where an interrupt came through, no sequence is under way. On one processor nor is one while we are here. */
+/*
+ * Each processor that an interrupt finds without a mark reads its slot anew from then on; a sequence that it came into goes on
+ * to its end meanwhile. On one processor none is under way: who waits for a fence may be moved.
+ */
 bool dry_port_slot_fence(void)
 {
+	bool any;
+
 	if (num_online_cpus() > 1)
-		on_each_cpu(nothing, NULL, 1);
+		do {
+			any = false;
+			on_each_cpu(look, &any, 1);
+		} while (any);
 	return true;
 }

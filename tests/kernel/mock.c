@@ -7,7 +7,8 @@
 
 #define PAGES 16384u
 
-unsigned int nr_cpu_ids = NR_CPUS, nr_node_ids = 1, mock_held, mock_atomic;
+unsigned int nr_cpu_ids = NR_CPUS, nr_node_ids = 1, mock_held, mock_atomic, mock_pinned;
+void (*mock_handler)(void);
 unsigned long max_low_pfn = PAGES, max_pfn = PAGES, min_low_pfn;
 long mock_pages_out, mock_slab_bytes;
 bool mock_no_pages;
@@ -41,10 +42,10 @@ void mock_log(const char *format, ...)
 
 /* ---- processors, interrupts, locks ---- */
 
-/* Whoever has interrupts on may be moved. */
+/* Whoever has interrupts and preemption on may be moved. */
 unsigned int raw_smp_processor_id(void)
 {
-	if (mock_atomic == 0 && prandom_u32_state(&chance) % 8 == 0)
+	if (mock_atomic == 0 && mock_pinned == 0 && prandom_u32_state(&chance) % 8 == 0)
 		cpu = prandom_u32_state(&chance) % NR_CPUS;
 	return cpu;
 }
@@ -61,6 +62,30 @@ void mock_irq_restore(unsigned long flags)
 	if (mock_atomic != flags + 1)
 		mock_wrong("interrupts are restored in another order than they were saved");
 	mock_atomic = (unsigned int)flags;
+}
+
+void mock_interrupt(void)
+{
+	unsigned long flags;
+
+	if (mock_handler == NULL || mock_atomic != 0 || prandom_u32_state(&chance) % 8 != 0)
+		return;
+	mock_irq_save(&flags);
+	mock_handler();
+	mock_irq_restore(flags);
+}
+
+void mock_on_each_cpu(void (*fn)(void *), void *arg)
+{
+	unsigned int here = cpu;
+
+	if (mock_atomic != 0)
+		mock_wrong("IPI with interrupts off");
+	mock_atomic++;
+	for (cpu = 0; cpu < NR_CPUS; cpu++)
+		fn(arg);
+	cpu = here;
+	mock_atomic--;
 }
 
 void mock_spin(spinlock_t *lock)

@@ -34,9 +34,10 @@ typedef int pg_data_t;
 #ifndef __always_inline
 #define __always_inline inline __attribute__((__always_inline__))
 #endif
-#define likely(x)       __builtin_expect(!!(x), 1)
+#define likely(x)       (mock_interrupt(), __builtin_expect(!!(x), 1))
 #define unlikely(x)     __builtin_expect(!!(x), 0)
 #define READ_ONCE(x)    (*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, to) (*(volatile __typeof__(x) *)&(x) = (to))
 #define IS_ENABLED(option) 0
 #define ARRAY_SIZE(a)   (sizeof(a) / sizeof((a)[0]))
 #define container_of(at, type, member) ((type *)((char *)(at) - offsetof(type, member)))
@@ -93,6 +94,7 @@ static inline void list_del(struct list_head *link)
 
 #define NR_CPUS 2
 extern unsigned int nr_cpu_ids, nr_node_ids, mock_held, mock_atomic; /* spinlocks held; depth of interrupts off */
+extern unsigned int mock_pinned;                                     /* depth of preemption off */
 unsigned int raw_smp_processor_id(void);
 #define smp_processor_id raw_smp_processor_id
 #define num_online_cpus() NR_CPUS
@@ -104,7 +106,18 @@ void mock_irq_restore(unsigned long flags);
 #define local_irq_restore(flags) mock_irq_restore(flags)
 #define irqs_disabled()          (mock_atomic != 0)
 #define in_interrupt()           0
-#define on_each_cpu(fn, arg, wait) (mock_atomic ? mock_wrong("IPI with interrupts off") : (fn)(arg))
+void mock_on_each_cpu(void (*fn)(void *), void *arg);
+#define on_each_cpu(fn, arg, wait) mock_on_each_cpu(fn, arg)
+#define preempt_disable() ((void)mock_pinned++)
+#define preempt_enable()  ((void)mock_pinned--)
+#define barrier()         ((void)0)
+extern void (*mock_handler)(void); /* of an interrupt, which may come before each likely() */
+void mock_interrupt(void);
+
+#define DECLARE_PER_CPU(type, name) extern type name[NR_CPUS]
+#define DEFINE_PER_CPU(type, name)  type name[NR_CPUS]
+#define __this_cpu_read(name)       ((name)[raw_smp_processor_id()])
+#define __this_cpu_write(name, to)  ((name)[raw_smp_processor_id()] = (to))
 
 typedef struct {
 	bool held;

@@ -191,6 +191,59 @@ static void test_no_memory(void)
 	check_accounts();
 }
 
+/* Each object has one owner, also where handlers of interrupts come into the sequences of others. */
+static struct kmem_cache *shared_with_handler;
+static void *of_handler[40];
+static unsigned int handled;
+
+static void own(void *object, const void *owner)
+{
+	CHECK(object != NULL);
+	memset(object, 0, 64);
+	memcpy(object, &owner, sizeof(owner));
+}
+
+static void disown(void *object, const void *owner)
+{
+	CHECK(memcmp(object, &owner, sizeof(owner)) == 0);
+	memset(object, 0, 64);
+	kmem_cache_free(shared_with_handler, object);
+}
+
+static void handler(void)
+{
+	void **at = &of_handler[handled++ % ARRAY_SIZE(of_handler)];
+
+	if (*at != NULL)
+		disown(*at, at);
+	*at = NULL;
+	if (handled % 3 != 0)
+		own(*at = kmem_cache_alloc(shared_with_handler, GFP_ATOMIC), at);
+}
+
+static void test_interrupted(void)
+{
+	static void *at[300];
+
+	shared_with_handler = kmem_cache_create("interrupted", 64, 0, 0, NULL);
+	mock_handler = handler;
+	for (unsigned int round = 0; round < 100; round++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(at); i++)
+			own(at[i] = kmem_cache_alloc(shared_with_handler, GFP_KERNEL), at + i);
+		for (unsigned int i = 0; i < ARRAY_SIZE(at); i++)
+			disown(at[i], at + i);
+		if (round % 10 == 0)
+			mock_work(NULL); /* stops slots, and waits for the sequences */
+	}
+	mock_handler = NULL;
+	CHECK(handled > 1000);
+	for (unsigned int i = 0; i < ARRAY_SIZE(of_handler); i++)
+		if (of_handler[i] != NULL)
+			disown(of_handler[i], &of_handler[i]);
+	kmem_cache_destroy(shared_with_handler); /* tells what is missing */
+	check_accounts();
+}
+
 /* Objects that are asked for on a node lie there, wherever the caller runs, and go back to it. */
 static void test_nodes(void)
 {
@@ -251,6 +304,7 @@ int main(int argc, char **argv)
 	test_reap();
 	test_tunables();
 	test_no_memory();
+	test_interrupted();
 	test_nodes();
 	test_double_free();
 	test_damage();
