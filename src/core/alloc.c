@@ -118,28 +118,33 @@ static DRY_NOINLINE uint32_t refill_piece(struct dry_cache *cache, struct dry_sl
 	unsigned count = fresh != NULL ? dry_node_take_slab(cache, fresh, objects, want) :
 					 dry_node_refill(cache, home, gfp, objects, want);
 
-	left = count == want ? left - count : 0;
-	if (count != 0 && *first == NULL)
+	if (count == 0)
+		return 0;
+	left -= count;
+	if (*first == NULL)
 		*first = objects[--count];
-	return count == 0 || push_or_flush(cache, objects, count) == count ? left : 0;
+	return push_or_flush(cache, objects, count) == count ? left : 0;
 }
 
 /*
  * The array full from the node, and one object. After the first piece no slab is made for less than all of its objects: a
- * rest would have to be attached, and fetched again by the next refill. A slab is made before there is a piece on the stack,
- * for that is a long way down (docs/design/stack.md).
+ * rest would have to be attached, and fetched again by the next refill. Nor is one that holds less than a piece, but where the
+ * cache has many: one of DRY_GROWING may be for what nobody has asked for yet. A slab is made before there is a piece on the
+ * stack, for that is a long way down (docs/design/stack.md).
  */
 static DRY_NOINLINE void *refill(struct dry_cache *cache, dry_gfp gfp)
 {
 	unsigned home = dry_caches_home(cache->caches);
 	struct dry_depot *local = dry_depot_local(cache, false);
 	void *object = local != NULL ? refill_from(cache, local) : NULL;
+	/* relaxed: a hint */
+	size_t ahead = atomic_load_explicit(&cache->node[home].slabs, memory_order_relaxed) / DRY_GROWING;
 
 	if (object == NULL)
 		object = refill_from(cache, &cache->node[home].shared);
 	for (uint32_t left = object == NULL ? cache->limit : 0; left > 0;) {
 		bool makes = !dry_node_has_free(cache, home);
-		if (makes && object != NULL && left < cache->num)
+		if (makes && object != NULL && (left < cache->num || (cache->num < DRY_PIECE && ahead-- == 0)))
 			break;
 		left = refill_piece(cache, makes ? dry_node_slab(cache, home, gfp) : NULL, gfp, left, &object);
 	}

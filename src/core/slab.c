@@ -5,8 +5,6 @@
 #include "base/fatal.h"
 #include "core/freelist.h"
 
-#define GROWING 16 /* slabs of a cache: one more is a sixteenth */
-
 static void release(struct dry_cache *cache, struct dry_slab *slab)
 {
 	for (uint32_t i = 0; i < cache->num && cache->dtor; i++)
@@ -18,7 +16,7 @@ struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gf
 {
 	struct dry_backing *backing = &cache->caches->backing;
 	/* relaxed: a hint */
-	bool growing = atomic_load_explicit(&cache->node[node].slabs, memory_order_relaxed) >= GROWING;
+	bool growing = atomic_load_explicit(&cache->node[node].slabs, memory_order_relaxed) >= DRY_GROWING;
 	struct dry_slab *slab = dry_backing_alloc(backing, cache->order, node, gfp, growing);
 
 	if (slab == NULL)

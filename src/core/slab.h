@@ -12,6 +12,8 @@
 #include "core/cache.h"
 #include "core/freelist.h"
 
+#define DRY_GROWING 16 /* slabs of a cache: one more is a sixteenth */
+
 /* A new slab, all objects constructed and free, on no list; NULL: no memory. Takes no lock. */
 struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gfp, uint32_t colour);
 
