@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The part of C11's atomics that core uses, by the compiler's builtins, which is what the compiler's header does. */
+/*
+ * The part of C11's atomics that core uses: by the compiler's builtins, which is what the compiler's header does; sums by the
+ * kernel's own, which on one processor do not lock its bus.
+ */
 #ifndef DRY_KERNEL_STDATOMIC_H
 #define DRY_KERNEL_STDATOMIC_H
+
+#include <linux/atomic.h>
 
 #define memory_order_relaxed __ATOMIC_RELAXED
 #define memory_order_acquire __ATOMIC_ACQUIRE
@@ -11,9 +16,17 @@
 #define atomic_load_explicit(at, order)            __atomic_load_n(at, order)
 #define atomic_store_explicit(at, value, order)    __atomic_store_n(at, value, order)
 #define atomic_exchange_explicit(at, value, order) __atomic_exchange_n(at, value, order)
-#define atomic_fetch_add_explicit(at, by, order)   __atomic_fetch_add(at, by, order)
-#define atomic_fetch_sub_explicit(at, by, order)   __atomic_fetch_sub(at, by, order)
+#define atomic_fetch_add_explicit(at, by, order)   ((__typeof__(*(at)))dry_fetch_add((void *)(at), sizeof(*(at)), (long)(by)))
+#define atomic_fetch_sub_explicit(at, by, order)   atomic_fetch_add_explicit(at, -(long)(by), order)
 #define atomic_compare_exchange_weak_explicit(at, expected, value, order, otherwise) \
 	__atomic_compare_exchange_n(at, expected, value, true, order, otherwise)
+
+static __always_inline unsigned long dry_fetch_add(void *at, size_t bytes, long by)
+{
+	BUILD_BUG_ON(bytes != sizeof(int) && bytes != sizeof(long));
+	if (bytes == sizeof(int))
+		return (unsigned int)atomic_fetch_add((int)by, (atomic_t *)at);
+	return (unsigned long)atomic_long_fetch_add(by, (atomic_long_t *)at);
+}
 
 #endif
