@@ -60,6 +60,7 @@ int __kmem_cache_create(struct kmem_cache *s, slab_flags_t flags)
 		return -error;
 	s->size = s->dry->size;
 	s->num = s->dry->num;
+	s->place = s->dry->free_place;
 	s->reciprocal = reciprocal_value(s->size);
 	return 0;
 }
@@ -67,7 +68,11 @@ int __kmem_cache_create(struct kmem_cache *s, slab_flags_t flags)
 /* 0, or -EBUSY: objects are out, and the cache lives on. */
 int __kmem_cache_shutdown(struct kmem_cache *s)
 {
-	return dry_cache_unmake(s->dry);
+	int error = dry_cache_unmake(s->dry);
+
+	if (error == 0)
+		s->place = 0;
+	return error;
 }
 
 void __kmem_cache_release(struct kmem_cache *s)

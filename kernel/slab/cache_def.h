@@ -10,7 +10,8 @@ struct dry_cache;
 
 struct kmem_cache {
 	struct dry_cache *dry;
-	unsigned int size; /* from one object to the next */
+	unsigned int place; /* of its arrays: one for allocations and frees, for nobody samples them here */
+	unsigned int size;  /* from one object to the next */
 	slab_flags_t flags;
 	gfp_t page_gfp;    /* of its slabs' pages */
 	unsigned int num;  /* objects of a slab */

@@ -8,7 +8,6 @@
 #include "mm/internal.h"
 
 #include "core/alloc.h"
-#include "core/fast.h"
 #include "slab/caches.h"
 
 /* ---- out ---- */
@@ -33,7 +32,7 @@ static __always_inline void *object_alloc(struct kmem_cache *s, struct list_lru 
 		return NULL;
 	/* An array may hold objects of any node. */
 	if (likely(node == NUMA_NO_NODE || dry_kernel_caches->nodes == 1))
-		object = dry_fast_alloc(s->dry);
+		object = dry_percpu_pop(DRY_SLOTS(dry_kernel_caches), s->place);
 	if (unlikely(object == NULL))
 		object = alloc_slow(s, flags, node);
 	slab_post_alloc_hook(s, objcg, flags, 1, &object, slab_want_init_on_alloc(flags, s));
@@ -110,7 +109,7 @@ static __always_inline bool object_leaves(struct kmem_cache *s, void *object)
 
 static __always_inline void object_put(struct kmem_cache *s, void *object)
 {
-	if (unlikely(!dry_percpu_push(DRY_SLOTS(dry_kernel_caches), s->dry->free_place, object)))
+	if (unlikely(!dry_percpu_push(DRY_SLOTS(dry_kernel_caches), s->place, object)))
 		dry_free_slow(s->dry, object);
 }
 
@@ -146,7 +145,7 @@ static void free_many(struct kmem_cache *s, size_t size, void **p)
 			swap(p[count], p[i]);
 			count++;
 		}
-	pushed = dry_percpu_push_batch(DRY_SLOTS(dry_kernel_caches), s->dry->free_place, p, count);
+	pushed = dry_percpu_push_batch(DRY_SLOTS(dry_kernel_caches), s->place, p, count);
 	dry_free_bulk(s->dry, count - pushed, p + pushed);
 }
 
