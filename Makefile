@@ -68,7 +68,7 @@ check-glibc: ## glibc's own tests of malloc (fetched from Debian) in four modes;
 	@scripts/setup build check
 	@scripts/check-glibc
 
-check-programs: ## sshd, nginx, PostgreSQL, ... each used in three profiles; ends with "N passed, N failed, N skipped"
+check-programs: ## sshd, nginx, PostgreSQL, ... each used in four profiles; ends with "N passed, N failed, N skipped"
 	@scripts/setup build programs
 	@scripts/check-programs
 

@@ -14,19 +14,22 @@
 
 static _Atomic uint32_t fences, slabs, kept_at; /* counts; relaxed: one more or less does not matter */
 static struct dry_page *_Atomic kept[KEPT];
-static uint32_t most = MOST, places = KEPT; /* written at start */
+static _Atomic uint32_t most = MOST, places = KEPT; /* relaxed as well */
 
 void dry_fences_fit(size_t memory)
 {
-	most = memory / SHARE < MOST ? (uint32_t)(memory / SHARE) : MOST;
-	places = most / 4 < KEPT ? most / 4 + 1 : KEPT;
+	uint32_t count = memory / SHARE < MOST ? (uint32_t)(memory / SHARE) : MOST;
+
+	atomic_store_explicit(&most, count, memory_order_relaxed);
+	atomic_store_explicit(&places, count / 4 < KEPT ? count / 4 + 1 : KEPT, memory_order_relaxed);
 }
 
 static bool wants_fence(void)
 {
 	uint32_t now = atomic_load_explicit(&fences, memory_order_relaxed);
 
-	return now < most && (now < DENSE || atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed) % SPARSE == 0);
+	return now < atomic_load_explicit(&most, memory_order_relaxed) &&
+	       (now < DENSE || atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed) % SPARSE == 0);
 }
 
 static size_t bytes_of(const struct dry_arena *arena, uint32_t pages)
@@ -95,6 +98,7 @@ static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned 
 static void free_pages(struct dry_arena *arena, struct dry_page *run)
 {
 	struct dry_page *oldest;
+	uint32_t at;
 
 	if (run->flags & DRY_PAGE_FENCED) {
 		atomic_fetch_sub_explicit(&fences, 1, memory_order_relaxed);
@@ -107,8 +111,8 @@ static void free_pages(struct dry_arena *arena, struct dry_page *run)
 		blank(arena, run->count);
 	}
 	/* acq_rel: who takes a run out sees it as who put it in left it */
-	oldest = atomic_exchange_explicit(&kept[atomic_fetch_add_explicit(&kept_at, 1, memory_order_relaxed) % places], run,
-					  memory_order_acq_rel);
+	at = atomic_fetch_add_explicit(&kept_at, 1, memory_order_relaxed) % atomic_load_explicit(&places, memory_order_relaxed);
+	oldest = atomic_exchange_explicit(&kept[at], run, memory_order_acq_rel);
 	if (oldest != NULL)
 		let_go(arena, oldest);
 }

@@ -21,7 +21,7 @@
 /* For dry_backing.pages. */
 extern const struct dry_slab_pages dry_fences;
 
-/* For a process that may have so much memory. At start. */
+/* For a process that may have so much memory, from now on: fences that are there stay. */
 void dry_fences_fit(size_t memory);
 
 #endif

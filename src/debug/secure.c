@@ -27,25 +27,18 @@ enum { KIND_AT = 12, SLACK = (1 << KIND_AT) - 1 }; /* LIVE: enum dry_kind from t
 /* A ring of freed objects: the newest takes the place of the oldest. */
 struct ring {
 	_Atomic uint32_t next;
-	uint32_t places;
+	_Atomic uint32_t places; /* relaxed: while it becomes smaller an object may be put behind the last one, and stays there */
+	uint32_t most;
 	void *_Atomic *place;
 };
 
 static void *_Atomic small_places[RING_SMALL], *_Atomic big_places[RING_BIG];
-static struct ring rings[2] = { { 0, RING_SMALL, small_places }, { 0, RING_BIG, big_places } };
+static struct ring rings[2] = { { 0, RING_SMALL, RING_SMALL, small_places }, { 0, RING_BIG, RING_BIG, big_places } };
 static const struct dry_arena *arena; /* of the default heap, once there are shadows */
 static struct dry_side shadows;
 /* Three for canaries, three for choices. Atomic: 0 until dry_secure_seed(), then the same for good. */
 static uint64_t key[6];
 bool dry_secure_zero = true;
-
-void dry_secure_fit(size_t memory)
-{
-	if (memory / SHARE_SMALL < RING_SMALL)
-		rings[0].places = (uint32_t)(memory / SHARE_SMALL) + 1;
-	if (memory / SHARE_BIG < RING_BIG)
-		rings[1].places = (uint32_t)(memory / SHARE_BIG) + 1;
-}
 
 /* ---- canaries -------------------------------------------------------------- */
 
@@ -312,7 +305,8 @@ static void let_go(void *object)
 static void keep(struct dry_cache *cache, void *object)
 {
 	struct ring *ring = &rings[cache->size > SMALL];
-	uint32_t at = atomic_fetch_add_explicit(&ring->next, 1, memory_order_relaxed) % ring->places;
+	uint32_t at = atomic_fetch_add_explicit(&ring->next, 1, memory_order_relaxed) %
+		      atomic_load_explicit(&ring->places, memory_order_relaxed);
 	void *oldest;
 
 	__atomic_fetch_add(&cache->kept_objects, 1, __ATOMIC_RELAXED);
@@ -320,6 +314,24 @@ static void keep(struct dry_cache *cache, void *object)
 	oldest = atomic_exchange_explicit(&ring->place[at], object, memory_order_acq_rel);
 	if (oldest != NULL)
 		let_go(oldest);
+}
+
+static void fit(struct ring *ring, size_t places)
+{
+	uint32_t now = places < ring->most ? (uint32_t)places + 1 : ring->most;
+
+	atomic_store_explicit(&ring->places, now, memory_order_relaxed);
+	for (uint32_t i = now; i < ring->most; i++) {
+		void *object = atomic_exchange_explicit(&ring->place[i], NULL, memory_order_acq_rel);
+		if (object != NULL)
+			let_go(object);
+	}
+}
+
+void dry_secure_fit(size_t memory)
+{
+	fit(&rings[0], memory / SHARE_SMALL);
+	fit(&rings[1], memory / SHARE_BIG);
 }
 
 static bool taken_back(struct dry_cache *cache, void *object)
@@ -376,7 +388,7 @@ static size_t sweep(struct dry_cache *cache, struct ring *ring)
 {
 	size_t found = 0;
 
-	for (uint32_t i = 0; i < ring->places && __atomic_load_n(&cache->kept_objects, __ATOMIC_RELAXED) != 0; i++) {
+	for (uint32_t i = 0; i < ring->most && __atomic_load_n(&cache->kept_objects, __ATOMIC_RELAXED) != 0; i++) {
 		void *object = atomic_exchange_explicit(&ring->place[i], NULL, memory_order_acq_rel);
 		if (object == NULL)
 			continue;
@@ -533,7 +545,7 @@ void dry_secure_check_all(void)
 		return;
 	pages = atomic_load_explicit(&arena->committed, memory_order_acquire);
 	for (unsigned r = 0; r < 2; r++) {
-		for (uint32_t i = 0; i < rings[r].places; i++) {
+		for (uint32_t i = 0; i < rings[r].most; i++) {
 			/* Taken out, it is nobody else's. */
 			void *object = atomic_exchange_explicit(&rings[r].place[i], NULL, memory_order_acq_rel);
 			struct dry_cache *cache = object != NULL ? cache_of(object) : NULL;

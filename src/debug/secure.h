@@ -42,7 +42,7 @@ extern bool dry_secure_zero;
 /* At the end of the process: look at every live object's canaries, and at all that is in quarantine. */
 void dry_secure_check_all(void);
 
-/* For a process that may have so much memory: fewer objects wait. At start. */
+/* For a process that may have so much memory: fewer objects wait. At any time, by one thread; no lock is held. */
 void dry_secure_fit(size_t memory);
 
 /* Choose the process's secrets, once; before the first call of what follows. */

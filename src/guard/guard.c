@@ -119,6 +119,7 @@ static bool make_locked(const struct dry_guard_attr *attr, size_t size, size_t m
 	}
 	dry_secure_seed();
 	g->page_shift = (uint8_t)dry_log2_floor(page);
+	g->live_max = attr->live;
 	g->held_max = attr->held;
 	g->held = (uint32_t *)(void *)start;
 	g->owner = (uint32_t *)(void *)(start + held);
@@ -243,11 +244,21 @@ static uint32_t let_go_locked(void)
 	return id;
 }
 
+/* relaxed: a hint */
+static _Atomic uint32_t fitting = UINT32_MAX;
+
+void dry_guard_fit(uint32_t live)
+{
+	atomic_store_explicit(&fitting, live, memory_order_relaxed);
+}
+
 /* A number for a new block; 0: as many are live as may be. */
 static uint32_t take_id_locked(void)
 {
 	struct dry_guard_region *g = &dry_guarded;
 
+	if (g->live >= g->live_max || g->live >= atomic_load_explicit(&fitting, memory_order_relaxed))
+		return 0;
 	if (g->spare != 0) {
 		uint32_t id = g->spare;
 		g->spare = g->block[id].next;
@@ -358,6 +369,7 @@ void *dry_guard_alloc(size_t size, size_t align)
 	block->size = size;
 	block->user = (uintptr_t)page_address(at) + dry_round_down(((size_t)pages << g->page_shift) - size, align);
 	block->state = DRY_GUARD_MAKING;
+	g->live++;
 	own_locked(at, pages + 1, id);
 	/* Far, so that a wrong index does not meet the next one, and where is not to be known. */
 	g->cursor = at + pages + 1 + GAP + (uint32_t)(dry_secure_random() & 3);
@@ -366,6 +378,7 @@ void *dry_guard_alloc(size_t size, size_t align)
 		dry_lock_acquire(&g->lock);
 		own_locked(at, pages + 1, 0);
 		give_id_locked(id);
+		g->live--;
 		dry_lock_release(&g->lock);
 		return NULL;
 	}
@@ -462,6 +475,7 @@ void dry_guard_free(void *ptr, const struct dry_cache *of)
 		dry_budget_give((size_t)block->pages << g->page_shift);
 	}
 	dry_lock_acquire(&g->lock);
+	g->live--;
 	while (g->held_end - g->held_first >= g->held_max)
 		give_id_locked(let_go_locked());
 	g->held[g->held_end++ % g->held_max] = (uint32_t)(block - g->block);

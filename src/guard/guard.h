@@ -34,6 +34,9 @@ bool dry_guard_init(const struct dry_guard_attr *attr);
 /* Whether there is one. */
 bool dry_guard_ready(void);
 
+/* From now on, and before there is one: no more live at once, even if attributes said so. Those that are stay. */
+void dry_guard_fit(uint32_t live);
+
 /* Report accesses that fault (SIGSEGV, SIGBUS), from the first call on. */
 void dry_guard_report_faults(void);
 

@@ -48,11 +48,12 @@ struct dry_guard_region {
 	bool tried;     /* there is one, or no room for it; guarded by lock */
 	size_t most;    /* bytes that it may have */
 	size_t size;    /* that it has, as owner[] knows them; grows with the lock held, atomic */
-	uint32_t blocks_max, held_max;
+	uint32_t blocks_max, live_max, held_max;
 	uint8_t page_shift;
 	uint32_t *owner;
 	struct dry_guard_block *block; /* [0] is nobody's */
 	struct dry_lock lock;          /* guards what follows, owner[] and the list of spare numbers */
+	uint32_t live; /* being made, too */
 	uint32_t cursor, fresh, spare; /* fresh is read without the lock when the process ends */
 	uint32_t *held, held_first, held_end;
 	size_t block_size; /* bytes of block[] that are there */

@@ -81,6 +81,8 @@ void dry_heap_balance(struct dry_heap *heap);
  */
 bool dry_heap_make_room(struct dry_heap *heap, size_t bytes);
 void dry_heap_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg);
+/* Who is asked before all that whether the limit is higher by now. */
+void dry_heap_follow_limit(bool (*follow)(void));
 /* Whether no lock of the heap is held: at the end of a process a thread may have been stopped with one. */
 bool dry_heap_is_quiet(struct dry_heap *heap);
 

@@ -58,6 +58,7 @@ static void run(void)
 	while (small < IDLE_TICKS) {
 		unsigned sleep = dry_option_decay_ms / 2;
 		dry_port_sleep_ms(idle > 4 && sleep < LONG_SLEEP ? LONG_SLEEP : sleep);
+		dry_profile_follow();
 		dry_heap_reap(heap);
 		if (dry_policy_collapses())
 			dry_arena_collapse(dry_heap_arena(heap));
@@ -110,6 +111,7 @@ static DRY_SLOW void make_round(struct dry_heap *heap)
 		return;
 	alone.round = now;
 	alone.keep = kept() / 2 > KEEP_LEAST ? kept() / 2 : KEEP_LEAST;
+	dry_profile_follow();
 	dry_heap_reap(heap);
 }
 

@@ -13,12 +13,13 @@
 #define SMALL_GROUP ((size_t)256 << 20)
 #define LEAST       16u /* bytes: of smaller ones there are too many in a page for the type of the caches */
 
-size_t dry_plain_from = SIZE_MAX;
+_Atomic size_t dry_plain_from = SIZE_MAX;
 
 void dry_plain_fit(size_t memory)
 {
-	if (memory <= SMALL_GROUP && !dry_budget_may_hold(0))
-		dry_plain_from = memory / 8 * 3;
+	bool small = memory <= SMALL_GROUP && !dry_budget_may_hold(0);
+
+	atomic_store_explicit(&dry_plain_from, small ? memory / 8 * 3 : SIZE_MAX, memory_order_relaxed);
 }
 
 static struct dry_cache *make(struct dry_heap *heap, unsigned class)

@@ -9,17 +9,19 @@
 #ifndef DRY_MALLOC_PLAIN_H
 #define DRY_MALLOC_PLAIN_H
 
+#include <stdatomic.h>
+
 #include "heap/heap.h"
 #include "page/budget.h"
 
-extern DRY_HIDDEN size_t dry_plain_from; /* bytes; SIZE_MAX: never. Written at start */
+extern DRY_HIDDEN _Atomic size_t dry_plain_from; /* bytes; SIZE_MAX: never. Relaxed: written at any time */
 
 /* The process may have so much memory. Who has set a limit of its own has chosen that allocations fail: then never. */
 void dry_plain_fit(size_t memory);
 
 static inline bool dry_plain_due(void)
 {
-	return DRY_UNLIKELY(dry_budget_used() > dry_plain_from);
+	return DRY_UNLIKELY(dry_budget_used() > atomic_load_explicit(&dry_plain_from, memory_order_relaxed));
 }
 
 /* NULL: no memory, or bigger than a class. */

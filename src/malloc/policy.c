@@ -12,15 +12,43 @@
 /* relaxed, all: who reads one a moment too early does as before */
 static _Atomic bool collapses;
 static _Atomic size_t limit = SIZE_MAX;
+static _Atomic size_t known;     /* what the process may have, when last looked at; 0: not yet */
+static _Atomic unsigned percent; /* limit:N%; 0: the limit is of another kind */
+static _Atomic uint64_t looked;  /* at the limit that was in the way, ms */
+
+#define PAUSE 100 /* ms between two looks for that */
 
 static unsigned shift_of(char unit)
 {
 	return unit == 'K' || unit == 'k' ? 10 : unit == 'M' || unit == 'm' ? 20 : unit == 'G' || unit == 'g' ? 30 : 0;
 }
 
+static void set_limit(size_t bytes)
+{
+	atomic_store_explicit(&limit, bytes, memory_order_relaxed);
+	dry_budget_limit(bytes);
+}
+
+static size_t share(size_t whole, size_t parts)
+{
+	return whole / 100 * parts;
+}
+
+/* The limit is in the way: perhaps there is more by now. */
+static bool follow_up(void)
+{
+	uint64_t now = dry_port_clock_ms(), before = atomic_load_explicit(&looked, memory_order_relaxed);
+	size_t had = atomic_load_explicit(&limit, memory_order_relaxed);
+
+	if (!dry_policy_is_share() || now - before < PAUSE)
+		return false;
+	atomic_store_explicit(&looked, now, memory_order_relaxed);
+	return dry_policy_follow() && atomic_load_explicit(&limit, memory_order_relaxed) > had;
+}
+
 bool dry_policy_limit(const char *from, const char *end)
 {
-	size_t bytes = 0, whole;
+	size_t bytes = 0, whole, parts = 0;
 
 	if (from == end || *from < '0' || *from > '9')
 		return false;
@@ -34,7 +62,10 @@ bool dry_policy_limit(const char *from, const char *end)
 		whole = dry_port_memory_limit();
 		if (bytes == 0 || bytes > 100 || whole == SIZE_MAX)
 			return false;
-		bytes = whole / 100 * bytes;
+		parts = bytes;
+		bytes = share(whole, parts);
+		atomic_store_explicit(&known, whole, memory_order_relaxed);
+		dry_heap_follow_limit(follow_up);
 	} else if (from < end && (shift_of(*from) == 0 || bytes > SIZE_MAX >> shift_of(*from))) {
 		return false;
 	} else if (from < end) {
@@ -42,17 +73,36 @@ bool dry_policy_limit(const char *from, const char *end)
 	}
 	if (bytes == 0)
 		bytes = SIZE_MAX;
-	atomic_store_explicit(&limit, bytes, memory_order_relaxed);
-	dry_budget_limit(bytes);
+	atomic_store_explicit(&percent, (unsigned)parts, memory_order_relaxed);
+	set_limit(bytes);
 	return true;
 }
 
 size_t dry_policy_memory(void)
 {
-	size_t set = atomic_load_explicit(&limit, memory_order_relaxed), whole;
+	size_t set = atomic_load_explicit(&limit, memory_order_relaxed), whole = atomic_load_explicit(&known, memory_order_relaxed);
 
-	whole = dry_port_restricted() ? SIZE_MAX : dry_port_memory_limit();
+	if (whole == 0) {
+		whole = dry_port_restricted() ? SIZE_MAX : dry_port_memory_limit();
+		atomic_store_explicit(&known, whole, memory_order_relaxed);
+	}
 	return set < whole ? set : whole;
+}
+
+bool dry_policy_is_share(void)
+{
+	return atomic_load_explicit(&percent, memory_order_relaxed) != 0;
+}
+
+bool dry_policy_follow(void)
+{
+	size_t whole = dry_port_memory_limit_again(), parts = atomic_load_explicit(&percent, memory_order_relaxed);
+
+	if (whole == 0 || atomic_exchange_explicit(&known, whole, memory_order_relaxed) == whole)
+		return false;
+	if (parts != 0)
+		set_limit(share(whole, parts));
+	return true;
 }
 
 /* Which of the words it is; -1: none. */

@@ -17,5 +17,12 @@ bool dry_policy_nodes(const char *from, const char *end);
 bool dry_policy_collapses(void);
 /* The limit that was set, else what the process may have; SIZE_MAX: not known. */
 size_t dry_policy_memory(void);
+/*
+ * What the process may have is looked at again: a part of it that was set as the limit follows, up and down. Whether it has changed
+ * since the last look. A few system calls; none where filters may be in force.
+ */
+bool dry_policy_follow(void);
+/* limit:N% */
+bool dry_policy_is_share(void);
 
 #endif

@@ -40,6 +40,14 @@ static _Atomic uint64_t seen[DRY_CLASS_COUNT]; /* objects that went into the cla
 
 /* ---- which are guarded ----------------------------------------------------------- */
 
+/* Each takes a page at least: a small machine, or control group, has better use for them. */
+static uint32_t guards_for(size_t memory)
+{
+	size_t count = memory / GUARDS_SHARE / dry_port_page_size();
+
+	return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
 /* The region for guarded blocks, with the first of them: few processes need one. */
 static bool make_guards(void)
 {
@@ -53,9 +61,7 @@ static bool make_guards(void)
 		attr.live = attr.held = 1024;
 	if (secure)
 		attr = (struct dry_guard_attr){ 16384 * MIB, 16384, 2048 };
-	/* Each takes a page at least: a small machine, or control group, has better use for them. */
-	if (attr.live > dry_policy_memory() / GUARDS_SHARE / dry_port_page_size())
-		attr.live = (uint32_t)(dry_policy_memory() / GUARDS_SHARE / dry_port_page_size());
+	dry_guard_fit(guards_for(dry_policy_memory()));
 	if (room != SIZE_MAX && attr.region > room / 8)
 		attr.region = room / 8;
 	return dry_guard_init(&attr);
@@ -174,6 +180,23 @@ static bool start_leaks(struct dry_heap *heap)
 
 /* ---- start ------------------------------------------------------------------- */
 
+/* secure:1 takes what it needs for itself from what the process may have. */
+static void fit(void)
+{
+	size_t memory = dry_policy_memory();
+
+	dry_fences_fit(memory);
+	dry_secure_fit(memory);
+	dry_plain_fit(memory);
+	dry_guard_fit(guards_for(memory));
+}
+
+void dry_profile_follow(void)
+{
+	if ((secure || dry_policy_is_share()) && dry_policy_follow() && secure)
+		fit();
+}
+
 bool dry_profile_start(struct dry_heap *heap)
 {
 	if (dry_fail_selects()) {
@@ -198,9 +221,7 @@ bool dry_profile_start(struct dry_heap *heap)
 	if (secure) {
 		dry_kinds_keep();
 		dry_heaps_debug(dry_hooks_secure());
-		dry_fences_fit(dry_policy_memory());
-		dry_secure_fit(dry_policy_memory());
-		dry_plain_fit(dry_policy_memory());
+		fit();
 		/* Where address space is short, every page is for blocks. */
 		if (dry_port_address_room() == SIZE_MAX)
 			heap->caches.backing.pages = &dry_fences;

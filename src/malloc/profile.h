@@ -29,6 +29,9 @@ void dry_profile_begin(struct dry_heap *heap);
 /* Somebody asked for something from outside or by a signal (dry_profile.request, stats/sites.h): do it. No lock is held. */
 void dry_profile_obey(void);
 
+/* Now and then, with no lock held: what depends on the memory that the process may have follows that. */
+void dry_profile_follow(void);
+
 /* At the end of the process, and around fork. */
 void dry_profile_finish(struct dry_heap *heap);
 void dry_profile_before_fork(void);

@@ -72,6 +72,8 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_mov
  * SIZE_MAX: not known. Reads files.
  */
 size_t dry_port_memory_limit(void);
+/* The same later, from whatever call the program makes: with little stack, and not where filters may be in force. 0: not to be told. */
+size_t dry_port_memory_limit_again(void);
 
 /*
  * Of ranges of 2 MiB and more that are committed from now on: huge pages as the system has it, none, or wherever they fit; or as

@@ -22,6 +22,7 @@ struct dry_port_calls {
 	void (*release)(void *addr, size_t size);
 	void *(*resize)(void *addr, size_t old_size, size_t new_size, bool may_move);
 	size_t (*memory_limit)(void);
+	size_t (*memory_limit_again)(void);
 	void (*set_huge)(enum dry_huge huge);
 	void (*advise_huge)(void *addr, size_t size, enum dry_huge huge);
 	bool (*collapse)(void *addr, size_t size);
@@ -75,6 +76,7 @@ const struct dry_port_calls dry_port_calls = {
 	.release = dry_port_release,
 	.resize = dry_port_resize,
 	.memory_limit = dry_port_memory_limit,
+	.memory_limit_again = dry_port_memory_limit_again,
 	.set_huge = dry_port_set_huge,
 	.advise_huge = dry_port_advise_huge,
 	.collapse = dry_port_collapse,

@@ -8,6 +8,9 @@
  *   secure   the same under secure:1, which takes more for itself
  *   payload  64 MiB, secure:1 and no limit: 45 MiB of blocks of each size live, as in the default profile, and every fourth
  *            block has been freed beside them
+ *   follow   192 MiB, limit:50%; while the process runs 128 MiB, then 256: what it gets is half of that, with one thread
+ *            and with two
+ *   shrink   1 GiB, secure:1; while it runs 64 MiB: the payload lives there as if it had been so from the start
  *
  * Needs the right to make a cgroup; skipped without. DRY_TEST_NO_POSIX: that port does not know groups.
  */
@@ -26,6 +29,8 @@
 #include "../support/check.h"
 
 #define PHASE ((size_t)112 << 20)
+
+static const char *own_group; /* the running mode's */
 
 static bool put(const char *folder, const char *file, const char *text)
 {
@@ -161,6 +166,101 @@ static void run_payload(void)
 	}
 }
 
+static void resize(size_t mib)
+{
+	char bytes[32];
+
+	snprintf(bytes, sizeof(bytes), "%zu", mib << 20);
+	CHECK(put(own_group, "memory.limit_in_bytes", bytes) || put(own_group, "memory.max", bytes));
+}
+
+/* Bytes of blocks that there are, in MiB; at most so many. */
+static size_t room(size_t most)
+{
+	const size_t size = 5000;
+	void **first = NULL, **block;
+	size_t total = 0;
+
+	while (total < most << 20 && (block = malloc(size)) != NULL) {
+		memset(block, 0x5a, size);
+		*block = first;
+		first = block;
+		total += size;
+	}
+	for (; first != NULL; first = block) {
+		CHECK(((char *)first)[size - 1] == 0x5a);
+		block = *first;
+		free(first);
+	}
+	return total >> 20;
+}
+
+static void lower_to(size_t mib)
+{
+	size_t got;
+
+	resize(mib);
+	for (int patience = 100; (got = room(110)) > mib / 2; patience--) {
+		CHECK(patience > 0);
+		usleep(50000);
+	}
+	CHECK(got >= mib / 5 * 2);
+}
+
+static void follow_down_and_up(void)
+{
+	lower_to(192);
+	lower_to(128);
+	resize(256);
+	usleep(200000); /* between two looks for a limit that is in the way */
+	CHECK(room(110) >= 110);
+}
+
+static void *park(void *arg)
+{
+	pthread_mutex_t *parking = arg;
+
+	CHECK(pthread_mutex_lock(parking) == 0);
+	CHECK(pthread_mutex_unlock(parking) == 0);
+	return NULL;
+}
+
+static void run_follow(void)
+{
+	static pthread_mutex_t parking = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t thread;
+
+	follow_down_and_up();
+	CHECK(pthread_mutex_lock(&parking) == 0);
+	CHECK(pthread_create(&thread, NULL, park, &parking) == 0);
+	follow_down_and_up();
+	CHECK(pthread_mutex_unlock(&parking) == 0);
+	CHECK(pthread_join(thread, NULL) == 0);
+}
+
+static void run_shrink(void)
+{
+	void **first = NULL, **block;
+
+	for (int i = 0; i < 20000; i++) { /* enough for somebody to look after it */
+		block = malloc(1000);
+		CHECK(block != NULL);
+		*block = first;
+		first = block;
+	}
+	resize(64);
+	for (int i = 0; i < 300; i++) {
+		for (int n = 0; n < 100; n++)
+			free(calloc(1, 300));
+		usleep(5000);
+	}
+	for (; first != NULL; first = block) {
+		block = *first;
+		free(first);
+	}
+	run_payload();
+}
+
 static const struct mode {
 	const char *name, *conf;
 	size_t limit;
@@ -170,6 +270,8 @@ static const struct mode {
 	{ "endless", "limit:85%", (size_t)64 << 20, run_endless },
 	{ "secure", "secure:1,limit:85%", (size_t)64 << 20, run_endless },
 	{ "payload", "secure:1", (size_t)64 << 20, run_payload },
+	{ "follow", "limit:50%", (size_t)192 << 20, run_follow },
+	{ "shrink", "secure:1", (size_t)1024 << 20, run_shrink },
 };
 
 /* false: no cgroup can be made. */
@@ -187,7 +289,7 @@ static bool try_mode(const struct mode *mode)
 		CHECK(put(folder, "cgroup.procs", "0"));
 		if (mode->conf[0] != '\0')
 			setenv("DRYSTONE_CONF", mode->conf, 1);
-		execl("/proc/self/exe", "cgroup", mode->name, (char *)NULL);
+		execl("/proc/self/exe", "cgroup", mode->name, folder, (char *)NULL);
 		_exit(127);
 	}
 	CHECK(waitpid(child, &status, 0) == child);
@@ -203,6 +305,7 @@ int main(int argc, char **argv)
 {
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		if (argc > 1 && strcmp(argv[1], modes[i].name) == 0) {
+			own_group = argc > 2 ? argv[2] : NULL;
 			modes[i].run();
 			return 0;
 		}

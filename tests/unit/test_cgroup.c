@@ -16,6 +16,7 @@
 #include "../support/check.h"
 
 static char root[64], list[80];
+static struct dry_cgroup_room room;
 
 static void put(const char *path, const char *text)
 {
@@ -35,7 +36,7 @@ static void put(const char *path, const char *text)
 static size_t limit(const char *groups)
 {
 	put("/list", groups);
-	return dry_linux_cgroup_limit(list, root);
+	return dry_linux_cgroup_limit(list, root, &room);
 }
 
 int main(void)
@@ -46,7 +47,7 @@ int main(void)
 	snprintf(root, sizeof(root), "%.40s/groups-XXXXXX", folder != NULL ? folder : "/tmp");
 	CHECK(mkdtemp(root) != NULL);
 	snprintf(list, sizeof(list), "%s/list", root);
-	CHECK_EQ(dry_linux_cgroup_limit(list, root), SIZE_MAX); /* no file */
+	CHECK_EQ(dry_linux_cgroup_limit(list, root, &room), SIZE_MAX); /* no file */
 	put("/a/b/memory.max", "max\n");
 	put("/a/memory.max", "3000000\n");
 	CHECK_EQ(limit("0::/a/b\n"), 3000000);

@@ -1,38 +1,46 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* syscall */
+#endif
 #include "port/linux/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fmt.h"
 #include "port/contract.h"
+#include "port/linux/filter.h"
 
 /* The beginning of a file, as a text; its length, 0: it cannot be had. */
 static size_t read_text(const char *path, char *text, size_t room)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* system calls by number: the wrappers are cancellation points */
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	size_t length = 0;
-	ssize_t n;
+	long n;
 
-	while (fd >= 0 && length < room - 1 && (n = read(fd, text + length, room - 1 - length)) > 0)
+	while (fd >= 0 && length < room - 1 && (n = syscall(SYS_read, fd, text + length, room - 1 - length)) > 0)
 		length += (size_t)n;
 	if (fd >= 0)
-		close(fd);
+		syscall(SYS_close, fd);
 	text[length] = '\0';
 	return length;
 }
 
 /* The number in a file; SIZE_MAX: none ("max", or no file). */
-static size_t number_in(const char *folder, const char *file)
+static size_t number_in(struct dry_cgroup_room *room, const char *file)
 {
-	char path[512], text[32];
+	char text[32];
 	size_t value = 0, i = 0;
 
-	if (dry_format(path, sizeof(path), "%s/%s", folder, file) >= sizeof(path) - 1 || read_text(path, text, sizeof(text)) == 0)
+	if (dry_format(room->path, sizeof(room->path), "%s/%s", room->folder, file) >= sizeof(room->path) - 1 ||
+	    read_text(room->path, text, sizeof(text)) == 0)
 		return SIZE_MAX;
 	for (; text[i] >= '0' && text[i] <= '9'; i++)
 		if (__builtin_mul_overflow(value, (size_t)10, &value) ||
@@ -42,16 +50,16 @@ static size_t number_in(const char *folder, const char *file)
 }
 
 /* Of a group and all above it. Its path may be one that is not seen from within a container: then what is seen counts. */
-static size_t least(const char *root, const char *mount, const char *group, const char *file)
+static size_t least(struct dry_cgroup_room *room, const char *root, const char *mount, const char *group, const char *file)
 {
-	char folder[512];
+	char *folder = room->folder;
 	size_t limit = SIZE_MAX, base, value;
 
-	base = dry_format(folder, sizeof(folder), "%s%s", root, mount);
-	if (dry_format(folder, sizeof(folder), "%s%s%s", root, mount, group) >= sizeof(folder) - 1)
+	base = dry_format(folder, sizeof(room->folder), "%s%s", root, mount);
+	if (dry_format(folder, sizeof(room->folder), "%s%s%s", root, mount, group) >= sizeof(room->folder) - 1)
 		folder[base] = '\0';
 	for (;;) {
-		value = number_in(folder, file);
+		value = number_in(room, file);
 		limit = value < limit ? value : limit;
 		char *slash = strrchr(folder, '/');
 		if (slash == NULL || (size_t)(slash - folder) < base)
@@ -76,14 +84,14 @@ static bool has_memory(const char *list, const char *end)
 	return false;
 }
 
-size_t dry_linux_cgroup_limit(const char *list, const char *root)
+size_t dry_linux_cgroup_limit(const char *list, const char *root, struct dry_cgroup_room *room)
 {
-	char text[2048], *line = text, *next, *kinds, *group;
+	char *line = room->list, *next, *kinds, *group;
 	size_t limit = SIZE_MAX, value = SIZE_MAX;
 	int saved = errno;
 
-	if (read_text(list, text, sizeof(text)) == 0)
-		text[0] = '\0';
+	if (read_text(list, line, sizeof(room->list)) == 0)
+		line[0] = '\0';
 	for (; *line != '\0'; line = next) { /* number:kinds:group */
 		next = strchr(line, '\n');
 		if (next == NULL)
@@ -94,11 +102,11 @@ size_t dry_linux_cgroup_limit(const char *list, const char *root)
 		if (group == NULL)
 			continue;
 		if (group == kinds + 1) {
-			value = least(root, "", group + 1, "memory.max");
+			value = least(room, root, "", group + 1, "memory.max");
 			limit = value < limit ? value : limit;
-			value = least(root, "/unified", group + 1, "memory.max");
+			value = least(room, root, "/unified", group + 1, "memory.max");
 		} else if (has_memory(kinds + 1, group)) {
-			value = least(root, "/memory", group + 1, "memory.limit_in_bytes");
+			value = least(room, root, "/memory", group + 1, "memory.limit_in_bytes");
 		}
 		limit = value < limit ? value : limit;
 	}
@@ -106,12 +114,37 @@ size_t dry_linux_cgroup_limit(const char *list, const char *root)
 	return limit;
 }
 
-size_t dry_port_memory_limit(void)
+static size_t read_limit(struct dry_cgroup_room *room)
 {
-	size_t limit = dry_linux_cgroup_limit("/proc/self/cgroup", "/sys/fs/cgroup");
-	long pages = sysconf(_SC_PHYS_PAGES);
+	/* of the machine, pages: once, for some libcs read a file for it */
+	static _Atomic long machine;
+	size_t limit = dry_linux_cgroup_limit("/proc/self/cgroup", "/sys/fs/cgroup", room);
+	long pages = atomic_load_explicit(&machine, memory_order_relaxed);
 
+	if (pages == 0) {
+		pages = sysconf(_SC_PHYS_PAGES);
+		atomic_store_explicit(&machine, pages, memory_order_relaxed);
+	}
 	if (pages > 0 && (size_t)pages < limit / dry_port_page_size())
 		limit = (size_t)pages * dry_port_page_size();
+	return limit;
+}
+
+size_t dry_port_memory_limit(void)
+{
+	struct dry_cgroup_room room;
+
+	return read_limit(&room);
+}
+
+size_t dry_port_memory_limit_again(void)
+{
+	static struct dry_cgroup_room room; /* a caller may have little stack; one at a time is in here */
+	size_t limit;
+
+	if (!dry_linux_free_begin())
+		return 0;
+	limit = read_limit(&room);
+	dry_linux_free_end();
 	return limit;
 }
