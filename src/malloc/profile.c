@@ -102,7 +102,7 @@ static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero
 	*block = (due || (secure && is_chosen(size, class))) && make_guards() ? dry_guard_alloc(size, align) : NULL;
 	if (*block == NULL && size == 0 && empties)
 		*block = dry_empty_alloc(align);
-	if (*block == NULL && dry_plain_due())
+	if (*block == NULL && dry_plain_due(size))
 		*block = dry_plain_alloc(heap, size, align);
 	if (*block == NULL)
 		return !secure && dry_sample_allocate(heap, size, align, zero, block);
