@@ -72,7 +72,7 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_mov
  * SIZE_MAX: not known. Reads files.
  */
 size_t dry_port_memory_limit(void);
-/* The same later, from whatever call the program makes: with little stack, and not where filters may be in force. 0: not to be told. */
+/* The same later, from whatever call the program makes: little stack, nothing where filters may be in force. 0: not told. */
 size_t dry_port_memory_limit_again(void);
 
 /*

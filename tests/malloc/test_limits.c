@@ -50,9 +50,10 @@ static const struct kind {
 	int resource;
 	size_t limit, upper, lower, kept, stack, least[PROFILES];
 } kinds[KINDS] = {
-	{ "address space", "VmSize:", RLIMIT_AS, 256 << 10, 340 << 10, 192 << 10, 8 << 10, 256, { 205000, 190000, 205000, 50000 } },
+	{ "address space", "VmSize:", RLIMIT_AS, 256 << 10, 340 << 10, 192 << 10, 8 << 10, 256,
+	  { 205000, 190000, 205000, 50000 } },
 	{ "data", "VmData:", RLIMIT_DATA, 64 << 10, 85 << 10, 48 << 10, 8 << 10, 256, { 48000, 44000, 48000, 20000 } },
-	/* what Debian gives; nearly all of it is the program. Under secure:1 there is no room for a library (docs/design/open.md) */
+	/* what Debian gives; nearly all of it is the program. secure:1 has no room for a library there (docs/design/open.md) */
 	{ "locked", "VmLck:", RLIMIT_MEMLOCK, 8100, 8192, 7200, 50, 32, { 1000, 1000, 1000, 0 } },
 	{ "group", NULL, -1, 64 << 10, 85 << 10, 48 << 10, 8 << 10, 256, { 30000, 28000, 30000, 24000 } },
 };
@@ -289,7 +290,8 @@ static void wait_for_less(size_t least)
 
 static int run(int time, int profile)
 {
-	const size_t limit = kind->limit << 10, kept_bytes = kind->kept << 10, most = kind->resource < 0 ? limit / 100 * PERCENT : limit;
+	const size_t limit = kind->limit << 10, kept_bytes = kind->kept << 10;
+	const size_t most = kind->resource < 0 ? limit / 100 * PERCENT : limit;
 	struct block *kept = NULL;
 	size_t before = 0, got;
 
