@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Objects of caches that grow have memory before they are touched, where the system can do that; those of small caches
- * have none, and little is taken beyond what is used: a huge page at most, where the heap is big. DRY_TEST_NO_NORSEQ: pages know nothing of slots.
+ * have none, and little is taken beyond what is used: a huge page at most, where the heap is big.
+ * DRY_TEST_NO_NORSEQ: pages know nothing of slots.
  */
 #define _DEFAULT_SOURCE
 #include <string.h>
