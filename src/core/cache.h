@@ -10,7 +10,7 @@
  *   slot         number of a per-CPU place: a CPU, a concurrency id, or (without restartable sequences) a thread
  *   area, array  the memory of one slot, and a stack of objects in it; place: where in every area, in units of 8 bytes
  *   split        of a cache: allocations and frees have arrays of their own, because allocations are sampled
- *   depot        objects between CPUs of a node (shared) or on their way to another one (alien)
+ *   depot        objects that wait for their slot (local), between CPUs of a node (shared), on their way to another one (alien)
  *   refill       a batch into an empty array; flush: out of a full one; turn-over: from free array to alloc array
  *   reap         give back what was idle; shrink: all that can be; drain: what lies in arrays goes into slabs
  *   partial      a slab with objects in use and free ones
@@ -21,7 +21,7 @@
  *   metadata     what the allocator itself believes: never in pages next to objects
  *
  *   dry_caches ── first ──> dry_cache ── node[0..nodes) ── list[] ──> slabs
- *       │ slots[slot]           │ alloc_place, free_place      └── shared array, alien arrays
+ *       │ slots[slot]           │ alloc_place, free_place      └── shared array; alien, local arrays
  *       v                       v
  *   area of one slot:   [ stopped | dry_array | dry_array | ... ]
  *
