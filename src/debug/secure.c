@@ -10,6 +10,7 @@
 #include "core/slab.h"
 #include "debug/object.h"
 #include "debug/side.h"
+#include "page/huge.h"
 #include "port/guard.h"
 
 enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 14 };
@@ -178,6 +179,7 @@ bool dry_secure_init(struct dry_caches *caches)
 		return false;
 	dry_secure_seed();
 	arena = &caches->backing.arena;
+	dry_arena_forgo_huge(&caches->backing.arena);
 	caches->shadows = &shadows;
 	return true;
 }
@@ -188,6 +190,7 @@ void dry_secure_heap(struct dry_caches *caches)
 
 	if (side != NULL && dry_side_init(side, &caches->backing.arena, sizeof(uint16_t)))
 		caches->shadows = side;
+	dry_arena_forgo_huge(&caches->backing.arena);
 }
 
 static _Atomic uint16_t *shadow_of(const struct dry_cache *cache, const void *object)

@@ -64,6 +64,13 @@ void dry_arena_collapse(struct dry_arena *arena)
 	dry_lock_release(&arena->lock);
 }
 
+void dry_arena_forgo_huge(struct dry_arena *arena)
+{
+	dry_lock_acquire(&arena->lock);
+	arena->huge = 0;
+	dry_lock_release(&arena->lock);
+}
+
 void dry_arena_advise_huge(struct dry_arena *arena, enum dry_huge huge)
 {
 	uint32_t chunks, from, to;

@@ -13,6 +13,8 @@
  * step. Works outside of the lock. Not for arenas over a user's memory or source.
  */
 void dry_arena_collapse(struct dry_arena *arena);
+/* No huge page is taken for slabs from now on: pages between them fault, and would split it. */
+void dry_arena_forgo_huge(struct dry_arena *arena);
 
 /* For the memory that an arena has already. */
 void dry_arena_advise_huge(struct dry_arena *arena, enum dry_huge huge);

@@ -4,7 +4,8 @@
 #include "base/compiler.h"
 #include "page/internal.h"
 
-#define HUGE_HEAP 8 /* a heap of so many huge pages gets more */
+#define HUGE_HEAP  8                   /* a heap of so many huge pages gets more */
+#define HUGE_GROUP ((size_t)256 << 20) /* bytes that the process may have */
 
 /* ---- the map ------------------------------------------------------------ */
 
@@ -157,11 +158,19 @@ static uint32_t ahead_locked(const struct dry_arena *arena, uint32_t index, uint
 	return count < arena->ahead && block->count >= arena->ahead ? arena->ahead : count;
 }
 
+/* In a small group a huge page would be charged to it before it is needed. */
+static bool may_have_huge(void)
+{
+	size_t limit = dry_port_memory_limit_again();
+
+	return limit == 0 || limit >= HUGE_GROUP;
+}
+
 static DRY_NOINLINE struct dry_page *populate(struct dry_arena *arena, struct dry_page *page, uint32_t count, bool huge)
 {
 	void *start = dry_arena_start(arena, page);
 	size_t bytes = (size_t)page->count << arena->page_shift;
-	bool done = huge ? dry_port_populate_huge(start, bytes) : dry_port_populate(start, bytes);
+	bool done = huge ? may_have_huge() && dry_port_populate_huge(start, bytes) : dry_port_populate(start, bytes);
 
 	dry_arena_trim_run(arena, page, count);
 	if (!done) {
