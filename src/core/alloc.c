@@ -245,16 +245,28 @@ static unsigned spill_into(struct dry_cache *cache, struct dry_depot *depot, uns
 	return count < room ? 0 : left - room;
 }
 
+/* So many out of the free array to the node. Apart, because memory for depots is a long way down. */
+static DRY_NOINLINE void spill_rest(struct dry_cache *cache, unsigned home, unsigned left)
+{
+	void *objects[LEAVING];
+	size_t count;
+
+	for (; left != 0 && (count = pop_free_array(cache, objects, left < LEAVING ? left : LEAVING)) != 0; left -= count) {
+		if (cache->caches->nodes == 1) /* for which there was no room */
+			dry_node_put_slabs(cache, objects, (unsigned)count);
+		else
+			dry_node_flush(cache, home, objects, (unsigned)count);
+	}
+}
+
 /*
  * A batch out of the free array: to where this slot finds it again, then to where others do, then to the node. Objects that go
  * to other CPUs and back take their cache lines along, which neighbours in memory are on, too.
  */
-static DRY_NOINLINE void spill(struct dry_cache *cache, unsigned home)
+static void spill(struct dry_cache *cache, unsigned home)
 {
 	struct dry_depot *local = dry_depot_local(cache, true);
 	unsigned left = cache->batchcount;
-	void *objects[LEAVING];
-	size_t count;
 
 	if (local != NULL)
 		left = spill_into(cache, local, DRY_LOCAL_FACTOR, left);
@@ -262,12 +274,7 @@ static DRY_NOINLINE void spill(struct dry_cache *cache, unsigned home)
 		left = spill_into(cache, &cache->node[home].shared, DRY_SHARED_FACTOR, left);
 	else
 		dry_depot_prepare(cache, &cache->node[home].shared, DRY_SHARED_FACTOR);
-	for (; left != 0 && (count = pop_free_array(cache, objects, left < LEAVING ? left : LEAVING)) != 0; left -= count) {
-		if (cache->caches->nodes == 1) /* for which there was no room */
-			dry_node_put_slabs(cache, objects, (unsigned)count);
-		else
-			dry_node_flush(cache, home, objects, (unsigned)count);
-	}
+	spill_rest(cache, home, left);
 }
 
 /* Onto a full free array, or one that has the object already. */
