@@ -16,9 +16,11 @@ equal(counted(first), counted(second), "counts of two runs")
 SLAB = {64: 64, 128: 32, 256: 16, 512: 8, 1024: 4, 2048: 2, 4096: 1}  # objects, with OBJFREELIST
 for size, objects in SLAB.items():
     before, after = (pick(first["rows"], size=size, variant=v, threads=1)[0] for v in ("before", "after"))
-    # 2,000 objects. Attached first: two rounds a slab. Filled first: none, for an array holds more than a slab.
+    # 2,000 objects. Attached first: two rounds a slab, of which a sixteenth may be for who comes later. Filled first: none,
+    # for an array holds more than a slab.
     slabs = -(-2000 // objects)
-    equal(before["alloc_node_locks"] * 2, 2 * slabs, "%d bytes, attached first" % size)
+    check(slabs <= before["alloc_node_locks"] <= slabs + slabs // 16 + 1,
+          "%d bytes, attached first: %s a thousand objects" % (size, before["alloc_node_locks"]))
     equal(after["alloc_node_locks"], 0, "%d bytes, filled first" % size)
     check(after["free_node_locks"] > 0, "%d bytes: frees took no lock" % size)
 
