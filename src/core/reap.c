@@ -143,9 +143,12 @@ void dry_caches_reap(struct dry_caches *caches, enum dry_reap which)
 	dry_arrays_drain_locked(caches, NULL, which);
 	dry_lock_acquire(&caches->lock);
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
-		bool all = which == DRY_REAP_ALL || is_unasked(cache, which);
 		if (cache->root != cache)
 			continue;
+		/* without arrays it has no more than its free slabs; to make them anew may cost more: fences (debug/fence.h) */
+		if (which == DRY_REAP_UNASKED && cache->free_place == 0)
+			continue;
+		bool all = which == DRY_REAP_ALL || is_unasked(cache, which);
 		if (which == DRY_REAP_ALL)
 			drain_quarantine(cache);
 		dry_node_drain_depots(cache, all);
