@@ -88,8 +88,6 @@ static DRY_SLOW void free_miss(void *object)
 {
 	int saved = errno;
 
-	if (object == NULL)
-		return;
 	if (dry_kinds_are_kept())
 		dry_kind_free(object, DRY_KIND_MALLOC, "free");
 	dry_general_free(HEAP, object);
@@ -149,7 +147,8 @@ DRY_FAST bool fast_push(void *object)
 
 DRY_FAST void fast_free(void *object)
 {
-	if (!fast_push(object))
+	/* NULL is pushed nowhere; programs free it often enough that it is not sent the long way */
+	if (!fast_push(object) && object != NULL)
 		free_slow(object);
 }
 
