@@ -36,11 +36,16 @@ static size_t idle_bytes(const struct dry_heap *heap)
 	return dirty_bytes(heap) + heap->extents.cached_bytes;
 }
 
-static size_t held_bytes(const struct dry_heap *heap)
+static size_t used_bytes(const struct dry_heap *heap)
 {
 	const struct dry_arena *arena = &heap->caches.backing.arena;
 
-	return idle_bytes(heap) + (arena->used << arena->page_shift) + heap->extents.live_bytes;
+	return arena->used << arena->page_shift;
+}
+
+static size_t held_bytes(const struct dry_heap *heap)
+{
+	return idle_bytes(heap) + used_bytes(heap) + heap->extents.live_bytes;
 }
 
 /* relaxed: what is asked for is done here or at the next call */
@@ -161,28 +166,29 @@ void dry_background_freed(void)
 
 /* ---- while it grows ---------------------------------------------------------------------- */
 
-static _Atomic size_t grown_to; /* bytes held after the last look */
+static _Atomic size_t grown_to; /* bytes used at the last look */
 
 /*
  * Before a heap takes much more memory, what its caches do not use: objects in arrays and shared arrays that nobody has asked for
  * since the last look, each of which may keep a slab.
  */
-static DRY_SLOW void look_through(struct dry_heap *heap, size_t before, size_t held)
+static DRY_SLOW void look_through(struct dry_heap *heap, size_t before, size_t used)
 {
 	/* relaxed: who is first does it */
-	if (atomic_compare_exchange_strong_explicit(&grown_to, &before, held, memory_order_relaxed, memory_order_relaxed))
+	if (atomic_compare_exchange_strong_explicit(&grown_to, &before, used, memory_order_relaxed, memory_order_relaxed))
 		dry_caches_reap(&heap->caches, DRY_REAP_UNASKED);
 }
 
 void dry_background_poke(void)
 {
-	size_t held = held_bytes(&dry_main_heap), before = atomic_load_explicit(&grown_to, memory_order_relaxed);
+	size_t used = used_bytes(&dry_main_heap), before = atomic_load_explicit(&grown_to, memory_order_relaxed);
 
 	obey();
-	if (DRY_UNLIKELY(held > before + GROWN_LEAST + before / 128))
-		look_through(&dry_main_heap, before, held);
+	if (DRY_UNLIKELY(used > before + GROWN_LEAST + before / 128))
+		look_through(&dry_main_heap, before, used);
 	/* relaxed and unlocked: a hint */
 	int now = atomic_load_explicit(&running, memory_order_relaxed);
+	size_t held = DRY_LIKELY(now > 0) ? 0 : held_bytes(&dry_main_heap);
 	if (now > 0 || held < START_BYTES)
 		return;
 	/* for huge pages there is a thread in any case: a program with one may well make no calls while its memory stays full */

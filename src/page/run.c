@@ -4,7 +4,7 @@
 #include "base/compiler.h"
 #include "page/internal.h"
 
-#define HUGE_HEAP  8                   /* a heap of so many huge pages gets more */
+#define HUGE_HEAP  2                   /* a heap of so many huge pages gets more */
 #define HUGE_GROUP ((size_t)256 << 20) /* bytes that the process may have */
 
 /* ---- the map ------------------------------------------------------------ */

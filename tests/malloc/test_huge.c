@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * thp:never, thp:always and thp:auto: 64 MiB of small blocks have no huge page, or mostly such at once, or get them while they
- * stay; by default, those behind the first 16 MiB, and what of those is freed does not come back. What is freed goes back all the
+ * stay; by default, those behind the first 4 MiB, and what of those is freed does not come back. What is freed goes back all the
  * same. The program starts itself again with each.
  * DRY_TEST_NO_POSIX: that port knows no huge pages. DRY_TEST_NO_NORSEQ: the same pages.
  */

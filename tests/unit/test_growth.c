@@ -48,8 +48,8 @@ static void grow(size_t size, bool can)
 			last += has_memory(object + size / 2);
 	}
 	CHECK(dry_heap_stats(heap, &stats) == 0);
-	/* a heap of 16 MiB takes huge pages */
-	CHECK(stats.dirty <= (size_t)(size * count < (16 << 20) ? 64 << 10 : 2 << 20));
+	/* a heap of 4 MiB takes huge pages */
+	CHECK(stats.dirty <= (size_t)(size * count < (4 << 20) ? 64 << 10 : 2 << 20));
 	CHECK(first <= 1); /* a slab's figures may lie in a page of its own */
 	CHECK(last >= (can ? count / 4 : 0) && (can || last <= count / 16));
 	CHECK(dry_heap_check(heap) == 0);
