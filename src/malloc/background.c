@@ -20,6 +20,7 @@
 #define KEEP_BIG    ((size_t)32 << 20) /* big blocks; one that is freed twice is known while it is kept */
 #define KEEP_MOST   ((size_t)64 << 20)
 #define REST        4 /* times decay_ms */
+#define SOON        100 /* ms */
 #define GROWN_LEAST ((size_t)1 << 18) /* so much and 1/128 the heap grows between two looks for what is idle in it */
 
 static _Atomic int running; /* 0: OFF, 1: RUNNING, below: so many pokes until OFF */
@@ -60,6 +61,9 @@ static void run(void)
 	struct dry_heap *heap = &dry_main_heap;
 	unsigned small = 0, idle = 0;
 
+	/* The first fence takes milliseconds: nobody waits for it here, but the end of a process would. */
+	dry_port_sleep_ms(SOON);
+	(void)dry_port_slot_fence();
 	while (small < IDLE_TICKS) {
 		unsigned sleep = dry_option_decay_ms / 2;
 		dry_port_sleep_ms(idle > 4 && sleep < LONG_SLEEP ? LONG_SLEEP : sleep);
@@ -174,8 +178,9 @@ static _Atomic size_t grown_to; /* bytes used at the last look */
  */
 static DRY_SLOW void look_through(struct dry_heap *heap, size_t before, size_t used)
 {
-	/* relaxed: who is first does it */
-	if (atomic_compare_exchange_strong_explicit(&grown_to, &before, used, memory_order_relaxed, memory_order_relaxed))
+	/* relaxed: who is first does it. Not worth milliseconds: the thread that starts soon makes fences ready */
+	if (atomic_compare_exchange_strong_explicit(&grown_to, &before, used, memory_order_relaxed, memory_order_relaxed) &&
+	    dry_port_slot_fence_ready())
 		dry_caches_reap(&heap->caches, DRY_REAP_UNASKED);
 }
 

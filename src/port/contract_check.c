@@ -35,6 +35,7 @@ struct dry_port_calls {
 	unsigned (*slots)(void);
 	bool (*slot_attach)(void);
 	bool (*slot_fence)(void);
+	bool (*slot_fence_ready)(void);
 	unsigned (*nodes)(void);
 	unsigned (*node)(void);
 	uint64_t (*clock_ms)(void);
@@ -89,6 +90,7 @@ const struct dry_port_calls dry_port_calls = {
 	.slots = dry_port_slots,
 	.slot_attach = dry_port_slot_attach,
 	.slot_fence = dry_port_slot_fence,
+	.slot_fence_ready = dry_port_slot_fence_ready,
 	.nodes = dry_port_nodes,
 	.node = dry_port_node,
 	.clock_ms = dry_port_clock_ms,

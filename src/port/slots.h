@@ -26,4 +26,10 @@ bool dry_port_slot_attach(void);
  */
 bool dry_port_slot_fence(void);
 
+/*
+ * Whether a fence takes microseconds. The first one of a process with threads may take milliseconds. Where that is so and there
+ * is one thread yet, its fences are made ready by this call.
+ */
+bool dry_port_slot_fence_ready(void);
+
 #endif

@@ -40,20 +40,21 @@ extern const unsigned int __rseq_size __attribute__((weak));
 static bool use_rseq;      /* immutable after dry_port_init() */
 static unsigned slot_count; /* likewise */
 static bool registered;     /* for fences; written with filters kept off */
+static _Atomic bool ending; /* what is not registered by now will not be */
 
-/* A fence of the kind that the slots need, asked for at its first use. false: without. */
-static bool membarrier(void)
+/* A fence of the kind that the slots need, asked for at its first use; or no more than to ask. false: without. */
+static bool membarrier(bool fence)
 {
 	int command = use_rseq ? MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ : MEMBARRIER_CMD_PRIVATE_EXPEDITED;
 	int ask = use_rseq ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
 	int saved = dry_port_get_errno();
 	bool done;
 
-	if (!dry_linux_free_begin())
+	if ((!registered && atomic_load_explicit(&ending, memory_order_relaxed)) || !dry_linux_free_begin())
 		return false;
 	if (!registered)
 		registered = syscall(SYS_membarrier, ask, 0, 0) == 0;
-	done = registered && syscall(SYS_membarrier, command, 0, 0) == 0;
+	done = registered && (!fence || syscall(SYS_membarrier, command, 0, 0) == 0);
 	dry_linux_free_end();
 	dry_port_set_errno(saved);
 	return done;
@@ -84,7 +85,7 @@ static bool rseq_usable(size_t features)
 		return false;
 	use_rseq = true;
 	if (features == 0)
-		use_rseq = membarrier() || dry_port_restricted();
+		use_rseq = membarrier(true) || dry_port_restricted();
 	return use_rseq;
 }
 
@@ -125,11 +126,22 @@ bool dry_port_slot_fence(void)
 	 */
 	if (dry_port_alone())
 		return true;
-	return membarrier() && (use_rseq || dry_thread_slots_quiet());
+	return membarrier(true) && (use_rseq || dry_thread_slots_quiet());
+}
+
+bool dry_port_slot_fence_ready(void)
+{
+	/* While there is one thread it costs a call; with more the kernel waits for all CPUs to switch, 6 to 10 ms. */
+	if (!registered && !dry_port_alone())
+		return false;
+	if (!registered)
+		(void)membarrier(false);
+	return true;
 }
 
 void dry_port_ending(void)
 {
+	atomic_store_explicit(&ending, true, memory_order_relaxed);
 	if (!registered)
 		dry_linux_filter_unsure();
 }

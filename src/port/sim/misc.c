@@ -79,6 +79,11 @@ bool dry_port_slot_fence(void)
 	return true;
 }
 
+bool dry_port_slot_fence_ready(void)
+{
+	return true;
+}
+
 unsigned dry_port_nodes(void)
 {
 	return dry_sim.setup.nodes;
