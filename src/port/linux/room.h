@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Limits of address space. */
+/* Limits of address space and of locked memory. */
 #ifndef DRY_PORT_LINUX_ROOM_H
 #define DRY_PORT_LINUX_ROOM_H
 
-#include <stdbool.h>
+#include <stddef.h>
 
-/* Whether a limit of address space leaves less than libraries and threads of the program need. */
-bool dry_linux_is_nearly_full(void);
+/*
+ * After `size` bytes were mapped: 0, or a limit leaves less than libraries and threads of the program need, -ENOMEM for one of
+ * address space, -EAGAIN for one of locked memory.
+ */
+int dry_linux_nearly_full(size_t size);
 
 #endif
