@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-glibc check-programs check-targets check-aarch64 check-numa check-bindings check-musl check-packages kernel kernel-bench demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam docs clean help
+.PHONY: all check check-forks check-glibc check-programs check-targets check-aarch64 check-numa check-bindings check-musl check-packages kernel kernel-bench demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam docs clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -64,9 +64,13 @@ check-targets: ## the small-machine allocator on emulated Cortex-M3, RISC-V, big
 	@scripts/setup build targets
 	@scripts/check-targets
 
-check-glibc: ## glibc's own tests of malloc (fetched from Debian) in four modes; some minutes; ends with "N passed, N failed, ..."
+check-glibc: ## glibc's own tests of malloc (fetched from Debian) in five modes; some minutes; ends with "N passed, N failed, ..."
 	@scripts/setup build check
 	@scripts/check-glibc
+
+check-forks: ## eight threads in stdio, malloc, dlopen and fork, 60 s in each of seven profiles and ports; 4 minutes
+	@scripts/setup build
+	@scripts/check-forks
 
 check-programs: ## sshd, nginx, PostgreSQL, ... each used in four profiles; ends with "N passed, N failed, N skipped"
 	@scripts/setup build programs
