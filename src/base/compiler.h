@@ -24,6 +24,16 @@
 /* A pointer's value as if it came from elsewhere: what is stored behind it is addressed through it. */
 #define DRY_OPAQUE_POINTER(pointer) __asm__("" : "+r"(pointer))
 
+/*
+ * A local array that is filled as far as it is read, also where a build has all locals zeroed (Linux, hardened programs): 512 bytes
+ * in each refill cost more than the refill of few objects.
+ */
+#if __has_attribute(uninitialized)
+#define DRY_FILLED_LATER __attribute__((uninitialized))
+#else
+#define DRY_FILLED_LATER
+#endif
+
 #define DRY_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 /* On a declaration: known to be in this library, so no detour through its offset table. */
 #define DRY_HIDDEN            __attribute__((visibility("hidden")))

@@ -84,7 +84,7 @@ static size_t pop_free_array(struct dry_cache *cache, void **objects, size_t max
 /* Split caches: the objects that were freed here move to where allocations take from. Whether any did. */
 static DRY_NOINLINE bool turn_over(struct dry_cache *cache)
 {
-	void *objects[LEAVING];
+	DRY_FILLED_LATER void *objects[LEAVING];
 	size_t count, moved = 0;
 
 	do {
@@ -114,7 +114,7 @@ static void *refill_from(struct dry_cache *cache, struct dry_depot *depot)
 static DRY_NOINLINE uint32_t refill_piece(struct dry_cache *cache, struct dry_slab *fresh, dry_gfp gfp, uint32_t left, void **first)
 {
 	unsigned home = dry_caches_home(cache->caches), want = left < DRY_PIECE ? left : DRY_PIECE;
-	void *objects[DRY_PIECE];
+	DRY_FILLED_LATER void *objects[DRY_PIECE];
 	unsigned count = fresh != NULL ? dry_node_take_slab(cache, fresh, objects, want) :
 					 dry_node_refill(cache, home, gfp, objects, want);
 
@@ -248,7 +248,7 @@ static unsigned spill_into(struct dry_cache *cache, struct dry_depot *depot, uns
 /* So many out of the free array to the node. Apart, because memory for depots is a long way down. */
 static DRY_NOINLINE void spill_rest(struct dry_cache *cache, unsigned home, unsigned left)
 {
-	void *objects[LEAVING];
+	DRY_FILLED_LATER void *objects[LEAVING];
 	size_t count;
 
 	for (; left != 0 && (count = pop_free_array(cache, objects, left < LEAVING ? left : LEAVING)) != 0; left -= count) {
@@ -281,7 +281,7 @@ static void spill(struct dry_cache *cache, unsigned home)
 static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
 {
 	unsigned home = dry_caches_home(cache->caches), stay = cache->limit - cache->batchcount;
-	void *newest[NEWEST];
+	DRY_FILLED_LATER void *newest[NEWEST];
 	size_t count = pop_free_array(cache, newest, stay == 0 ? 1 : stay < NEWEST ? stay : NEWEST - 1), kept;
 	bool twice = false;
 

@@ -183,7 +183,7 @@ void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned 
 /* So many objects of a depot into the slabs, in pieces. */
 static DRY_NOINLINE void drain(struct dry_cache *cache, struct dry_depot *depot, uint32_t most)
 {
-	void *piece[DRY_PIECE / 2]; /* the way down to here is long */
+	DRY_FILLED_LATER void *piece[DRY_PIECE / 2]; /* the way down to here is long */
 	unsigned count;
 
 	while (most != 0 && (count = dry_depot_take(depot, piece, most < DRY_PIECE / 2 ? most : DRY_PIECE / 2)) != 0) {
