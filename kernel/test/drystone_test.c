@@ -6,7 +6,9 @@
 #include <linux/completion.h>
 #include <linux/cpu.h>
 #include <linux/kthread.h>
+#include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/nodemask.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
 
@@ -274,6 +276,47 @@ static void mixed(void)
 	kmem_cache_destroy(cache);
 }
 
+static struct kmem_cache *of_nodes;
+static void *on_node[MANY];
+
+/* Each processor's: every so many. */
+static int free_share(void *share)
+{
+	for (unsigned long i = (unsigned long)share; i < MANY; i += num_online_cpus())
+		kmem_cache_free(of_nodes, xchg(&on_node[i], NULL));
+	if (atomic_dec_and_test(&running))
+		complete(&done);
+	return 0;
+}
+
+/* Objects that are asked for on a node lie there; processors of all nodes free them. */
+static void nodes(void)
+{
+	unsigned long share;
+	int node, cpu;
+
+	of_nodes = kmem_cache_create("drystone-test-nodes", 200, 0, 0, NULL);
+	CHECK(of_nodes != NULL);
+	for (int round = 0; round < 4; round++)
+		for_each_online_node(node) {
+			for (int i = 0; i < MANY; i++) {
+				on_node[i] = kmem_cache_alloc_node(of_nodes, GFP_KERNEL, node);
+				CHECK(on_node[i] != NULL && page_to_nid(virt_to_page(on_node[i])) == node);
+				fill(on_node[i], 200);
+			}
+			for (int i = 0; i < MANY; i++)
+				CHECK(filled(on_node[i], 200));
+			init_completion(&done);
+			atomic_set(&running, num_online_cpus());
+			share = 0;
+			for_each_online_cpu(cpu)
+				CHECK(!IS_ERR(kthread_run_on_cpu(free_share, (void *)share++, cpu, "drystone-test/%u")));
+			wait_for_completion(&done);
+		}
+	CHECK(kmem_cache_shrink(of_nodes) == 0);
+	kmem_cache_destroy(of_nodes);
+}
+
 static void made_and_destroyed(void)
 {
 	for (int round = 0; round < 60; round++) {
@@ -304,6 +347,7 @@ static const struct {
 	{ "sizes", sizes },	      { "reallocation", reallocation },	    { "interrupts off", interrupts_off },
 	{ "replacement", replacement }, { "constructed", constructed },     { "typesafe", typesafe },
 	{ "bulk", bulk },	      { "mixed", mixed },		    { "made and destroyed", made_and_destroyed },
+	{ "nodes", nodes },
 };
 
 static int __init drystone_test(void)

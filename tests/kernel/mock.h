@@ -100,6 +100,7 @@ unsigned int raw_smp_processor_id(void);
 #define num_online_cpus() NR_CPUS
 #define num_possible_cpus() NR_CPUS
 #define for_each_online_cpu(cpu) for (cpu = 0; cpu < NR_CPUS; cpu++)
+#define for_each_online_node(node) for (node = 0; node < (int)nr_node_ids; node++)
 void mock_irq_save(unsigned long *flags);
 void mock_irq_restore(unsigned long flags);
 #define local_irq_save(flags)    mock_irq_save(&(flags))
@@ -252,6 +253,7 @@ bool virt_addr_valid(const void *at);
 #define page_address(page)  ((void *)(mock_memory + (page_to_pfn(page) << PAGE_SHIFT)))
 #define __va(physical)      ((void *)(mock_memory + (physical)))
 #define virt_to_page(at)    (mock_pages + (((const char *)(at) - mock_memory) >> PAGE_SHIFT))
+#define page_to_nid(page)   ((int)(page_to_pfn(page) * nr_node_ids / max_pfn))
 #define virt_to_folio(at)   mock_folio(virt_to_page(at))
 struct folio *mock_folio(struct page *page);
 #define folio_page(folio, n)   (&(folio)->page + (n))

@@ -24,7 +24,7 @@ static_assert(sizeof(struct slab) == sizeof(struct page), "a slab is a page");
 #define slab_folio(slab)   ((struct folio *)(slab))
 #define slab_address(slab) page_address((struct page *)(slab))
 #define slab_order(slab)   folio_order((struct folio *)(slab))
-#define slab_nid(slab)     ((int)(page_to_pfn((const struct page *)(slab)) * nr_node_ids / max_pfn))
+#define slab_nid(slab)     page_to_nid((const struct page *)(slab))
 static inline struct slab *virt_to_slab(const void *at)
 {
 	struct folio *folio = virt_to_folio(at);
