@@ -19,6 +19,9 @@ EDITS = [
     # As in later kernels: bits of a slab are not to be taken for a movable page's mapping.
     ("mm/migrate.c", "\tif (unlikely(!__PageMovable(page)))\n\t\tgoto out_putpage;\n",
      "\tif (unlikely(PageSlab(page)) || unlikely(!__PageMovable(page)))\n\t\tgoto out_putpage;\n"),
+    # UML walks a process's mappings without the lock, which lockdep tells.
+    ("arch/um/kernel/tlb.c", "\tfor_each_vma(vmi, vma)\n\t\tfix_range(mm, vma->vm_start, vma->vm_end, 1);\n",
+     "\tmmap_read_lock(mm);\n\tfor_each_vma(vmi, vma)\n\t\tfix_range(mm, vma->vm_start, vma->vm_end, 1);\n\tmmap_read_unlock(mm);\n"),
     # UML on a host whose registers are larger than it knows: then those of old, as where it cannot ask for the others at all.
     ("arch/x86/um/os-Linux/registers.c", "\tif (ptrace(PTRACE_GETREGSET, pid, NT_X86_XSTATE, &iov) == 0)\n\t\thave",
      "\tif (ptrace(PTRACE_GETREGSET, pid, NT_X86_XSTATE, &iov) == 0 &&\n\t    ptrace(PTRACE_SETREGSET, pid, NT_X86_XSTATE, &iov) == 0)\n\t\thave"),
