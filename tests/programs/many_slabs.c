@@ -26,7 +26,7 @@ static unsigned long pairs(double seconds)
 	unsigned long count = 0;
 
 	for (double end = now() + seconds; now() < end;)
-		for (unsigned i = 0; i < 200000; i++, count++) {
+		for (unsigned i = 0; i < 20000; i++, count++) {
 			unsigned at = (unsigned)(count * 2654435761u >> 7) % BLOCKS;
 
 			free(block[at]);
