@@ -58,15 +58,13 @@ size_t dry_port_address_room(void)
 	return room;
 }
 
-/* Nothing says in one call whether what is mapped will be locked (mlockall): so it is tried, where it may be and would matter. */
-static bool locks_nearly_full(size_t size)
+/* What is locked (mlockall) cannot be purged, and says so; what could still be mapped beside it is tried. */
+static bool locks_nearly_full(void *mapped, size_t size)
 {
-	struct rlimit limit;
 	int saved = errno;
 	bool full = false;
 
-	if (size >= LEFT_UNLOCKED / 2 && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && size <= limit.rlim_cur &&
-	    limit.rlim_cur != RLIM_INFINITY) {
+	if (size >= LEFT_UNLOCKED / 2 && madvise(mapped, dry_port_page_size(), MADV_DONTNEED) != 0 && errno == EINVAL) {
 		void *got = mmap(NULL, LEFT_UNLOCKED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 		full = got == MAP_FAILED && errno == EAGAIN;
@@ -77,25 +75,25 @@ static bool locks_nearly_full(size_t size)
 	return full;
 }
 
-static int nearly_full(size_t size, bool addresses)
+static int nearly_full(void *mapped, size_t size, bool addresses)
 {
 	if (dry_port_restricted())
 		return 0;
 	if (addresses && dry_port_address_room() < LEFT_TO_OTHERS)
 		return -DRY_ENOMEM;
-	return locks_nearly_full(size) ? -DRY_EAGAIN : 0;
+	return locks_nearly_full(mapped, size) ? -DRY_EAGAIN : 0;
 }
 
-int dry_linux_nearly_full(size_t size)
+int dry_linux_nearly_full(void *mapped, size_t size)
 {
-	return nearly_full(size, true);
+	return nearly_full(mapped, size, true);
 }
 
 void *dry_port_reserve(size_t size, size_t align, bool readable)
 {
 	void *got = dry_unix_map(size, align, readable ? PROT_READ : PROT_NONE, MAP_NORESERVE);
 
-	if (got != NULL && size >= LEFT_UNLOCKED / 2 && nearly_full(size, size >= LEFT_TO_OTHERS) != 0) {
+	if (got != NULL && size >= LEFT_UNLOCKED / 2 && nearly_full(got, size, size >= LEFT_TO_OTHERS) != 0) {
 		dry_port_release(got, size);
 		got = NULL;
 	}

@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 /*
- * After `size` bytes were mapped: 0, or a limit leaves less than libraries and threads of the program need, -ENOMEM for one of
+ * After `size` bytes were mapped, which nobody has touched: 0, or a limit leaves less than libraries and threads of the program need, -ENOMEM for one of
  * address space, -EAGAIN for one of locked memory.
  */
-int dry_linux_nearly_full(size_t size);
+int dry_linux_nearly_full(void *mapped, size_t size);
 
 #endif

@@ -59,7 +59,7 @@ int dry_port_reserve_at(void *addr, size_t size, bool readable)
 		rc = errno == EEXIST ? -DRY_EBUSY : errno == EAGAIN ? -DRY_EAGAIN : -DRY_ENOMEM;
 	else if (got != addr)
 		rc = munmap(got, size) == 0 ? -DRY_EBUSY : -DRY_ENOMEM;
-	else if ((rc = dry_linux_nearly_full(size)) != 0 && munmap(got, size) != 0)
+	else if ((rc = dry_linux_nearly_full(got, size)) != 0 && munmap(got, size) != 0)
 		rc = 0;
 	errno = saved;
 	return rc;
