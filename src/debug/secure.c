@@ -539,6 +539,28 @@ static void check_kept(const struct dry_cache *cache, const char *object)
 		verify_wiped(cache, object, seen & SLACK);
 }
 
+/*
+ * Other threads may still run, and give slabs back, where nothing can be read any more. One that is on a list stays there while
+ * its node is locked; one that is not is passed over, as are all of a node whose lock somebody has: who ends the process may be
+ * a handler of that one. Objects that were looked at.
+ */
+static uint32_t check_slab(struct dry_page *page, struct dry_slab *slab, struct dry_cache *cache, size_t *read)
+{
+	struct dry_node *node = &cache->node[dry_slab_node(cache, slab)];
+	uint32_t index = 0;
+
+	if (!dry_lock_try(&node->lock))
+		return 0;
+	for (; dry_slab_in(page) == slab && slab->list != DRY_LIST_NONE && index < cache->num; index++) {
+		const char *object = dry_slab_objects(cache, slab) + (size_t)index * cache->size;
+		check_object(cache, object);
+		if (*read < MAX_READ && check_free(cache, object))
+			*read += cache->size;
+	}
+	dry_lock_release(&node->lock);
+	return index;
+}
+
 void dry_secure_check_all(void)
 {
 	uint32_t pages, looked = 0;
@@ -563,17 +585,11 @@ void dry_secure_check_all(void)
 		pages = (uint32_t)(dry_side_covered(&shadows) >> arena->page_shift);
 	for (uint32_t i = 0; i < pages && looked < MAX_CHECKED;) {
 		struct dry_page *page = &arena->desc[i];
-		const struct dry_slab *slab = dry_slab_in(page);
-		const struct dry_cache *cache = slab != NULL ? slab->cache : NULL;
+		struct dry_slab *slab = dry_slab_in(page);
+		struct dry_cache *cache = slab != NULL ? slab->cache : NULL;
 		uint32_t count = page->kind != DRY_PAGE_NONE && page->count != 0 ? page->count : 1;
-		if (slab != NULL && cache->debug == &dry_debug_secure) {
-			for (uint32_t index = 0; index < cache->num; index++, looked++) {
-				const char *object = dry_slab_objects(cache, slab) + (size_t)index * cache->size;
-				check_object(cache, object);
-				if (read < MAX_READ && check_free(cache, object))
-					read += cache->size;
-			}
-		}
+		if (slab != NULL && cache->debug == &dry_debug_secure)
+			looked += check_slab(page, slab, cache, &read);
 		i += count;
 	}
 }
