@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * After `size` bytes were mapped, which nobody has touched: 0, or a limit leaves less than libraries and threads of the program need, -ENOMEM for one of
- * address space, -EAGAIN for one of locked memory.
+ * After `size` bytes were mapped, which nobody has touched: 0, or a limit leaves less than libraries and threads of the
+ * program need, -ENOMEM for one of address space, -EAGAIN for one of locked memory.
  */
 int dry_linux_nearly_full(void *mapped, size_t size);
 
