@@ -4,7 +4,6 @@
 #define _GNU_SOURCE /* mremap, mincore */
 #endif
 #include "base/compiler.h"
-#include "base/error.h"
 #include "port/contract.h"
 #include "port/linux/room.h"
 #include "port/unix/map.h"
@@ -17,8 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LEFT_TO_OTHERS ((size_t)1 << 20)   /* where address space is limited */
-#define LEFT_UNLOCKED  ((size_t)512 << 10) /* where all that is mapped is locked, and that is limited: mostly to 8 MiB */
+#define LEFT_TO_OTHERS ((size_t)1 << 20) /* where address space is limited */
 
 #define SAMPLE  128 /* pages looked at in one place */
 #define SAMPLES 4   /* places */
@@ -58,42 +56,16 @@ size_t dry_port_address_room(void)
 	return room;
 }
 
-/* What is locked (mlockall) cannot be purged, and says so; what could still be mapped beside it is tried. */
-static bool locks_nearly_full(void *mapped, size_t size)
+bool dry_linux_is_nearly_full(void)
 {
-	int saved = errno;
-	bool full = false;
-
-	if (size >= LEFT_UNLOCKED / 2 && madvise(mapped, dry_port_page_size(), MADV_DONTNEED) != 0 && errno == EINVAL) {
-		void *got = mmap(NULL, LEFT_UNLOCKED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-		full = got == MAP_FAILED && errno == EAGAIN;
-		if (got != MAP_FAILED)
-			munmap(got, LEFT_UNLOCKED);
-	}
-	errno = saved;
-	return full;
-}
-
-static int nearly_full(void *mapped, size_t size, bool addresses)
-{
-	if (dry_port_restricted())
-		return 0;
-	if (addresses && dry_port_address_room() < LEFT_TO_OTHERS)
-		return -DRY_ENOMEM;
-	return locks_nearly_full(mapped, size) ? -DRY_EAGAIN : 0;
-}
-
-int dry_linux_nearly_full(void *mapped, size_t size)
-{
-	return nearly_full(mapped, size, true);
+	return !dry_port_restricted() && dry_port_address_room() < LEFT_TO_OTHERS;
 }
 
 void *dry_port_reserve(size_t size, size_t align, bool readable)
 {
 	void *got = dry_unix_map(size, align, readable ? PROT_READ : PROT_NONE, MAP_NORESERVE);
 
-	if (got != NULL && size >= LEFT_UNLOCKED / 2 && nearly_full(got, size, size >= LEFT_TO_OTHERS) != 0) {
+	if (got != NULL && size >= LEFT_TO_OTHERS && dry_linux_is_nearly_full()) {
 		dry_port_release(got, size);
 		got = NULL;
 	}

@@ -59,8 +59,8 @@ int dry_port_reserve_at(void *addr, size_t size, bool readable)
 		rc = errno == EEXIST ? -DRY_EBUSY : errno == EAGAIN ? -DRY_EAGAIN : -DRY_ENOMEM;
 	else if (got != addr)
 		rc = munmap(got, size) == 0 ? -DRY_EBUSY : -DRY_ENOMEM;
-	else if ((rc = dry_linux_nearly_full(got, size)) != 0 && munmap(got, size) != 0)
-		rc = 0;
+	else if (dry_linux_is_nearly_full() && munmap(got, size) == 0)
+		rc = -DRY_ENOMEM;
 	errno = saved;
 	return rc;
 }
