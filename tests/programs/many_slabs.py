@@ -12,7 +12,7 @@ import tempfile
 cli, program, slabs = sys.argv[1], sys.argv[2], int(sys.argv[3])
 rounds, seconds = (int(sys.argv[4]), float(sys.argv[5])) if len(sys.argv) > 4 else (7, 0.4)
 RATE = 10
-MOST = 1  # per cent
+MOST = 3  # per cent, with other tests beside it; by itself, of 15 turns: -0.1 to +0.5
 watchers = {"alone": [], "info --watch": ["info", "--watch=%g" % (1 / RATE)], "top": ["top", "--batch", "--delay=%g" % (1 / RATE)]}
 
 

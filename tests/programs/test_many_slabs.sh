@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # drystone info and drystone map of a process of 10^6 slabs: at most a second, and 8 bytes a slab. Under drystone info --watch and
-# drystone top it loses less than 1 % of its throughput.
+# drystone top it loses little of its throughput (1 % at most is aimed at; many_slabs.py has what was measured).
 # DRY_TEST_NO_NORSEQ, DRY_TEST_NO_POSIX: it is about the command.
 . "$(dirname "$0")/common.inc"
 need python3 cc
