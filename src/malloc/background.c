@@ -194,7 +194,7 @@ void dry_background_poke(void)
 	/* relaxed and unlocked: a hint */
 	int now = atomic_load_explicit(&running, memory_order_relaxed);
 	size_t held = DRY_LIKELY(now > 0) ? 0 : held_bytes(&dry_main_heap);
-	if (now > 0 || held < START_BYTES)
+	if (held < START_BYTES)
 		return;
 	/* for huge pages there is a thread in any case: a program with one may well make no calls while its memory stays full */
 	if (now == 0 && dry_option_background && dry_port_alone() && held < ALONE_MOST && !dry_policy_collapses())
