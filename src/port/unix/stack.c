@@ -12,12 +12,13 @@
  * on a frame.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* environ */
+#define _GNU_SOURCE /* environ, ElfW */
 #endif
 #include "port/stack.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -43,11 +44,12 @@ static struct range code[RANGES]; /* ascending, no two touch */
 static _Atomic unsigned code_count;
 static _Atomic uint64_t code_read; /* when, in ms */
 static atomic_flag code_busy = ATOMIC_FLAG_INIT;
-static struct range own; /* the library's own code; empty if it cannot be told from the program's */
 
 extern int program_main(int count, char **arguments) __asm__("main") DRY_WEAK;
 /* Where the library is linked in from libdrystone.a, its code has a section of its own. */
 extern const char own_start[] __asm__("__start_dry_text") DRY_WEAK, own_stop[] __asm__("__stop_dry_text") DRY_WEAK;
+/* Else it is that of this module, whose first page is its header. */
+extern const ElfW(Ehdr) module_header __asm__("__ehdr_start") DRY_WEAK DRY_HIDDEN;
 extern char **environ;
 
 /* ---- where code is --------------------------------------------------------------------- */
@@ -105,7 +107,6 @@ static const struct range *find(uintptr_t address)
 static DRY_SLOW void read_code(void)
 {
 	struct dry_unix_maps maps = { .fd = -1 };
-	const struct range *mine;
 	int saved = errno, cancel;
 
 	if (dry_port_restricted() || atomic_flag_test_and_set_explicit(&code_busy, memory_order_acquire))
@@ -117,24 +118,29 @@ static DRY_SLOW void read_code(void)
 		close(maps.fd);
 	}
 	pthread_setcancelstate(cancel, NULL);
-	mine = find((uintptr_t)read_code);
-	/* In a program that is linked with the library, the range of code is both's. */
-	if (own_start != NULL) {
-		atomic_store_explicit(&own.to, (uintptr_t)own_stop, memory_order_relaxed);
-		atomic_store_explicit(&own.from, (uintptr_t)own_start, memory_order_relaxed);
-	} else if (mine != NULL && mine != find((uintptr_t)program_main)) {
-		atomic_store_explicit(&own.to, atomic_load_explicit(&mine->to, memory_order_relaxed), memory_order_relaxed);
-		atomic_store_explicit(&own.from, atomic_load_explicit(&mine->from, memory_order_relaxed), memory_order_relaxed);
-	}
 	atomic_store_explicit(&code_read, dry_port_clock_ms(), memory_order_relaxed);
 	atomic_flag_clear_explicit(&code_busy, memory_order_release);
 	errno = saved;
 }
 
+/* In a shared library, whose addresses begin at 0. */
+static bool is_module_code(uintptr_t address)
+{
+	const ElfW(Phdr) *part = (const void *)((const char *)&module_header + module_header.e_phoff);
+	const ElfW(Phdr) *end = part + module_header.e_phnum;
+
+	for (address -= (uintptr_t)&module_header; part < end; part++)
+		if (part->p_type == PT_LOAD && part->p_flags & PF_X && address - part->p_vaddr < part->p_memsz)
+			return true;
+	return false;
+}
+
+/* The library's own code, where it can be told from the program's. */
 static bool is_own(uintptr_t address)
 {
-	return address >= atomic_load_explicit(&own.from, memory_order_relaxed) &&
-	       address < atomic_load_explicit(&own.to, memory_order_relaxed);
+	if (own_start != NULL)
+		return address >= (uintptr_t)own_start && address < (uintptr_t)own_stop;
+	return &module_header != NULL && is_module_code(address) && !is_module_code((uintptr_t)program_main);
 }
 
 /* ---- frames ------------------------------------------------------------------------------- */
