@@ -16,15 +16,15 @@ import struct
 import gdb
 import gdb.printing
 
-VERSION = 6
+VERSION = 7
 MAGIC = b"DRYSTONE-LAYOUT\0"
 # The members of struct dry_inspect, in their order: N 32-bit numbers, F fields (offset, size), B bytes, P pointers.
 MEMBERS = (
     ("N", "version size pointer_size node_size avail_bits array_unit depot_size locals"),
     ("F", "heap_next heap_name heap_caches heap_slot_table heap_slots heap_nodes cache_next cache_name cache_root cache_object_size "
-          "cache_size cache_num cache_order cache_limit cache_batchcount cache_flags cache_alloc_array cache_free_array cache_nodes "
+          "cache_size cache_num cache_order cache_limit cache_batchcount cache_flags cache_array cache_nodes "
           "array_word array_limit node_slabs node_free_objects node_free_slabs node_shared_avail node_alien depot_avail "
-          "node_slow_allocs node_slow_frees node_bulk_allocs heap_area_size heap_guarded heap_arenas heap_meta_arena heap_meta_pages "
+          "node_slow_allocs node_slow_frees node_bulk_allocs node_pops_apart heap_area_size heap_guarded heap_arenas heap_meta_arena heap_meta_pages "
           "cache_kept node_lock_rounds node_shared_entry depot_entry arena_base arena_page_shift arena_pages arena_committed "
           "arena_free_dirty arena_free_clean arena_limbo arena_desc arena_desc_bytes arena_map arena_map_bytes arena_chunks "
           "arena_chunks_bytes page_kind page_count page_cache page_node page_first page_bits page_active cache_mgmt extents_table "
@@ -146,11 +146,11 @@ class Array:
 
 def arrays(layout, heap, cache):
     """(slot, Array) of a cache."""
-    places = {layout.get(cache, "cache_alloc_array"), layout.get(cache, "cache_free_array")}
+    place = layout.get(cache, "cache_array")
     table = layout.get(heap, "heap_slot_table")
     for slot in range(layout.get(heap, "heap_slots")):
         area = pointer(table + 8 * slot)
-        for place in places - {0} if area != layout.stopped_area else ():
+        if place != 0 and area != layout.stopped_area:
             yield slot, Array(layout, area + place * layout.array_unit)
 
 

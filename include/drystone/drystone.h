@@ -344,14 +344,14 @@ void dry_heap_owners(dry_heap *heap, void (*write)(void *arg, const char *text, 
 /*
  * Guard a sample of the default heap's allocations, general ones and objects of its caches, on average every mean-th one: an access
  * beyond such a block, or after its free, is reported where it happens. 0: no more. As DRYSTONE_CONF=guard:1 at start.
- * 0, or -ENOMEM.
+ * 0; -ENOMEM; -EAGAIN: there are other threads, and the kernel refuses to interrupt them (membarrier, under a filter).
  */
 int dry_guard(size_t mean);
 
 /*
  * A heap profile of the default heap's general allocations: on average one every `mean` bytes is noted with its stack. 0: no
- * more are. While there are samples the first mean stays. As DRYSTONE_CONF=profile:BYTES at start. 0; -ENOMEM; -EOPNOTSUPP: not
- * together with the options debug, fail or secure, nor under a memory checker.
+ * more are. While there are samples the first mean stays. As DRYSTONE_CONF=profile:BYTES at start. 0; -ENOMEM; -EAGAIN
+ * as dry_guard(); -EOPNOTSUPP: not together with the options debug, fail or secure, nor under a memory checker.
  */
 int dry_profile_heap(size_t mean);
 

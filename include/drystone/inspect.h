@@ -12,8 +12,7 @@
  *                          cache: node[0], node[1], ...                 inline at cache_nodes,
  *                                                                       node_size bytes each
  *   array of a cache in slot s:  area = ((char **)heap_slot_table)[s]; where area is not stopped_area:
- *                                area + cache_alloc_array * array_unit
- *                                (and + cache_free_array * array_unit, where it is another place)
+ *                                area + cache_array * array_unit
  *   heap -> arena[i]                                                   inline at heap_arenas, arena_size bytes each
  *   arena -> descriptors of pages [0, arena_committed)                 by arena_desc, page_size bytes each
  *   heap -> extents: a table of live ones, an array of kept ones       by extents_*
@@ -24,8 +23,7 @@
  *   of a node: node_alien points to `heap_nodes` alien depots, then `locals` local ones, depot_size bytes each (NULL: none)
  *   num_slabs    = sum(slabs)
  *   active_slabs = sum(slabs - free_slabs)
- *   allocations  = sum(slow_allocs + bulk_allocs), and where the cache has one array a slot, + sum(its counters),
- *                  where it has two, - sum(avail of the alloc arrays)
+ *   allocations  = sum(slow_allocs + bulk_allocs + pops_apart) + sum(pops that words count): see avail_bits
  *
  * The pages of an arena (base 0: it is not in use). The first descriptor of a run or free block says which kind it
  * is and how many pages it has; those inside are of another kind than page_free, page_run and page_slab. A slab's says
@@ -51,7 +49,7 @@ extern "C" {
 
 #define DRY_INSPECT_SYMBOL  "dry_inspect"
 #define DRY_INSPECT_MAGIC   "DRYSTONE-LAYOUT" /* 15 characters and the NUL */
-#define DRY_INSPECT_VERSION 6u /* grows when a field changes its meaning or place in this struct */
+#define DRY_INSPECT_VERSION 7u /* grows when a field changes its meaning or place in this struct */
 
 /* An integer, pointer, char array or inline struct array. size in bytes. */
 struct dry_inspect_field {
@@ -97,8 +95,8 @@ struct dry_inspect {
 	uint32_t size;         /* sizeof(struct dry_inspect) */
 	uint32_t pointer_size; /* sizeof(void *) */
 	uint32_t node_size;    /* distance between two nodes of a cache */
-	uint32_t avail_bits;   /* an array's word: this many low bits are avail, the rest but the top bit is the counter */
-	uint32_t array_unit;   /* bytes in one unit of cache_alloc_array and cache_free_array */
+	uint32_t avail_bits;   /* an array's word: this many low bits are avail, the rest tells of pops: dry_inspect_pops() */
+	uint32_t array_unit;   /* bytes in one unit of cache_array */
 	uint32_t depot_size;   /* distance between two depots of those that node_alien points to */
 	uint32_t locals;       /* local depots of a node, behind its alien ones */
 
@@ -113,8 +111,7 @@ struct dry_inspect {
 	struct dry_inspect_field cache_num;         /* objects per slab */
 	struct dry_inspect_field cache_order;       /* a slab has 1 << order pages */
 	struct dry_inspect_field cache_limit, cache_batchcount, cache_flags; /* the shared factor is `shared_factor` */
-	struct dry_inspect_field cache_alloc_array; /* place within a slot's area; 0: the cache has no arrays */
-	struct dry_inspect_field cache_free_array;
+	struct dry_inspect_field cache_array; /* place within a slot's area; 0: the cache has no arrays */
 	struct dry_inspect_field cache_nodes; /* offset of node[0]; size of the whole array */
 
 	struct dry_inspect_field array_word; /* in an array: see avail_bits */
@@ -125,6 +122,7 @@ struct dry_inspect {
 	struct dry_inspect_field node_alien;  /* pointer to alien, then local depots */
 	struct dry_inspect_field depot_avail; /* in one of those */
 	struct dry_inspect_field node_slow_allocs, node_slow_frees, node_bulk_allocs;
+	struct dry_inspect_field node_pops_apart; /* signed */
 
 	struct dry_inspect_field heap_area_size; /* bytes of a slot's area */
 	struct dry_inspect_field heap_guarded;   /* bytes of guarded blocks */
@@ -169,6 +167,20 @@ struct dry_inspect {
 
 /* Defined by the library. Constant, with addresses that the loader has relocated. */
 extern const struct dry_inspect dry_inspect;
+
+/*
+ * Pops that the word of an array counts; where a countdown runs for who samples, less than 0: as many as are left, and one. Bits
+ * 61 to 63 are flags; in an array without flags the count goes on up to bit 62.
+ */
+static inline int64_t dry_inspect_pops(uint64_t word, unsigned avail_bits)
+{
+	unsigned flags = (unsigned)(word >> 61), wide = (flags >= 4 ? 61 : 63) - avail_bits;
+	uint64_t all = ((uint64_t)1 << wide) - 1, count = word >> avail_bits & all;
+
+	if (flags == 4 || flags == 6) /* it is over: -1, unless nobody has begun it */
+		return (count >> 20 & 1) != 0 ? 0 : -1;
+	return count >> 37 == all >> 37 ? (int64_t)count - (int64_t)all - 1 : (int64_t)count;
+}
 
 #ifdef __cplusplus
 }

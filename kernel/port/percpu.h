@@ -17,6 +17,7 @@
 
 #include "base/bits.h"
 #include "port/slots.h"
+#include "port/word.h"
 
 #define DRY_STOPPED_BYTES 64
 
@@ -138,6 +139,17 @@ static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t
 	}
 	dry_percpu_end();
 	return count;
+}
+
+/* Nobody in a kernel counts down. */
+static inline uint64_t dry_percpu_charge(const void *base, size_t disp, size_t at)
+{
+	return 0;
+}
+
+static inline uint64_t dry_percpu_arm(const void *base, size_t disp, size_t at, uint64_t beginning)
+{
+	return 0;
 }
 
 static inline uint64_t dry_percpu_empty_word(void)

@@ -48,7 +48,7 @@ bool dry_backing_is_of(const struct dry_backing *backing, const void *ptr, uint3
 {
 	const struct dry_slab *slab = dry_backing_find(backing, ptr);
 
-	return slab != NULL && slab->slab_cache->dry->free_place == place;
+	return slab != NULL && slab->slab_cache->dry->place == place;
 }
 
 /* ---- slabs that go after a grace period ---- */

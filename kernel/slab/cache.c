@@ -61,7 +61,7 @@ int __kmem_cache_create(struct kmem_cache *s, slab_flags_t flags)
 		return -error;
 	s->size = s->dry->size;
 	s->num = s->dry->num;
-	s->place = s->dry->free_place;
+	s->place = s->dry->place;
 	s->reciprocal = reciprocal_value(s->size);
 	return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "base/fatal.h"
 #include "core/batch.h"
+#include "core/countdown.h"
 #include "core/depot.h"
 #include "core/reap.h"
 #include "core/slab.h"
@@ -55,44 +56,29 @@ static void *alloc_direct(struct dry_cache *cache, dry_gfp gfp, unsigned node)
 
 static void *pop(struct dry_cache *cache)
 {
-	return dry_percpu_pop(DRY_SLOTS(cache->caches), dry_alloc_place(cache));
+	return dry_percpu_pop(DRY_SLOTS(cache->caches), cache->place);
 }
 
-/* To where allocations take from; what finds no room goes to the node. The number that found some. */
+/* Into the array; what finds no room goes to the node. The number that found some. */
 static size_t push_or_flush(struct dry_cache *cache, void **objects, size_t count)
 {
-	size_t placed = dry_percpu_push_batch(DRY_SLOTS(cache->caches), dry_alloc_place(cache), objects, count);
+	size_t placed = dry_percpu_push_batch(DRY_SLOTS(cache->caches), cache->place, objects, count);
 
-	if (dry_is_split(cache))
-		count_slow(&cache->node[0].brought, placed);
 	if (placed < count)
 		dry_node_flush(cache, dry_caches_home(cache->caches), objects + placed, (unsigned)(count - placed));
 	return placed;
 }
 
-static size_t pop_free_array(struct dry_cache *cache, void **objects, size_t max)
+static size_t pop_batch(struct dry_cache *cache, void **objects, size_t max)
 {
-	return dry_percpu_pop_batch(DRY_SLOTS(cache->caches), cache->free_place, objects, max);
+	return dry_percpu_pop_batch(DRY_SLOTS(cache->caches), cache->place, objects, max);
 }
 
-/* Of a free that finds no room, the newest objects, which stay; and what leaves the free array at a time: stacks are small. */
+/* Of a free that finds no room, the newest objects, which stay; and what leaves the array at a time: stacks are small. */
 #define NEWEST  (DRY_PIECE / 8)
 #define LEAVING (DRY_PIECE * 11 / 16)
 
 /* ---- allocation ---------------------------------------------------------------------- */
-
-/* Split caches: the objects that were freed here move to where allocations take from. Whether any did. */
-static DRY_NOINLINE bool turn_over(struct dry_cache *cache)
-{
-	DRY_FILLED_LATER void *objects[LEAVING];
-	size_t count, moved = 0;
-
-	do {
-		count = pop_free_array(cache, objects, LEAVING);
-		moved += push_or_flush(cache, objects, count);
-	} while (count == LEAVING);
-	return moved != 0;
-}
 
 /* The array full out of a local or shared one, without a copy in between, and one object. NULL: there is none. */
 static void *refill_from(struct dry_cache *cache, struct dry_depot *depot)
@@ -102,11 +88,9 @@ static void *refill_from(struct dry_cache *cache, struct dry_depot *depot)
 
 	if (entries == NULL)
 		return NULL;
-	size_t placed = dry_percpu_push_batch(DRY_SLOTS(cache->caches), dry_alloc_place(cache), entries, count - 1);
+	size_t placed = dry_percpu_push_batch(DRY_SLOTS(cache->caches), cache->place, entries, count - 1);
 	void *object = entries[placed];
 	dry_depot_taken(depot, entries, count, (unsigned)placed + 1);
-	if (dry_is_split(cache))
-		count_slow(&cache->node[0].brought, placed);
 	return object;
 }
 
@@ -167,13 +151,12 @@ DRY_SLOW void *dry_alloc_slow(struct dry_cache *cache, dry_gfp gfp, int node)
 		return NULL;
 	if (DRY_UNLIKELY(node != DRY_NODE_ANY))
 		return alloc_direct(cache, gfp, (unsigned)node % cache->caches->nodes);
-	/* First what costs least; on a slot without arrays there is nothing to turn over. */
-	if (dry_is_split(cache) && turn_over(cache) && (object = pop(cache)) != NULL)
-		return object;
-	if (cache->free_place == 0 || !dry_slot_prepare(cache->caches))
+	if (cache->place == 0 || !dry_slot_prepare(cache->caches))
 		return alloc_direct(cache, gfp, dry_caches_home(cache->caches));
 	/* The slot may be new to the thread, or the thread new to the slot. */
 	object = pop(cache);
+	if (object == NULL && dry_countdown_stop(cache))
+		object = pop(cache);
 	if (object == NULL)
 		object = refill(cache, gfp);
 	return object != NULL ? object : alloc_direct(cache, gfp, dry_caches_home(cache->caches));
@@ -228,7 +211,7 @@ static bool is_live(struct dry_cache *cache, void *object)
 	return true;
 }
 
-/* Out of the free array as far as there is room in a local or shared one, without a copy in between. What is left of as many. */
+/* Out of the array as far as there is room in a local or shared one, without a copy in between. What is left of as many. */
 static unsigned spill_into(struct dry_cache *cache, struct dry_depot *depot, unsigned batches, unsigned left)
 {
 	unsigned room;
@@ -240,18 +223,18 @@ static unsigned spill_into(struct dry_cache *cache, struct dry_depot *depot, uns
 	entries = dry_depot_room(depot, left, &room);
 	if (entries == NULL)
 		return left;
-	size_t count = pop_free_array(cache, entries, room);
+	size_t count = pop_batch(cache, entries, room);
 	dry_depot_filled(depot, (unsigned)count);
 	return count < room ? 0 : left - room;
 }
 
-/* So many out of the free array to the node. Apart, because memory for depots is a long way down. */
+/* So many out of the array to the node. Apart, because memory for depots is a long way down. */
 static DRY_NOINLINE void spill_rest(struct dry_cache *cache, unsigned home, unsigned left)
 {
 	DRY_FILLED_LATER void *objects[LEAVING];
 	size_t count;
 
-	for (; left != 0 && (count = pop_free_array(cache, objects, left < LEAVING ? left : LEAVING)) != 0; left -= count) {
+	for (; left != 0 && (count = pop_batch(cache, objects, left < LEAVING ? left : LEAVING)) != 0; left -= count) {
 		if (cache->caches->nodes == 1) /* for which there was no room */
 			dry_node_put_slabs(cache, objects, (unsigned)count);
 		else
@@ -260,7 +243,7 @@ static DRY_NOINLINE void spill_rest(struct dry_cache *cache, unsigned home, unsi
 }
 
 /*
- * A batch out of the free array: to where this slot finds it again, then to where others do, then to the node. Objects that go
+ * A batch out of the array: to where this slot finds it again, then to where others do, then to the node. Objects that go
  * to other CPUs and back take their cache lines along, which neighbours in memory are on, too.
  */
 static void spill(struct dry_cache *cache, unsigned home)
@@ -277,12 +260,12 @@ static void spill(struct dry_cache *cache, unsigned home)
 	spill_rest(cache, home, left);
 }
 
-/* Onto a full free array, or one that has the object already. */
+/* Onto a full array, or one that has the object already. */
 static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
 {
 	unsigned home = dry_caches_home(cache->caches), stay = cache->limit - cache->batchcount;
 	DRY_FILLED_LATER void *newest[NEWEST];
-	size_t count = pop_free_array(cache, newest, stay == 0 ? 1 : stay < NEWEST ? stay : NEWEST - 1), kept;
+	size_t count = pop_batch(cache, newest, stay == 0 ? 1 : stay < NEWEST ? stay : NEWEST - 1);
 	bool twice = false;
 
 	for (size_t i = 0; i < count; i++)
@@ -298,9 +281,7 @@ static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
 		dry_node_flush(cache, home, newest, 1);
 		newest[0] = newest[--count];
 	}
-	kept = dry_percpu_push_batch(DRY_SLOTS(cache->caches), cache->free_place, newest, count);
-	if (kept < count)
-		dry_node_flush(cache, home, newest + kept, (unsigned)(count - kept));
+	push_or_flush(cache, newest, count);
 }
 
 DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
@@ -314,8 +295,8 @@ DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
 	cache = cache->root;
 	if (!is_live(cache, object))
 		return;
-	if (cache->free_place != 0 && dry_slot_prepare(cache->caches)) {
-		if (!dry_percpu_push(DRY_SLOTS(cache->caches), cache->free_place, object))
+	if (cache->place != 0 && dry_slot_prepare(cache->caches)) {
+		if (!dry_percpu_push(DRY_SLOTS(cache->caches), cache->place, object))
 			flush(cache, object);
 		return;
 	}
@@ -331,8 +312,8 @@ size_t dry_alloc_bulk(struct dry_cache *cache, dry_gfp gfp, size_t n, void **obj
 	size_t done = 0;
 
 	cache = cache->root;
-	if (cache->free_place != 0 && n != 0)
-		done = dry_percpu_pop_batch(DRY_SLOTS(cache->caches), dry_alloc_place(cache), objects, n);
+	if (cache->place != 0 && n != 0)
+		done = dry_percpu_pop_batch(DRY_SLOTS(cache->caches), cache->place, objects, n);
 	if (done != 0)
 		count_slow(&cache->node[0].bulk_allocs, done);
 	while (done < n && cache->caches->hooks->allows == NULL && !cache->debug) {
@@ -355,7 +336,7 @@ size_t dry_alloc_bulk(struct dry_cache *cache, dry_gfp gfp, size_t n, void **obj
 void dry_free_bulk(struct dry_cache *cache, size_t n, void *const *objects)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!dry_backing_is_of(&cache->caches->backing, objects[i], cache->free_place) ||
-		    !dry_percpu_push(DRY_SLOTS(cache->caches), cache->free_place, objects[i]))
+		if (!dry_backing_is_of(&cache->caches->backing, objects[i], cache->place) ||
+		    !dry_percpu_push(DRY_SLOTS(cache->caches), cache->place, objects[i]))
 			dry_free_slow(cache, objects[i]);
 }

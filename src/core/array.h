@@ -4,9 +4,7 @@
  *
  *   slots[slot] ──> area of one slot:  [ stopped | array | array | ... ]
  *
- * An array is found at slots[slot] + 8 * its place. A cache has one, which frees push and allocations pop. Where allocations
- * are sampled it is split: they pop an alloc array, frees push the free array (UMA's alloc and free buckets), and the
- * slow path moves objects over, so that after so many allocations one is slow whatever was freed.
+ * An array is found at slots[slot] + 8 * its place. Frees push it, allocations pop it.
  *
  * slots[] of stopped caches, and of slots without an area yet, point to dry_stopped_area: all arrays there have avail 0
  * and limit 0, so the emptiness and fullness tests that the fast path needs anyway lead to the slow path. Place 0 of
@@ -36,7 +34,7 @@
 
 /* Written by its slot's sequences only, but while the caches are stopped. */
 struct dry_array {
-	uint64_t word;       /* 0 <= avail <= limit, and pops so far: see percpu.h */
+	uint64_t word;       /* 0 <= avail <= limit, and pops: see port/word.h */
 	uint16_t limit;      /* immutable after init */
 	uint16_t batchcount; /* likewise */
 	uint32_t seen;       /* reap only: low half of word at the last reap */

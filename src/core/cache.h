@@ -9,9 +9,9 @@
  *   node         the slabs of a cache on one memory node
  *   slot         number of a per-CPU place: a CPU, a concurrency id, or (without restartable sequences) a thread
  *   area, array  the memory of one slot, and a stack of objects in it; place: where in every area, in units of 8 bytes
- *   split        of a cache: allocations and frees have arrays of their own, because allocations are sampled
+ *   countdown    pops of an array until one fails, so that somebody looks at it (port/word.h)
  *   depot        objects that wait for their slot (local), between CPUs of a node (shared), on their way to another one (alien)
- *   refill       a batch into an empty array; flush: out of a full one; turn-over: from free array to alloc array
+ *   refill       a batch into an empty array; flush: out of a full one
  *   reap         give back what was idle; shrink: all that can be; drain: what lies in arrays goes into slabs
  *   partial      a slab with objects in use and free ones
  *   type         how a slab knows its free objects: a bitmap, a chain, an index array (enum dry_mgmt)
@@ -21,7 +21,7 @@
  *   metadata     what the allocator itself believes: never in pages next to objects
  *
  *   dry_caches ── first ──> dry_cache ── node[0..nodes) ── list[] ──> slabs
- *       │ slots[slot]           │ alloc_place, free_place      └── shared array; alien, local arrays
+ *       │ slots[slot]           │ place                        └── shared array; alien, local arrays
  *       v                       v
  *   area of one slot:   [ stopped | dry_array | dry_array | ... ]
  *
@@ -57,20 +57,23 @@
 /* Debugged caches that hand out at random: of how many free objects one is chosen, at the least. */
 #define DRY_CHOICE(size) ((size) <= 1024 ? 64u : 16u)
 
+/* Of its arrays (core/countdown.h). ENDING: they had some, and those that run are the last. */
+enum dry_countdowns { DRY_COUNTDOWNS_NEVER, DRY_COUNTDOWNS_ON, DRY_COUNTDOWNS_ENDING };
+
 enum dry_cache_state { DRY_CACHE_DEAD = 0, DRY_CACHE_LIVE = 0x11fe };
 
 /* Immutable after creation but where it says otherwise. */
 struct dry_cache {
 	/* read by a hit */
 	struct dry_caches *caches;
-	uint32_t alloc_place; /* of the array that is popped; changed once, by dry_cache_split() */
-	uint32_t free_place;  /* of the array that is pushed, which is the same where it is not split; 0: the cache has none */
-	uint32_t state;      /* enum dry_cache_state; changes once, by destroy */
+	uint32_t place; /* of its arrays; 0: it has none */
+	uint32_t state; /* enum dry_cache_state; changes once, by destroy */
 	uint32_t flags;
 
 	/* read by refill and flush */
 	uint32_t limit, batchcount; /* of its arrays; changed by dry_cache_tune(), while they are stopped */
 	uint32_t room;              /* entries of its arrays, as placed: limit <= room */
+	uint8_t countdowns;         /* enum dry_countdowns; guarded by caches->lock, read without */
 	uint8_t order;              /* log2 pages of a slab */
 	uint8_t mgmt;               /* enum dry_mgmt */
 	uint8_t index_width;        /* index types: bytes of an index, 1 or 2 */
@@ -139,17 +142,6 @@ struct dry_caches {
 
 /* The table of slots, as the sequences of percpu.h take it. */
 #define DRY_SLOTS(caches) (caches), offsetof(struct dry_caches, slots)
-
-/* Of the array that is popped. acquire: pairs with dry_cache_split() */
-static inline uint32_t dry_alloc_place(const struct dry_cache *cache)
-{
-	return __atomic_load_n(&cache->alloc_place, __ATOMIC_ACQUIRE);
-}
-
-static inline bool dry_is_split(const struct dry_cache *cache)
-{
-	return DRY_UNLIKELY(dry_alloc_place(cache) != cache->free_place);
-}
 
 /* The caller's memory node; a hint. */
 static inline unsigned dry_caches_home(const struct dry_caches *caches)

@@ -78,13 +78,11 @@ static const char *check_arrays(const struct dry_cache *cache)
 {
 	const struct dry_caches *caches = cache->caches;
 
-	for (uint32_t slot = 0; cache->free_place != 0 && slot < caches->slot_count; slot++) {
+	for (uint32_t slot = 0; cache->place != 0 && slot < caches->slot_count; slot++) {
 		const char *wrong;
 		if (caches->areas[slot] == dry_stopped_area)
 			continue;
-		wrong = check_array(cache, dry_area_array(caches->areas[slot], cache->free_place));
-		if (wrong == NULL && dry_is_split(cache))
-			wrong = check_array(cache, dry_area_array(caches->areas[slot], cache->alloc_place));
+		wrong = check_array(cache, dry_area_array(caches->areas[slot], cache->place));
 		if (wrong != NULL)
 			return wrong;
 	}

@@ -94,26 +94,13 @@ static void place_locked(struct dry_cache *cache)
 	if (cache->debug != NULL || (cache->flags & DRY_CACHE_NO_ARRAYS) || cache->caches->hooks->no_arrays)
 		return;
 	cache->room = cache->limit;
-	cache->alloc_place = cache->free_place = dry_slot_place_locked(cache);
+	cache->place = dry_slot_place_locked(cache);
 }
 
 static void unplace_locked(struct dry_cache *cache)
 {
-	dry_slot_unplace_locked(cache, cache->free_place);
-	if (dry_is_split(cache))
-		dry_slot_unplace_locked(cache, cache->alloc_place);
-	cache->alloc_place = cache->free_place = 0;
-}
-
-void dry_cache_split(struct dry_cache *cache)
-{
-	struct dry_caches *caches = cache->caches;
-	uint32_t place;
-
-	dry_lock_acquire(&caches->lock);
-	if (cache->free_place != 0 && !dry_is_split(cache) && (place = dry_slot_place_locked(cache)) != 0)
-		__atomic_store_n(&cache->alloc_place, place, __ATOMIC_RELEASE); /* who finds the place finds an array there */
-	dry_lock_release(&caches->lock);
+	dry_slot_unplace_locked(cache, cache->place);
+	cache->place = 0;
 }
 
 /* Whether caches made with these may share slabs. */
@@ -143,8 +130,7 @@ static bool make_alias(struct dry_cache *alias, struct dry_caches *caches, const
 	if (root != NULL) {
 		init_struct(alias, caches, attr->name);
 		alias->root = root;
-		alias->alloc_place = root->alloc_place;
-		alias->free_place = root->free_place;
+		alias->place = root->place;
 		alias->flags = attr->flags;
 		alias->object_size = attr->size;
 		alias->state = DRY_CACHE_LIVE;
@@ -205,7 +191,7 @@ static void forget(struct dry_cache *cache)
 
 	dry_lock_acquire(&caches->lock);
 	cache->state = DRY_CACHE_DEAD;
-	cache->alloc_place = cache->free_place = 0;
+	cache->place = 0;
 	walked = caches->walks != 0;
 	if (walked) {
 		cache->alias = caches->forgotten;

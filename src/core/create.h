@@ -18,12 +18,6 @@ void dry_caches_fini(struct dry_caches *caches);
  */
 struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool alone, int *error);
 
-/*
- * From now on, and as long as it lives, allocations take from an array of their own (core/array.h); not one that has aliases.
- * Nothing changes where there is no place for it, or no array at all. Any number of threads may be using the cache.
- */
-void dry_cache_split(struct dry_cache *cache);
-
 /* As dry_cache_destroy(). */
 int dry_cache_unmake(struct dry_cache *cache);
 

@@ -74,7 +74,7 @@ struct dry_node {
 	_Atomic size_t reserved;      /* prefill: free objects that may not be given back */
 	_Atomic size_t slow_allocs, slow_frees;
 	_Atomic size_t bulk_allocs;   /* objects that bulk calls took from arrays */
-	_Atomic size_t brought;       /* objects put into alloc arrays of a split cache */
+	_Atomic ptrdiff_t pops_apart; /* that words of arrays do not count, less those that they only seem to (node 0) */
 	struct dry_depot shared;
 	/* [nodes]: alien, objects of node i freed on this one; behind them [DRY_LOCALS]: local. NULL: none yet */
 	struct dry_depot_line *_Atomic more;

@@ -78,11 +78,9 @@ static void drain_slots(struct drain *drain)
 		if (area == dry_stopped_area)
 			continue;
 		for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
-			if (cache->root != cache || cache->free_place == 0 || (drain->only && drain->only != cache))
+			if (cache->root != cache || cache->place == 0 || (drain->only && drain->only != cache))
 				continue;
-			drain_array(drain, cache, dry_area_array(area, cache->free_place));
-			if (dry_is_split(cache))
-				drain_array(drain, cache, dry_area_array(area, cache->alloc_place));
+			drain_array(drain, cache, dry_area_array(area, cache->place));
 		}
 	}
 }
@@ -146,7 +144,7 @@ void dry_caches_reap(struct dry_caches *caches, enum dry_reap which)
 		if (cache->root != cache)
 			continue;
 		/* without arrays it has no more than its free slabs; to make them anew may cost more: fences (debug/fence.h) */
-		if (which == DRY_REAP_UNASKED && cache->free_place == 0)
+		if (which == DRY_REAP_UNASKED && cache->place == 0)
 			continue;
 		bool all = which == DRY_REAP_ALL || is_unasked(cache, which);
 		if (which == DRY_REAP_ALL)

@@ -37,7 +37,7 @@ struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gf
 		release(cache, slab);
 		return NULL;
 	}
-	dry_backing_publish(backing, slab, cache->free_place);
+	dry_backing_publish(backing, slab, cache->place);
 	return slab;
 }
 

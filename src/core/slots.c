@@ -52,7 +52,9 @@ static void mark_units(struct dry_caches *caches, uint32_t unit, uint32_t count,
 
 static struct dry_array fresh(const struct dry_cache *cache)
 {
-	return (struct dry_array){ .word = dry_percpu_empty_word(),
+	uint64_t empty = dry_percpu_empty_word();
+
+	return (struct dry_array){ .word = cache->countdowns == DRY_COUNTDOWNS_ON ? dry_word_unarmed(empty) : empty,
 				   .limit = (uint16_t)cache->limit,
 				   .batchcount = (uint16_t)cache->batchcount };
 }
@@ -89,10 +91,9 @@ void dry_slot_unplace_locked(struct dry_cache *cache, uint32_t place)
 
 void dry_slot_renew_locked(struct dry_cache *cache)
 {
-	if (cache->free_place == 0)
+	if (cache->place == 0)
 		return;
-	init_all(cache->caches, cache->free_place, fresh(cache));
-	init_all(cache->caches, cache->alloc_place, fresh(cache));
+	init_all(cache->caches, cache->place, fresh(cache));
 }
 
 void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
@@ -105,10 +106,8 @@ void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
 	if (area == NULL)
 		return;
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
-		if (cache->root != cache || cache->free_place == 0)
-			continue;
-		*dry_area_array(area, cache->free_place) = fresh(cache);
-		*dry_area_array(area, cache->alloc_place) = fresh(cache);
+		if (cache->root == cache && cache->place != 0)
+			*dry_area_array(area, cache->place) = fresh(cache);
 	}
 	caches->areas[slot] = area;
 	if (slot >= caches->slots_open)

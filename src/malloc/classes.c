@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/fmt.h"
+#include "core/countdown.h"
 #include "core/create.h"
 #include "debug/live.h"
 #include "port/probe.h"
@@ -19,16 +20,12 @@ _Static_assert(DRY_CLASS_MAX <= UINT16_MAX, "the size of a class fits");
 static void publish(unsigned class, const struct dry_cache *cache)
 {
 	size_t from = class == 0 ? 0 : dry_class_size(class - 1) / 16 + 1, to = dry_class_size(class) / 16;
-	uint32_t place;
 
-	if (cache->free_place != 0)
-		__atomic_store_n(&dry_class_size_at[cache->free_place / (DRY_AREA_UNIT / 8)], (uint16_t)cache->size,
+	if (cache->place != 0)
+		__atomic_store_n(&dry_class_size_at[cache->place / (DRY_AREA_UNIT / 8)], (uint16_t)cache->size,
 				 __ATOMIC_RELAXED);
-	do {
-		place = dry_alloc_place(cache);
-		for (size_t i = from; i <= to; i++)
-			__atomic_store_n(&dry_class_at[i], (uint16_t)place, __ATOMIC_RELEASE);
-	} while (place != dry_alloc_place(cache)); /* of two threads the one that is late must not undo what the other did */
+	for (size_t i = from; i <= to; i++)
+		__atomic_store_n(&dry_class_at[i], (uint16_t)cache->place, __ATOMIC_RELEASE);
 	/* release: who sees the limit sees the port ready */
 	if (cache->flags & DRY_CACHE_CHECKED) {
 		__atomic_store_n(&dry_checked_limit, DRY_CLASS_MAX, __ATOMIC_RELEASE);
@@ -39,25 +36,22 @@ static void publish(unsigned class, const struct dry_cache *cache)
 }
 
 /*
- * Who makes a cache publishes it, then looks at `splitting`; who splits sets that, then looks for caches. One of the two
- * sees the other (both sequentially consistent).
+ * Who makes a cache publishes it, then looks at `counting`; who changes that does so first, then looks for caches. One of
+ * the two sees the other (both sequentially consistent).
  */
-static atomic_bool splitting;
+static atomic_bool counting;
 
-static void split(unsigned class, struct dry_cache *cache)
+bool dry_general_count(bool on)
 {
-	dry_cache_split(cache);
-	publish(class, cache);
-}
+	bool done = true;
 
-void dry_general_split(void)
-{
-	atomic_store(&splitting, true);
+	atomic_store(&counting, on);
 	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++) {
 		struct dry_cache *cache = atomic_load(&dry_main_heap.general[class]);
 		if (cache != NULL)
-			split(class, cache);
+			done &= dry_countdown_cache(cache, on);
 	}
+	return done;
 }
 
 void dry_general_forget(struct dry_heap *heap)
@@ -90,15 +84,18 @@ static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned cla
 	cache = dry_cache_make(&heap->caches, &attr, true, &error);
 	if (cache == NULL)
 		return NULL;
+	bool counts = heap->is_default && atomic_load(&counting);
+	if (counts)
+		dry_countdown_new(cache);
 	/* Publishes the cache; who loses the race drops its own, still unused. */
 	if (!atomic_compare_exchange_strong(&heap->general[class], &expected, cache)) {
 		dry_cache_unmake(cache);
 		return expected;
 	}
 	DRY_PROBE_3(drystone, cache_made, (uintptr_t)cache, (uintptr_t)cache->name, cache->object_size);
-	if (heap->is_default && atomic_load(&splitting))
-		split(class, cache);
-	else if (heap->is_default)
+	if (heap->is_default && atomic_load(&counting) != counts)
+		dry_countdown_cache(cache, !counts);
+	if (heap->is_default)
 		publish(class, cache);
 	return cache;
 }

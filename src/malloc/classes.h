@@ -14,8 +14,11 @@ struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
 /* Back to no cache for any class of the default heap, and no fast path; what is allocated stays valid. At start only. */
 void dry_general_forget(struct dry_heap *heap);
 
-/* From now on each class of the default heap has an alloc array that frees do not fill: its allocations miss now and then. */
-void dry_general_split(void);
+/*
+ * Arrays of the default heap's classes have countdowns from now on (core/countdown.h), or, those that run being the last, no
+ * more. false: a thread stayed inside of a sequence; some that exist have none.
+ */
+bool dry_general_count(bool on);
 
 /*
  * The default heap's place of the array to allocate from, by size rounded up to 16, in units of

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
+#include "core/countdown.h"
 #include "core/alloc.h"
 #include "core/slab.h"
 #include "core/walk.h"
@@ -181,6 +182,14 @@ static DRY_NOINLINE void *alloc_big_hard(struct dry_heap *heap, size_t size, siz
 	return object;
 }
 
+/* Whoever was asked before found that the array had an object; the pop that did not get it may have ended a countdown. */
+static DRY_NOINLINE bool sampled_now(struct dry_heap *heap, struct dry_cache *cache, size_t size, size_t align, bool zero,
+				     void **object)
+{
+	return dry_heap_secondary(heap) != NULL && dry_countdown_waits(cache) &&
+	       dry_general_ask_secondary(heap, size, align, zero, object);
+}
+
 /* From nobody else. */
 static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
@@ -191,10 +200,10 @@ static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool ze
 	unsigned class = dry_general_class(heap, size, align);
 	if (class < DRY_CLASS_COUNT) {
 		struct dry_cache *cache = dry_general_cache(heap, class);
-		object = cache != NULL ? dry_percpu_pop(DRY_SLOTS(&heap->caches), dry_alloc_place(cache)) : NULL;
+		object = cache != NULL ? dry_percpu_pop(DRY_SLOTS(&heap->caches), cache->place) : NULL;
 		if (object != NULL && DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED) && !dry_live_claim(object))
 			object = NULL;
-		if (DRY_UNLIKELY(object == NULL) && cache != NULL)
+		if (DRY_UNLIKELY(object == NULL) && cache != NULL && !sampled_now(heap, cache, size, align, zero, &object))
 			object = dry_general_alloc_slow(cache, size);
 		return object != NULL && zero ? memset(object, 0, size) : object;
 	}

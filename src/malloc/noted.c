@@ -19,7 +19,7 @@ static void slab_made(struct dry_cache *cache, void *object)
 static void handed_out(struct dry_cache *cache, void *object)
 {
 	struct dry_site_block as = { .size = cache->object_size, .served = cache->size, .class = cache->object_size,
-				     .name = cache->name, .samples = 1 };
+				     .name = cache->name };
 	uintptr_t frame[DRY_WHOLE_FRAMES];
 
 	dry_sites_add(object, &as, frame, dry_port_stack(frame, DRY_WHOLE_FRAMES));

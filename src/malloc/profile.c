@@ -24,6 +24,7 @@
 #include "malloc/policy.h"
 #include "malloc/sample.h"
 #include "malloc/size_class.h"
+#include "malloc/turns.h"
 #include "port/save.h"
 #include "stats/sites.h"
 
@@ -36,7 +37,6 @@
 static bool secure, empties; /* written at start; secure:1; blocks of no bytes cannot be accessed */
 static bool leaks; /* written at start: all blocks are noted, and the lost ones listed at the end */
 static _Atomic uint32_t first, first_of[DRY_CLASS_COUNT];
-static _Atomic uint64_t seen[DRY_CLASS_COUNT]; /* objects that went into the class's arrays, when last looked at */
 
 /* ---- which are guarded ----------------------------------------------------------- */
 
@@ -74,19 +74,6 @@ static bool count_to(_Atomic uint32_t *count, uint32_t max)
 	       atomic_fetch_add_explicit(count, 1, memory_order_relaxed) < max;
 }
 
-/* Allocations of a class since the last slow one: those of its arrays, and this one. */
-static size_t since_last(const struct dry_heap *heap, unsigned class)
-{
-	const struct dry_cache *cache = atomic_load_explicit(&heap->general[class], memory_order_acquire);
-	uint64_t now, before;
-
-	if (cache == NULL)
-		return 1;
-	now = atomic_load_explicit(&cache->node[0].brought, memory_order_relaxed);
-	before = atomic_exchange_explicit(&seen[class], now, memory_order_relaxed);
-	return now > before ? (size_t)(now - before) + 1 : 1;
-}
-
 /* Under secure:1: what no secure object can be, and what a program does only a few times; there its errors hide. */
 static bool is_chosen(size_t size, unsigned class)
 {
@@ -97,7 +84,9 @@ static bool is_chosen(size_t size, unsigned class)
 static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block)
 {
 	unsigned class = dry_general_class(heap, size, align);
-	bool due = dry_guard_samples() && dry_guard_due(class < DRY_CLASS_COUNT ? since_last(heap, class) : 1);
+	bool small = class < DRY_CLASS_COUNT;
+	enum dry_turn turn = small ? dry_turns_take(heap, class) : DRY_TURN_NONE;
+	bool due = small ? turn == DRY_TURN_GUARD : dry_guard_samples() && dry_guard_due(1);
 
 	*block = (due || (secure && is_chosen(size, class))) && make_guards() ? dry_guard_alloc(size, align) : NULL;
 	if (*block == NULL && size == 0 && empties)
@@ -105,7 +94,7 @@ static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero
 	if (*block == NULL && dry_plain_due(size))
 		*block = dry_plain_alloc(heap, size, align);
 	if (*block == NULL)
-		return !secure && dry_sample_allocate(heap, size, align, zero, block);
+		return !secure && dry_sample_allocate(heap, size, align, zero, turn == DRY_TURN_PROFILE, block);
 	if (zero)
 		memset(*block, 0, size);
 	return true;
@@ -117,7 +106,7 @@ static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero
  */
 static void *instead(struct dry_cache *cache, void *object)
 {
-	size_t passed = cache->root->free_place != 0 ? cache->root->limit : 1;
+	size_t passed = cache->root->place != 0 ? cache->root->limit : 1;
 	void *block = NULL;
 
 	if (!leaks && (cache->flags & (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_DEBUG)) == 0 && dry_guard_due(passed) && make_guards())
@@ -159,12 +148,16 @@ static enum dry_kind kind_of(void *block, enum dry_kind to)
 
 static const struct dry_secondary guards = { allocate, contains, instead, free_block, size_of, kind_of };
 
-static void sample(struct dry_heap *heap, size_t mean)
+static bool sample(struct dry_heap *heap, size_t mean)
 {
-	if (mean != 0)
-		dry_general_split();
+	bool told;
+
 	dry_guard_sample(mean);
 	atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
+	told = dry_turns_set(DRY_TURN_GUARD, mean);
+	if (!told)
+		dry_guard_sample(0);
+	return told;
 }
 
 /* No arrays: what comes from one would not be noted. And no thread of ours, which could not be stopped at the end. */
@@ -231,7 +224,7 @@ bool dry_profile_start(struct dry_heap *heap)
 	}
 	if (secure || dry_option_guard) {
 		dry_guard_report_faults();
-		sample(heap, dry_option_guard_rate);
+		(void)sample(heap, dry_option_guard_rate); /* nobody else has an array yet */
 	}
 	return empties;
 }
@@ -246,8 +239,7 @@ DRY_EXPORT int dry_guard(size_t mean)
 		return 0;
 	if (mean != 0)
 		dry_guard_report_faults();
-	sample(heap, mean);
-	return 0;
+	return sample(heap, mean) ? 0 : -DRY_EAGAIN;
 }
 
 /* ---- heap profiles -------------------------------------------------------------------------- */
@@ -258,11 +250,12 @@ static int profile(struct dry_heap *heap, size_t mean)
 		return -DRY_EOPNOTSUPP;
 	if (!dry_sample_set(mean))
 		return -DRY_ENOMEM;
-	if (mean != 0) {
-		dry_general_split();
+	if (mean != 0)
 		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
-	}
-	return 0;
+	if (dry_turns_set(DRY_TURN_PROFILE, mean != 0 ? (size_t)dry_profile.mean : 0))
+		return 0;
+	(void)dry_sample_set(0);
+	return -DRY_EAGAIN;
 }
 
 static void ask_to_write(void)

@@ -6,14 +6,10 @@
  * A sampled block comes from a heap of its own, "profile", so that its free finds it by its address, which no hit takes for its
  * own. That heap stays when sampling ends, for the blocks in it.
  *
- *   a class, on a slot:  left = allocations to come before the sample. Whoever finds the array empty takes from it what it puts
- *                        into the array, and never puts in more than is left: so the next one to be sampled misses, too
- *   bigger blocks:       all go by the slow path; one count of bytes
+ *   blocks of a class:  when it is their turn (malloc/turns.h)
+ *   bigger blocks:      all go by the slow path; one count of bytes
  *
- * Objects that frees put into alloc arrays (core/alloc.c, spill) are owed: they are charged to whoever misses next.
- *
- * Concurrency: counts are relaxed atomics; that a thread changes its slot in the midst costs no more than a sample too early
- * or too late.
+ * Concurrency: the count is a relaxed atomic.
  */
 #ifndef DRY_MALLOC_SAMPLE_H
 #define DRY_MALLOC_SAMPLE_H
@@ -22,7 +18,10 @@
 
 #define DRY_WHOLE_FRAMES 32 /* of a stack, where every allocation takes the time for one */
 
-/* From now on one sample every `mean` bytes (later on, still the first mean); 0: no more. false: no memory for it. */
+/*
+ * From now on one sample every `mean` bytes (later on, still the first mean: dry_profile.mean), where somebody says whose turn it
+ * is; 0: no more. false: no memory for it.
+ */
 bool dry_sample_set(size_t mean);
 
 /*
@@ -31,8 +30,8 @@ bool dry_sample_set(size_t mean);
  */
 bool dry_sample_all(void);
 
-/* As in heap/secondary.h, of the default heap alone. */
-bool dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block);
+/* As in heap/secondary.h, of the default heap alone. turn: of those of a class, it is this one's. */
+bool dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, bool turn, void **block);
 bool dry_sample_contains(const void *ptr);
 void dry_sample_free(void *block);
 size_t dry_sample_size(void *block);

@@ -19,7 +19,6 @@ struct live {
 	size_t size;       /* asked for */
 	size_t served;
 	uint32_t site;     /* in units of GRANULE */
-	uint32_t samples;  /* that it stands for */
 };
 
 struct dry_inspect_profile dry_profile;
@@ -216,13 +215,14 @@ bool dry_sites_add(const void *block, const struct dry_site_block *as, const uin
 		struct dry_inspect_site *site = site_at(number);
 		*place_of(all.table, all.entries, (uintptr_t)block) =
 			(struct live){ .address = (uintptr_t)block, .size = as->size, .served = as->served,
-					.site = number, .samples = as->samples };
+					.site = number };
 		all.live++;
-		uint64_t samples = all.closed ? 0 : as->samples;
-		site->live_objects += samples;
-		site->live_bytes += samples * as->served;
-		site->all_objects += samples;
-		site->all_bytes += samples * as->served;
+		if (!all.closed) {
+			site->live_objects++;
+			site->live_bytes += as->served;
+			site->all_objects++;
+			site->all_bytes += as->served;
+		}
 	} else {
 		dry_profile.lost++;
 	}
@@ -233,10 +233,11 @@ bool dry_sites_add(const void *block, const struct dry_site_block *as, const uin
 static void end_locked(struct live *entry)
 {
 	struct dry_inspect_site *site = site_at(entry->site);
-	uint64_t samples = all.closed ? 0 : entry->samples;
 
-	site->live_objects -= samples;
-	site->live_bytes -= samples * entry->served;
+	if (!all.closed) {
+		site->live_objects--;
+		site->live_bytes -= entry->served;
+	}
 	take_out_locked(entry);
 }
 

@@ -36,7 +36,6 @@ struct dry_site_block {
 	size_t size, served, class;
 	const char *name; /* of a typed cache; NULL: none */
 	bool big;
-	uint32_t samples; /* that it stands for */
 };
 bool dry_sites_add(const void *block, const struct dry_site_block *as, const uintptr_t *frames, unsigned count);
 

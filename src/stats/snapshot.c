@@ -12,20 +12,18 @@ static void add_array(struct dry_cache_stats *stats, const struct dry_array *arr
 	uint64_t word = __atomic_load_n(&array->word, __ATOMIC_RELAXED);
 
 	stats->cached_objects += word & 0xffff;
-	stats->allocs += word << 1 >> 17;
+	stats->allocs += (uint64_t)dry_word_pops(word);
 }
 
 static void add_arrays(struct dry_cache_stats *stats, const struct dry_cache *cache)
 {
 	const struct dry_caches *caches = cache->caches;
 
-	for (uint32_t slot = 0; cache->free_place != 0 && slot < caches->slot_count; slot++) {
+	for (uint32_t slot = 0; cache->place != 0 && slot < caches->slot_count; slot++) {
 		char *area = caches->areas[slot];
 		if (area == dry_stopped_area)
 			continue;
-		add_array(stats, dry_area_array(area, cache->free_place));
-		if (dry_is_split(cache))
-			add_array(stats, dry_area_array(area, cache->alloc_place));
+		add_array(stats, dry_area_array(area, cache->place));
 	}
 }
 
@@ -56,7 +54,8 @@ static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cach
 		add_depot(stats, &more[i].depot);
 	}
 	stats->slow_allocs += slow;
-	stats->allocs += slow + atomic_load_explicit(&node->bulk_allocs, memory_order_relaxed);
+	stats->allocs += slow + atomic_load_explicit(&node->bulk_allocs, memory_order_relaxed) +
+			 (uint64_t)(int64_t)atomic_load_explicit(&node->pops_apart, memory_order_relaxed);
 	stats->slow_frees += atomic_load_explicit(&node->slow_frees, memory_order_relaxed);
 }
 
@@ -76,14 +75,16 @@ static void figures_locked(struct dry_cache *handle, struct dry_cache_stats *sta
 	stats->pages_per_slab = 1u << cache->order;
 	stats->colours = cache->colours;
 	stats->waste = cache->waste;
-	stats->limit = cache->free_place != 0 ? cache->limit : 0;
-	stats->batchcount = cache->free_place != 0 ? cache->batchcount : 0;
-	stats->shared = cache->free_place != 0 ? DRY_SHARED_FACTOR : 0;
+	stats->limit = cache->place != 0 ? cache->limit : 0;
+	stats->batchcount = cache->place != 0 ? cache->batchcount : 0;
+	stats->shared = cache->place != 0 ? DRY_SHARED_FACTOR : 0;
 	for (const struct dry_cache *alias = cache->alias; alias != NULL; alias = alias->alias)
 		stats->aliases++;
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
 		add_node(stats, cache, &cache->node[n], &free_objects);
 	add_arrays(stats, cache);
+	if ((int64_t)stats->allocs < 0) /* the arrays were read later than what they do not count */
+		stats->allocs = 0;
 	stats->cached_objects += __atomic_load_n(&cache->kept_objects, __ATOMIC_RELAXED);
 	stats->cached_objects += stats->shared_objects;
 	stats->objects = stats->slabs * cache->num;

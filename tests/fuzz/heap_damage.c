@@ -100,7 +100,7 @@ static struct dry_slab *listed_slab(const struct dry_cache *cache, const struct 
 
 static struct dry_array *some_array(const struct dry_cache *cache, unsigned least)
 {
-	uint32_t place = cache->free_place;
+	uint32_t place = cache->place;
 
 	for (uint32_t slot = 0; place != 0 && slot < s.heap->caches.slot_count; slot++) {
 		struct dry_array *array = dry_area_array(s.heap->caches.areas[slot], place);

@@ -37,11 +37,12 @@ static const struct dry_inspect published = {
 	.cache_next = F(cache, next), .cache_name = F(cache, name), .cache_root = F(cache, root),
 	.cache_object_size = F(cache, object_size), .cache_size = F(cache, size), .cache_num = F(cache, num),
 	.cache_order = F(cache, order), .cache_limit = F(cache, limit), .cache_batchcount = F(cache, batchcount),
-	.cache_flags = F(cache, flags), .cache_alloc_array = F(cache, alloc_at), .cache_free_array = F(cache, free_at),
+	.cache_flags = F(cache, flags), .cache_array = F(cache, array_at),
 	.cache_nodes = F(cache, node), .cache_kept = F(cache, kept),
 	.node_slabs = F(node, slabs), .node_free_objects = F(node, free_objects), .node_free_slabs = F(node, free_slabs),
 	.node_shared_avail = F(node, shared), .node_slow_allocs = F(node, slow_allocs),
-	.node_slow_frees = F(node, slow_frees), .node_bulk_allocs = F(node, bulk_allocs), .node_alien = F(node, alien),
+	.node_slow_frees = F(node, slow_frees), .node_bulk_allocs = F(node, bulk_allocs),
+	.node_pops_apart = F(node, pops_apart), .node_alien = F(node, alien),
 	.depot_avail = F(depot, avail), .array_word = F(array, word), .array_limit = F(array, limit),
 	.shared_factor = 8, .node_lock_rounds = F(node, lock_rounds), .node_shared_entry = F(node, shared_entry),
 	.depot_entry = F(depot, entry), .heap_area_size = F(heap, area_size), .heap_guarded = F(heap, guarded),
@@ -126,9 +127,9 @@ void process_image_make(void)
 		*cache = (struct cache){ .name = "cache-", .next = i < 2 ? AT(cache[1]) + i * sizeof(*cache) : 0,
 					 .root = i == 2 ? AT(cache[0]) : AT(cache[0]) + i * sizeof(*cache),
 					 .object_size = 30, .size = 32, .num = 100, .order = 2, .limit = 20, .batchcount = 10,
-					 .alloc_at = 1, .free_at = i == 1 ? 2 : 1 };
+					 .array_at = i == 1 ? 2 : 1 };
 		cache->name[6] = (char)('a' + i);
-		cache->node[0] = (struct node){ 15, 150, 1, 30, i == 0 ? AT(depot) : 0, 7, 8, 9, 10, 0 };
+		cache->node[0] = (struct node){ 15, 150, 1, 30, i == 0 ? AT(depot) : 0, 7, 8, 9, 0, 10, 0 };
 		m->area[i / 2][i].word = i | i << 16;
 	}
 	m->depot[1].avail = 9;

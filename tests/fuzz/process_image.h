@@ -20,7 +20,7 @@
  * Rows that the whole image has: caches, their nodes and slots with something in them, big blocks
  * of three sizes and guarded ones.
  */
-#define WHOLE_ROWS 16
+#define WHOLE_ROWS 15
 
 struct array {
 	uint16_t limit;
@@ -35,7 +35,7 @@ struct node {
 	uint32_t free_objects;
 	uint16_t free_slabs;
 	uint8_t shared;
-	uint64_t alien, slow_allocs, slow_frees, bulk_allocs, lock_rounds, shared_entry;
+	uint64_t alien, slow_allocs, slow_frees, bulk_allocs, pops_apart, lock_rounds, shared_entry;
 };
 struct cache {
 	char name[24];
@@ -43,7 +43,7 @@ struct cache {
 	uint32_t size;
 	uint16_t num;
 	uint8_t order;
-	uint32_t limit, batchcount, flags, alloc_at, free_at, kept;
+	uint32_t limit, batchcount, flags, array_at, kept;
 	struct node node[2];
 };
 struct page {

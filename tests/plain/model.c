@@ -129,7 +129,7 @@ static void step_make(struct model *model)
 					  DRY_CACHE_CHAIN, DRY_CACHE_PUBLISHED, DRY_CACHE_PUBLISHED_2015, DRY_CACHE_NO_ARRAYS,
 					  DRY_CACHE_ATTACH_FIRST, DRY_CACHE_TYPESAFE_BY_RCU, DRY_CACHE_CHECKS };
 	struct dry_cache_attr attr = { .name = "model", .flags = flags[rng_below(&rng, sizeof(flags) / sizeof(flags[0]))] };
-	bool split = chance(4);
+	bool counted = chance(4);
 	int error;
 
 	model->size = attr.size = chance(3) ? 32 * (1 + rng_below(&rng, 4)) : rng_size(&rng, 12) + 7;
@@ -144,9 +144,9 @@ static void step_make(struct model *model)
 		attr.arg = &model->size;
 	}
 	model->count = 0;
-	model->cache = dry_cache_make(caches, &attr, split, &error);
-	if (model->cache != NULL && split)
-		dry_cache_split(model->cache);
+	model->cache = dry_cache_make(caches, &attr, counted, &error);
+	if (model->cache != NULL && counted)
+		dry_countdown_new(model->cache);
 }
 
 static void step_destroy(struct model *model)

@@ -14,6 +14,7 @@
 
 #include "base/bits.h"
 #include "port/slots.h"
+#include "port/word.h"
 #include "port_impl.h"
 
 struct dry_percpu_array {
@@ -30,7 +31,7 @@ void plain_flag_kept(const struct dry_percpu_array *array);
 
 static inline uint64_t dry_percpu_empty_word(void)
 {
-	return (uint64_t)1 << 63;
+	return DRY_WORD_OWNED;
 }
 
 static inline struct dry_percpu_array *plain_array(const void *base, size_t disp, size_t at)
@@ -68,8 +69,30 @@ static inline void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 
 	if (n == 0)
 		return NULL;
-	array->word += 0xffff; /* one less, and a pop more */
+	array->word += DRY_WORD_POP;
+	if (dry_word_is_over(array->word)) {
+		array->word++; /* it stays where it is */
+		return NULL;
+	}
 	return array->entry[n - 1];
+}
+
+static inline uint64_t dry_percpu_charge(const void *base, size_t disp, size_t at)
+{
+	struct dry_percpu_array *array = plain_array(base, disp, at);
+
+	return array->limit != 0 ? array->word += (uint64_t)1 << DRY_WORD_COUNT : 0;
+}
+
+static inline uint64_t dry_percpu_arm(const void *base, size_t disp, size_t at, uint64_t beginning)
+{
+	struct dry_percpu_array *array = plain_array(base, disp, at);
+	uint64_t word = array->word;
+
+	if (!dry_word_is_over(word))
+		return 0;
+	array->word = (word & 0xffff) | beginning;
+	return word;
 }
 
 static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)

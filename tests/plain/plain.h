@@ -16,6 +16,7 @@
 #include "core/alloc.h"
 #include "core/batch.h"
 #include "core/check.h"
+#include "core/countdown.h"
 #include "core/create.h"
 #include "core/depot.h"
 #include "core/fast.h"
@@ -37,6 +38,7 @@ struct plain_world {
 	void (*at_fence)(void);              /* called in the middle of each fence: what another thread does then */
 	unsigned fences;
 	unsigned held[DRY_RANK_COUNT];       /* locks */
+	uint64_t gap, turns;                 /* plain_alloc(): of countdowns; how many were over */
 	/* Reports; the test ends with one that is not expected. */
 	unsigned reports, warnings;
 	enum dry_fatal_code code;
@@ -67,9 +69,9 @@ void plain_close(struct dry_caches *caches);
 /* The end of a set that was damaged. */
 void plain_abandon(struct dry_caches *caches);
 
-/* A cache; the test ends if it cannot be. split: it has an alloc array of its own. */
+/* A cache; the test ends if it cannot be. counted: its arrays have countdowns. */
 struct dry_cache *plain_cache(struct dry_caches *caches, const char *name, size_t size, unsigned flags);
-struct dry_cache *plain_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool split);
+struct dry_cache *plain_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool counted);
 
 /* An object by the hit, or by the slow twin; and back. NULL: no memory. */
 void *plain_alloc(struct dry_cache *cache);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Objects in and out through arrays, split and not: order, refill, flush, bulk, callers that move between slots. */
+/* Objects in and out through arrays, with countdowns and without: order, refill, flush, bulk, callers that move between slots. */
 #include "plain.h"
 
 static struct rng rng;
 
-static struct dry_cache *make(struct dry_caches *caches, bool split, unsigned limit)
+static struct dry_cache *make(struct dry_caches *caches, bool counted, unsigned limit)
 {
 	const struct dry_cache_attr attr = { .name = "arrays", .size = 48, .flags = DRY_CACHE_NO_MERGE, .limit = limit };
-	struct dry_cache *cache = plain_make(caches, &attr, split);
+	struct dry_cache *cache = plain_make(caches, &attr, counted);
 
-	CHECK_EQ(dry_is_split(cache), split);
+	CHECK_EQ(cache->countdowns == DRY_COUNTDOWNS_ON, counted);
 	return cache;
 }
 
@@ -19,9 +19,9 @@ static size_t slow(struct dry_cache *cache)
 }
 
 /* The last freed is the next allocated; a refill is one slow call for an array full. */
-static void test_order(struct dry_caches *caches, bool split, unsigned limit)
+static void test_order(struct dry_caches *caches, bool counted, unsigned limit)
 {
-	struct dry_cache *cache = make(caches, split, limit);
+	struct dry_cache *cache = make(caches, counted, limit);
 	void **objects = calloc(limit + 1, sizeof(void *)), *newest;
 
 	for (unsigned i = 0; i < limit; i++) {
@@ -37,17 +37,16 @@ static void test_order(struct dry_caches *caches, bool split, unsigned limit)
 	CHECK(plain_cached(cache) >= limit);
 	plain_holds(cache, 0);
 	newest = plain_alloc(cache);
-	if (!split || limit < DRY_PIECE / 2) /* nothing is left in the alloc array, and a turn-over is one piece */
-		CHECK(newest == objects[limit - 1]);
+	CHECK(newest == objects[limit - 1]);
 	plain_free(cache, newest);
 	free(objects);
 	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
 /* More frees than an array holds: the oldest go, the newest stay, none is lost. */
-static void test_flush(struct dry_caches *caches, bool split, unsigned limit)
+static void test_flush(struct dry_caches *caches, bool counted, unsigned limit)
 {
-	struct dry_cache *cache = make(caches, split, limit);
+	struct dry_cache *cache = make(caches, counted, limit);
 	unsigned count = 5 * limit + 3;
 	void **objects = calloc(count, sizeof(void *));
 
@@ -59,17 +58,15 @@ static void test_flush(struct dry_caches *caches, bool split, unsigned limit)
 		plain_holds(cache, count - 1 - i);
 	}
 	CHECK(plain_cached(cache) != 0);
-	if (!split) { /* else there are older ones in the alloc array */
-		CHECK(plain_alloc(cache) == objects[count - 1]);
-		plain_free(cache, objects[count - 1]);
-	}
+	CHECK(plain_alloc(cache) == objects[count - 1]);
+	plain_free(cache, objects[count - 1]);
 	free(objects);
 	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
-static void test_bulk(struct dry_caches *caches, bool split, unsigned limit)
+static void test_bulk(struct dry_caches *caches, bool counted, unsigned limit)
 {
-	struct dry_cache *cache = make(caches, split, limit);
+	struct dry_cache *cache = make(caches, counted, limit);
 	void *objects[2000];
 
 	for (unsigned round = 0; round < 40; round++) {
@@ -103,9 +100,9 @@ static void move_at_will(unsigned *slot)
 }
 
 /* The caller is on another slot at every sequence: what was made room for here finds none there. */
-static void test_moving(struct dry_caches *caches, bool split, unsigned limit)
+static void test_moving(struct dry_caches *caches, bool counted, unsigned limit)
 {
-	struct dry_cache *cache = make(caches, split, limit);
+	struct dry_cache *cache = make(caches, counted, limit);
 	void *objects[700];
 	size_t n = 0;
 
@@ -213,9 +210,9 @@ static void test_wrong_frees(void)
 }
 
 /* Limits that change while objects are in use: what arrays and depots held is in the slabs, and nothing is lost. */
-static void test_tune(struct dry_caches *caches, bool split, unsigned limit)
+static void test_tune(struct dry_caches *caches, bool counted, unsigned limit)
 {
-	struct dry_cache *cache = make(caches, split, limit);
+	struct dry_cache *cache = make(caches, counted, limit);
 	void *objects[600];
 	size_t left;
 
@@ -230,7 +227,7 @@ static void test_tune(struct dry_caches *caches, bool split, unsigned limit)
 		plain_holds(cache, 300);
 		for (unsigned i = 300; i < 600; i++) {
 			plain_free(cache, objects[i]);
-			left = dry_array_avail(dry_area_array(caches->areas[plain.slot], cache->free_place));
+			left = dry_array_avail(dry_area_array(caches->areas[plain.slot], cache->place));
 			CHECK(left <= to);
 		}
 		plain_holds(cache, 0);
@@ -249,14 +246,15 @@ int main(int argc, char **argv)
 	static const unsigned limits[] = { 1, 2, 7, 63, 64, 65, 128, 250 };
 
 	rng.state = test_seed(argc, argv);
-	for (unsigned split = 0; split < 2; split++) {
+	for (unsigned counted = 0; counted < 2; counted++) {
 		struct dry_caches *caches = plain_open(&(struct plain_attr){ .slots = 4 });
+		plain.gap = 9;
 		for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-			test_order(caches, split, limits[i]);
-			test_flush(caches, split, limits[i]);
-			test_bulk(caches, split, limits[i]);
-			test_moving(caches, split, limits[i]);
-			test_tune(caches, split, limits[i]);
+			test_order(caches, counted, limits[i]);
+			test_flush(caches, counted, limits[i]);
+			test_bulk(caches, counted, limits[i]);
+			test_moving(caches, counted, limits[i]);
+			test_tune(caches, counted, limits[i]);
 			CHECK_EQ(caches->area_map[0], 1); /* no place is lost */
 		}
 		plain_close(caches);

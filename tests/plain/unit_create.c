@@ -20,7 +20,7 @@ static void test_merge(void)
 	CHECK(root->root == root && alias->root == root && root->alias == alias);
 	CHECK_EQ(caches->count, 1);
 	CHECK(strcmp(alias->name, "alias") == 0 && alias->object_size == 36);
-	CHECK(alias->alloc_place == root->alloc_place && alias->free_place == root->free_place);
+	CHECK(alias->place == root->place && alias->place == root->place);
 	for (unsigned i = 0; i < 5; i++) {
 		apart[i] = plain_make(caches, &attr[i], i == 4);
 		CHECK(apart[i]->root == apart[i]);

@@ -139,7 +139,7 @@ static void test_order(unsigned type, const char *restored, const char *at_end)
 	char expect[1200];
 
 	CHECK(logged("L"));
-	CHECK(cache->debug == &whole && cache->before == BEFORE && cache->alloc_place == 0 && !cache->mergeable);
+	CHECK(cache->debug == &whole && cache->before == BEFORE && cache->place == 0 && !cache->mergeable);
 	object = plain_alloc(cache);
 	snprintf(expect, sizeof(expect), "%s%sh", times(cache->num, "m"), restored);
 	CHECK(logged(expect) && last_object == object);
@@ -240,7 +240,7 @@ static void test_allows(void)
 	struct dry_cache *cache = plain_cache(caches, "asked", 64, 0);
 	void *objects[3];
 
-	CHECK(cache->debug == NULL && cache->alloc_place == 0);
+	CHECK(cache->debug == NULL && cache->place == 0);
 	CHECK_EQ(dry_alloc_bulk(cache, DRY_GFP_DEFAULT, 3, objects), 3);
 	plain_free(cache, objects[2]);
 	allowed = false;

@@ -48,13 +48,13 @@ static const struct dry_grace grace = { .call = call, .barrier = barrier };
 
 struct kind {
 	struct dry_cache_attr attr;
-	bool split;
+	bool counted;
 };
 
 static const struct kind kinds[] = {
 	{ { .name = "plain", .size = 40 }, false },
 	{ { .name = "alias", .size = 33 }, false },
-	{ { .name = "split", .size = 200, .limit = 12 }, true },
+	{ { .name = "counted", .size = 200, .limit = 12 }, true },
 	{ { .name = "off slab", .size = 600, .limit = 8, .flags = DRY_CACHE_OFF_SLAB, .ctor = make, .dtor = unmake }, false },
 	{ { .name = "chain", .size = 72, .flags = DRY_CACHE_CHAIN | DRY_CACHE_ATTACH_FIRST }, false },
 	{ { .name = "bare", .size = 3000, .flags = DRY_CACHE_NO_ARRAYS | DRY_CACHE_OBJFREELIST }, false },
@@ -110,11 +110,11 @@ static size_t scenario(size_t fail_at, bool all)
 		return 1;
 	caches->backing.fail_all = all;
 	for (size_t i = 0; i < KINDS; i++) {
-		cache[i] = dry_cache_make(caches, &kinds[i].attr, kinds[i].split, &error);
+		cache[i] = dry_cache_make(caches, &kinds[i].attr, kinds[i].counted, &error);
 		if (cache[i] == NULL)
 			continue;
-		if (kinds[i].split)
-			dry_cache_split(cache[i]);
+		if (kinds[i].counted)
+			dry_countdown_new(cache[i]);
 		exercise(cache[i], &rng);
 	}
 	size_t refused = caches->backing.refused;

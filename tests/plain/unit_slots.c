@@ -19,7 +19,7 @@ static unsigned one_each(struct dry_cache *cache)
 
 static struct dry_array *array_of(struct dry_cache *cache, unsigned slot)
 {
-	return dry_area_array(cache->caches->areas[slot], cache->alloc_place);
+	return dry_area_array(cache->caches->areas[slot], cache->place);
 }
 
 /* Areas come with the first miss on a slot; one that comes late has the arrays of all caches. */
@@ -38,7 +38,7 @@ static void test_areas(void)
 	CHECK_EQ(array_of(first, 2)->limit, first->limit);
 	second = plain_cache(caches, "second", 200, 0);
 	CHECK_EQ(array_of(second, 2)->limit, second->limit);
-	CHECK(second->alloc_place > first->alloc_place && first->alloc_place % (DRY_AREA_UNIT / 8) == 0);
+	CHECK(second->place > first->place && first->place % (DRY_AREA_UNIT / 8) == 0);
 	plain.slot = 4;
 	CHECK(dry_slot_prepare(caches));
 	CHECK(array_of(first, 4)->limit == first->limit && array_of(second, 4)->batchcount == second->batchcount);
@@ -70,13 +70,13 @@ static void test_places(size_t area_size)
 		CHECK(count < 600);
 		attr.limit = 16 + count % 3 * 40;
 		cache[count] = plain_make(caches, &attr, false);
-		CHECK_EQ(cache[count]->free_place, cache[count]->alloc_place);
-	} while (cache[count++]->alloc_place != 0);
+		CHECK_EQ(cache[count]->place, cache[count]->place);
+	} while (cache[count++]->place != 0);
 	for (unsigned i = 0; i + 1 < count; i++) {
-		size_t start = cache[i]->alloc_place * 8;
+		size_t start = cache[i]->place * 8;
 		size_t end = start + sizeof(struct dry_array) + (cache[i]->limit + 1) * sizeof(void *);
 		CHECK(start >= DRY_AREA_UNIT && start % DRY_AREA_UNIT == 0 && end <= area_size);
-		CHECK(i == 0 || start >= cache[i - 1]->alloc_place * 8u + sizeof(struct dry_array) +
+		CHECK(i == 0 || start >= cache[i - 1]->place * 8u + sizeof(struct dry_array) +
 						 (cache[i - 1]->limit + 1) * sizeof(void *));
 	}
 	/* Without a place it works on slabs alone. */
@@ -84,12 +84,12 @@ static void test_places(size_t area_size)
 	CHECK(object != NULL);
 	plain_holds(cache[count - 1], 1);
 	plain_free(cache[count - 1], object);
-	uint32_t place = cache[count / 2]->alloc_place;
+	uint32_t place = cache[count / 2]->place;
 	attr.limit = cache[count / 2]->limit;
 	CHECK_EQ(dry_cache_unmake(cache[count / 2]), 0);
 	CHECK_EQ(dry_area_array(caches->areas[0], place)->limit, 0);
 	cache[count / 2] = plain_make(caches, &attr, false);
-	CHECK_EQ(cache[count / 2]->alloc_place, place);
+	CHECK_EQ(cache[count / 2]->place, place);
 	while (count-- > 0)
 		CHECK_EQ(dry_cache_unmake(cache[count]), 0);
 	CHECK_EQ(caches->area_map[0], 1);

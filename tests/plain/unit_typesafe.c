@@ -83,19 +83,19 @@ static void close_all(void)
 	free(known.made);
 }
 
-static struct dry_cache *cache_of(struct dry_caches *caches, size_t size, unsigned flags, bool split)
+static struct dry_cache *cache_of(struct dry_caches *caches, size_t size, unsigned flags, bool counted)
 {
 	const struct dry_cache_attr attr = { .name = "made", .size = size, .flags = flags,
 					     .ctor = make, .dtor = unmake, .arg = &argument };
 
-	return plain_make(caches, &attr, split);
+	return plain_make(caches, &attr, counted);
 }
 
 /* Through arrays, depots and slabs of each type an object stays as it was made. */
-static void test_made(unsigned flags, size_t size, bool split)
+static void test_made(unsigned flags, size_t size, bool counted)
 {
 	struct dry_caches *caches = open(2);
-	struct dry_cache *cache = cache_of(caches, size, flags, split);
+	struct dry_cache *cache = cache_of(caches, size, flags, counted);
 	struct rng rng = { flags + size };
 	void *objects[1000];
 	size_t n = 0;

@@ -79,7 +79,7 @@ bool dry_port_slot_fence(void)
 
 void plain_flag_kept(const struct dry_percpu_array *array)
 {
-	if (array->limit != 0 && (array->word & dry_percpu_empty_word()) == 0)
+	if (array->limit != 0 && array->word >> 63 == 0)
 		plain_wrong("an array has lost its flag");
 }
 
@@ -214,14 +214,14 @@ void plain_abandon(struct dry_caches *caches)
 	close_backing(caches);
 }
 
-struct dry_cache *plain_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool split)
+struct dry_cache *plain_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool counted)
 {
 	int error;
-	struct dry_cache *cache = dry_cache_make(caches, attr, split, &error);
+	struct dry_cache *cache = dry_cache_make(caches, attr, counted, &error);
 
 	CHECK(cache != NULL);
-	if (split)
-		dry_cache_split(cache);
+	if (counted)
+		dry_countdown_new(cache);
 	return cache;
 }
 
@@ -232,10 +232,21 @@ struct dry_cache *plain_cache(struct dry_caches *caches, const char *name, size_
 
 /* ---- objects -------------------------------------------------------------------------------------- */
 
+/* As who samples. */
+static void take_turn(struct dry_cache *cache)
+{
+	enum dry_countdown state = dry_countdown_pass(cache);
+
+	if ((state == DRY_COUNTDOWN_OVER || state == DRY_COUNTDOWN_UNARMED) && dry_countdown_take(cache, plain.gap) == state)
+		plain.turns += state == DRY_COUNTDOWN_OVER;
+}
+
 void *plain_alloc(struct dry_cache *cache)
 {
 	void *object = dry_fast_alloc(cache);
 
+	if (object == NULL && cache->root->countdowns == DRY_COUNTDOWNS_ON)
+		take_turn(cache->root);
 	return object != NULL ? object : dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
 }
 
@@ -267,13 +278,11 @@ size_t plain_cached(struct dry_cache *cache)
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
 		dry_depot_each(cache, &cache->node[n], add_depot, false);
 	sum = in_depots;
-	for (uint32_t slot = 0; slot < cache->caches->slot_count && cache->free_place != 0; slot++) {
+	for (uint32_t slot = 0; slot < cache->caches->slot_count && cache->place != 0; slot++) {
 		char *area = cache->caches->areas[slot];
 		if (area == dry_stopped_area)
 			continue;
-		sum += dry_array_avail(dry_area_array(area, cache->free_place));
-		if (dry_is_split(cache))
-			sum += dry_array_avail(dry_area_array(area, cache->alloc_place));
+		sum += dry_array_avail(dry_area_array(area, cache->place));
 	}
 	return sum;
 }

@@ -26,6 +26,7 @@ struct node {
 	uint8_t shared;
 	struct depot *alien;
 	uint64_t slow_allocs, slow_frees, bulk_allocs;
+	int64_t pops_apart;
 };
 struct cache {
 	char name[24];
@@ -34,7 +35,7 @@ struct cache {
 	uint32_t size;
 	uint16_t num;
 	uint8_t order;
-	uint32_t limit, batchcount, flags, alloc_at, free_at;
+	uint32_t limit, batchcount, flags, array_at;
 	struct node node[2];
 };
 struct heap {
@@ -68,12 +69,13 @@ struct dry_inspect layout __asm__("dry_inspect") = {
 	.cache_next = F(cache, next), .cache_name = F(cache, name), .cache_root = F(cache, root),
 	.cache_object_size = F(cache, object_size), .cache_size = F(cache, size), .cache_num = F(cache, num),
 	.cache_order = F(cache, order), .cache_limit = F(cache, limit), .cache_batchcount = F(cache, batchcount),
-	.cache_flags = F(cache, flags), .cache_alloc_array = F(cache, alloc_at), .cache_free_array = F(cache, free_at),
+	.cache_flags = F(cache, flags), .cache_array = F(cache, array_at),
 	.cache_nodes = F(cache, node), .array_word = F(array, word), .array_limit = F(array, limit),
 	.node_slabs = F(node, slabs), .node_free_objects = F(node, free_objects),
 	.node_free_slabs = F(node, free_slabs), .node_shared_avail = F(node, shared), .node_alien = F(node, alien),
 	.depot_avail = F(depot, avail), .node_slow_allocs = F(node, slow_allocs),
 	.node_slow_frees = F(node, slow_frees), .node_bulk_allocs = F(node, bulk_allocs),
+	.node_pops_apart = F(node, pops_apart),
 	.shared_factor = 8, .stopped_area = stopped, .heaps = &image.heaps, .default_heap = &image.heap[0],
 };
 
@@ -96,16 +98,15 @@ static void build(void)
 {
 	memset(&image, 0, sizeof(image));
 	cache_init(0, "plain", 32, 100, 10);
-	cache_init(1, "two arrays", 64, 50, 4);
+	cache_init(1, "two slots", 64, 50, 4);
 	cache_init(2, "other-name", 32, 100, 0);
 	cache_init(3, "elsewhere", 4096, 4, 2);
 	image.cache[0].next = &image.cache[1];
 	image.cache[1].next = &image.cache[2];
 	image.cache[2].root = &image.cache[0];
 	image.cache[0].order = 2;
-	image.cache[0].alloc_at = image.cache[0].free_at = 1;
-	image.cache[1].alloc_at = 2;
-	image.cache[1].free_at = 3;
+	image.cache[0].array_at = 1;
+	image.cache[1].array_at = 2;
 	image.cache[0].node[0].free_objects = 150;
 	image.cache[0].node[0].free_slabs = 1;
 	image.cache[0].node[0].shared = 30;
@@ -117,9 +118,12 @@ static void build(void)
 	image.slots[1] = stopped;
 	image.slots[2] = (char *)image.area[1];
 	image.area[0][1].word = 11 | (uint64_t)1000 << 16;
-	image.area[1][1].word = 2 | (uint64_t)500 << 16;
+	/* it counts down, 300 are left; 500 pops so far */
+	image.area[1][1].word = ((uint64_t)6 << 61) - ((uint64_t)301 << 16) + 2;
+	image.cache[0].node[0].pops_apart = 500 + 301;
 	image.area[0][2].word = 3;
-	image.area[0][3].word = 4;
+	image.area[1][2].word = (uint64_t)4 << 61 | 4; /* is over */
+	image.cache[1].node[0].pops_apart = 41;
 	image.heaps = &image.heap[0];
 	for (unsigned i = 0; i < 2; i++) {
 		strcpy(image.heap[i].name, i == 0 ? "first" : "second");
@@ -170,7 +174,7 @@ static int damage(const char *mode)
 	else if (strcmp(mode, "alien-unmapped") == 0)
 		image.cache[0].node[0].alien = (struct depot *)(void *)wild;
 	else if (strcmp(mode, "array-far") == 0)
-		image.cache[1].free_at = UINT32_MAX;
+		image.cache[1].array_at = UINT32_MAX;
 	else if (strcmp(mode, "field-odd") == 0)
 		layout.cache_num.size = 3;
 	else if (strcmp(mode, "field-far") == 0)

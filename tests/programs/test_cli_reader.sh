@@ -13,7 +13,7 @@ cat >"$work/plain" <<'END'
 plain               1298   1500     32  100    4 : tunables   20   10    8 : slabdata     14     15     30
 END
 cat >"$work/two" <<'END'
-two_arrays           193    200     64   50    1 : tunables   20   10    8 : slabdata      4      4      0
+two_slots            193    200     64   50    1 : tunables   20   10    8 : slabdata      4      4      0
 END
 cat >"$work/alias" <<'END'
 other-name          1298   1500     32  100    4 : tunables   20   10    8 : slabdata     14     15     30
@@ -65,8 +65,8 @@ listing 0 head plain two alias second
 format= with whole --json --all
 python3 -c 'import json
 c = json.load(open("out"))["caches"]
-assert [x["name"] for x in c] == ["plain", "other-name", "two_arrays", "elsewhere"], c
-assert c[0]["allocs"] == 1507 and c[0]["slow_allocs"] == 7 and c[0]["object_size"] == 31, c
+assert [x["name"] for x in c] == ["plain", "other-name", "two_slots", "elsewhere"], c
+assert c[0]["allocs"] == 1507 and c[2]["allocs"] == 40 and c[0]["slow_allocs"] == 7 and c[0]["object_size"] == 31, c
 assert c[1]["alias_of"] == "plain" and c[3]["heap"] == "second" and not c[3]["default_heap"], c' ||
 	fail "--json: $(cat out)"
 
@@ -77,7 +77,7 @@ sed 's/ 193 /   0 /' two >none
 listing 0 head plain none second
 mode=area-unmapped && with $mode
 sed 's/1298/1309/' plain >more_plain
-sed 's/193/200/' two >more_two
+sed 's/193/196/' two >more_two
 listing 0 head more_plain more_two second
 mode=name && with $mode
 grep -q '^?\[2J??_"\\_a_name_without ' out || fail "name: $(cat -v out)"

@@ -16,11 +16,13 @@
 
 #include "../support/exercise.h"
 #include "core/alloc.h"
+#include "core/countdown.h"
 #include "port/unix/lock_count.h"
 #include "sequences.h"
 
 #define HELD   600
 #define TYPED  3
+#define COUNTED 1 /* the one with countdowns */
 #define ALARMS 16
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
@@ -114,12 +116,15 @@ static void typed_round(unsigned c)
 	void *objects[64];
 	size_t n = 0;
 
-	for (; n < HELD - 200; n++) /* misses, then hits; some by the slow twin although there are objects */
+	for (; n < HELD - 200; n++) { /* misses, then hits; some by the slow twin although there are objects */
+		if (c == COUNTED && dry_countdown_pass(typed[c]) >= DRY_COUNTDOWN_UNARMED)
+			dry_countdown_take(typed[c], 60); /* so long that the array is emptied meanwhile */
 		hold(&held[n],
 		     n % 16 == 5 ? dry_cache_zalloc(typed[c]) :
 		     n % 16 == 9 ? dry_alloc_slow(typed[c], DRY_GFP_DEFAULT, DRY_NODE_ANY) :
 				   dry_cache_alloc(typed[c]),
 		     typed_size[c]);
+	}
 	shuffle(held, n);
 	while (n > 250)
 		dry_cache_free(typed[c], let_go(&held[--n]));
@@ -327,6 +332,7 @@ void run_workload(uint64_t seed, bool by_cpu)
 
 		attr.limit = c == 1 ? 31 : 0;
 		CHECK(typed[c] = dry_cache_create(c == 0 ? small : heap, &attr));
+		CHECK(c != COUNTED || dry_countdown_cache(typed[c], true));
 	}
 	CHECK(!sigaction(SIGUSR1, &action, NULL));
 	round_of_all();

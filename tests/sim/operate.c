@@ -6,7 +6,7 @@
 #include "world.h"
 
 #include "base/error.h"
-#include "core/create.h"
+#include "core/countdown.h"
 #include "core/slab.h"
 #include "port/contract.h"
 #include "support/pattern.h"
@@ -362,8 +362,8 @@ static void op_look(unsigned task, struct rng *rng)
 		dry_sim_fail("stats: %zu bytes in use of %zu", stats.in_use, stats.reserved);
 }
 
-/* As where sampling is switched on. */
-static void op_split(unsigned task, struct rng *rng)
+/* As where sampling is switched on or off. */
+static void op_count(unsigned task, struct rng *rng)
 {
 	struct world_heap *heap = any_heap(rng);
 	struct dry_cache *cache = atomic_load(&heap->heap->general[rng_below(rng, DRY_GENERAL_CACHES)]);
@@ -371,8 +371,23 @@ static void op_split(unsigned task, struct rng *rng)
 	(void)task;
 	if (cache == NULL)
 		return;
-	dry_sim_say("== %s: split", cache->name);
-	dry_cache_split(cache);
+	bool on = rng_below(rng, 2);
+	dry_sim_say("== %s: countdowns %s", cache->name, on ? "on" : "off");
+	dry_countdown_cache(cache, on);
+}
+
+/* As who samples. */
+static void op_turn(unsigned task, struct rng *rng)
+{
+	struct world_heap *heap = any_heap(rng);
+	struct dry_cache *cache = atomic_load(&heap->heap->general[rng_below(rng, DRY_GENERAL_CACHES)]);
+
+	(void)task;
+	if (cache == NULL || !dry_countdown_waits(cache))
+		return;
+	dry_sim_say("== %s: its turn", cache->name);
+	dry_countdown_pass(cache);
+	dry_countdown_take(cache, rng_below(rng, 20));
 }
 
 /* The last ones are what housekeeping is about. */
@@ -381,7 +396,7 @@ static const struct {
 	unsigned weight;
 	void (*run)(unsigned task, struct rng *rng);
 } operations[] = {
-	{ 365, op_alloc }, { 300, op_free },        { 40, op_burst },   { 120, op_exchange }, { 1, op_split },
+	{ 355, op_alloc }, { 300, op_free },        { 40, op_burst },   { 120, op_exchange }, { 1, op_count },   { 10, op_turn },
 	{ 30, op_bulk },   { 30, op_realloc },      { 35, op_read },    { 8, op_grace },
 	{ 3, op_look },    { 2, op_own_heap },      { 4, op_lock_all }, { 8, op_prefill },
 	{ 10, op_shrink }, { 16, op_housekeeping }, { 14, op_make },    { 14, op_own_cache },

@@ -190,8 +190,8 @@ static void check_places(const struct dry_heap *heap)
 	for (const struct dry_cache *cache = heap->caches.first; cache != NULL; cache = cache->next) {
 		size_t bytes = sizeof(struct dry_array) + cache->room * sizeof(void *);
 
-		if (cache->root == cache && cache->free_place != 0)
-			wanted += (bytes + DRY_AREA_UNIT - 1) / DRY_AREA_UNIT * (dry_is_split(cache) ? 2 : 1);
+		if (cache->root == cache && cache->place != 0)
+			wanted += (bytes + DRY_AREA_UNIT - 1) / DRY_AREA_UNIT;
 	}
 	if (used != wanted)
 		dry_sim_fail("slots: %zu units of an area are used, %zu are of caches", used, wanted);

@@ -25,7 +25,7 @@ struct reader {
 	uint64_t page_bytes; /* of its pages */
 	uint64_t nodes, slots;
 	uint64_t *area;      /* [slots] */
-	uint64_t *addresses; /* [2 * slots], then as many values */
+	uint64_t *addresses; /* [slots], then as many values */
 	size_t first_row;    /* its rows begin here */
 	uint64_t *own;       /* addresses of what drystone has for itself in page runs; sorted for read_arenas() */
 	size_t own_count, own_room;

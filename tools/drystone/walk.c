@@ -151,6 +151,8 @@ static void add_part(struct reader *r, enum row_kind kind, const struct row *cac
 	row->index = (unsigned)index;
 	row->id = cache->id;
 	memcpy(row->v, v, sizeof(row->v));
+	if ((int64_t)v[FIG_ALLOCS] < 0) /* counts down */
+		row->v[FIG_ALLOCS] = 0;
 	row->v[FIG_CACHED] = (v[FIG_SHARED] + v[FIG_ALIEN] + v[FIG_ARRAYS]) * size;
 	row->v[FIG_IN_SLABS] = v[FIG_FREE_OBJS] * size;
 	row->v[FIG_TOTAL] = v[FIG_SLABS] * cache->v[FIG_PER_SLAB];
@@ -169,7 +171,7 @@ static void read_node(struct reader *r, uint64_t node, uint64_t *v)
 	v[FIG_SLOW_ALLOCS] = READ(r, node, node_slow_allocs);
 	v[FIG_SLOW_FREES] = READ(r, node, node_slow_frees);
 	v[FIG_LOCKS] = READ(r, node, node_lock_rounds);
-	v[FIG_ALLOCS] = READ(r, node, node_bulk_allocs) + v[FIG_SLOW_ALLOCS];
+	v[FIG_ALLOCS] = READ(r, node, node_bulk_allocs) + READ(r, node, node_pops_apart) + v[FIG_SLOW_ALLOCS];
 	add_own(r, READ(r, node, node_shared_entry));
 	add_own(r, depots);
 	for (uint64_t i = 0; depots != 0 && i < r->nodes + layout->locals && r->damage == NULL; i++) {
@@ -197,40 +199,36 @@ static void add_nodes(struct reader *r, uint64_t cache, struct row *out)
 static void add_array(const struct dry_inspect *layout, uint64_t word, uint64_t *v)
 {
 	v[FIG_ARRAYS] += word & (((uint64_t)1 << layout->avail_bits) - 1);
-	v[FIG_ALLOCS] += word << 1 >> (layout->avail_bits + 1);
+	v[FIG_ALLOCS] += (uint64_t)dry_inspect_pops(word, layout->avail_bits);
 }
 
 /* Sums over the slots' arrays. An area that cannot be read counts as empty: it was just being made. */
 static void add_arrays(struct reader *r, uint64_t cache, struct row *out)
 {
 	const struct dry_inspect *layout = r->layout;
-	uint64_t at[2] = { READ(r, cache, cache_alloc_array), READ(r, cache, cache_free_array) };
-	unsigned arrays = at[1] != 0 && at[1] != at[0] ? 2 : 1;
+	uint64_t at = READ(r, cache, cache_array);
 	size_t count = 0, next = 0;
 
-	out->v[FIG_FACTOR] = at[0] != 0 ? layout->shared_factor : 0;
-	if (at[0] == 0)
+	out->v[FIG_FACTOR] = at != 0 ? layout->shared_factor : 0;
+	if (at == 0)
 		return;
-	if (at[0] > MAX_AT || at[1] > MAX_AT) {
+	if (at > MAX_AT) {
 		reader_damaged(r, "the place of an array makes no sense");
 		return;
 	}
 	for (uint64_t s = 0; s < r->slots; s++)
-		for (unsigned i = 0; i < arrays && r->area[s] != 0; i++)
-			r->addresses[count++] = r->area[s] + at[i] * layout->array_unit + layout->array_word.offset;
-	uint64_t *words = r->addresses + 2 * r->slots;
+		if (r->area[s] != 0)
+			r->addresses[count++] = r->area[s] + at * layout->array_unit + layout->array_word.offset;
+	uint64_t *words = r->addresses + r->slots;
 	target_read_words(r->target, r->addresses, count, words);
 	for (uint64_t s = 0; s < r->slots; s++) {
 		uint64_t v[FIGURE_COUNT] = { 0 };
 
 		if (r->area[s] == 0)
 			continue;
-		for (unsigned i = 0; i < arrays; i++)
-			add_array(layout, words[next++], v);
+		add_array(layout, words[next++], v);
 		out->v[FIG_ARRAYS] += v[FIG_ARRAYS];
 		out->v[FIG_ALLOCS] += v[FIG_ALLOCS];
-		if (arrays == 2)
-			v[FIG_ALLOCS] = 0;
 		if (v[FIG_ARRAYS] != 0 || v[FIG_ALLOCS] != 0)
 			add_part(r, ROW_SLOT, out, v, s);
 	}
@@ -319,7 +317,7 @@ static bool read_slots(struct reader *r, uint64_t heap)
 		return false;
 	}
 	r->area = cli_realloc(r->area, r->slots + 1, sizeof(*r->area));
-	r->addresses = cli_realloc(r->addresses, 4 * (r->slots + 1), sizeof(*r->addresses));
+	r->addresses = cli_realloc(r->addresses, 2 * (r->slots + 1), sizeof(*r->addresses));
 	add_own(r, table);
 	if (table == 0)
 		r->slots = 0;

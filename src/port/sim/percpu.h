@@ -17,6 +17,7 @@
 #include "base/bits.h"
 #include "port/sim/point.h"
 #include "port/slots.h"
+#include "port/word.h"
 
 struct dry_percpu_array {
 	uint64_t word;
@@ -31,13 +32,13 @@ struct dry_percpu_array {
  */
 DRY_SIM_PLAIN uint64_t dry_percpu_empty_word(void)
 {
-	return dry_sim_slots_owned ? (uint64_t)1 << 63 : 0;
+	return dry_sim_slots_owned ? DRY_WORD_OWNED : 0;
 }
 
 /* The end of a hit on an array, whose word is as committed. */
 DRY_SIM_PLAIN void dry_percpu_hit(const struct dry_percpu_array *array)
 {
-	if ((array->word & dry_percpu_empty_word()) != dry_percpu_empty_word())
+	if (dry_sim_slots_owned && array->word >> 63 == 0)
 		dry_sim_flag_lost();
 }
 
@@ -80,8 +81,8 @@ DRY_SIM_PLAIN struct dry_percpu_array *dry_percpu_array(const void *base, size_t
 	return DRY_SIM_STEP("avail") ? (struct dry_percpu_array *)(void *)(area + at * 8) : NULL;
 }
 
-/* Takes the newest object, or NULL; false: start again. */
-DRY_SIM_PLAIN bool dry_percpu_try_pop(const void *base, size_t disp, size_t at, void **object)
+/* Takes the newest object, or NULL; over: the countdown is. false: start again. */
+DRY_SIM_PLAIN bool dry_percpu_try_pop(const void *base, size_t disp, size_t at, void **object, bool *over)
 {
 	struct dry_percpu_array *array = dry_percpu_array(base, disp, at);
 	void *newest;
@@ -98,20 +99,11 @@ DRY_SIM_PLAIN bool dry_percpu_try_pop(const void *base, size_t disp, size_t at, 
 	newest = array->entry[n - 1];
 	if (!DRY_SIM_STEP("commit pop"))
 		return false;
-	array->word += 0xffff;
+	array->word += DRY_WORD_POP;
 	dry_percpu_hit(array);
+	*over = dry_word_is_over(array->word);
 	*object = newest;
 	return true;
-}
-
-DRY_SIM_PLAIN void *dry_percpu_pop(const void *base, size_t disp, size_t at)
-{
-	void *object;
-
-	while (!dry_percpu_try_pop(base, disp, at, &object))
-		;
-	dry_percpu_leave();
-	return object;
 }
 
 DRY_SIM_PLAIN bool dry_percpu_try_push(const void *base, size_t disp, size_t at, void *object, bool *room)
@@ -148,6 +140,61 @@ DRY_SIM_PLAIN bool dry_percpu_push(const void *base, size_t disp, size_t at, voi
 		;
 	dry_percpu_leave();
 	return room;
+}
+
+/* With a sequence of its own for an object that goes back. */
+DRY_SIM_PLAIN void *dry_percpu_pop(const void *base, size_t disp, size_t at)
+{
+	bool over = false;
+	void *object;
+
+	while (!dry_percpu_try_pop(base, disp, at, &object, &over))
+		;
+	dry_percpu_leave();
+	return over && dry_percpu_push(base, disp, at, object) ? NULL : object;
+}
+
+/* How a sequence of few steps changes a word; the word afterwards or before, as its caller wants it. 0: nothing was done. */
+enum dry_percpu_change { DRY_PERCPU_CHARGE, DRY_PERCPU_ARM };
+
+DRY_SIM_PLAIN bool dry_percpu_try_change(const void *base, size_t disp, size_t at, enum dry_percpu_change what,
+					 uint64_t beginning, uint64_t *word)
+{
+	struct dry_percpu_array *array = dry_percpu_array(base, disp, at);
+
+	if (array == NULL)
+		return false;
+	*word = 0;
+	if (what == DRY_PERCPU_CHARGE ? array->limit == 0 : !dry_word_is_over(array->word))
+		return true;
+	if (!DRY_SIM_STEP("commit word"))
+		return false;
+	*word = array->word;
+	if (what == DRY_PERCPU_CHARGE)
+		*word = array->word += (uint64_t)1 << DRY_WORD_COUNT;
+	else
+		array->word = (array->word & 0xffff) | beginning;
+	return true;
+}
+
+DRY_SIM_PLAIN uint64_t dry_percpu_charge(const void *base, size_t disp, size_t at)
+{
+	uint64_t word;
+
+	while (!dry_percpu_try_change(base, disp, at, DRY_PERCPU_CHARGE, 0, &word))
+		;
+	dry_percpu_leave();
+	return word;
+}
+
+DRY_SIM_PLAIN uint64_t dry_percpu_arm(const void *base, size_t disp, size_t at, uint64_t beginning)
+{
+	uint64_t word;
+
+	while (!dry_percpu_try_change(base, disp, at, DRY_PERCPU_ARM, beginning, &word))
+		;
+	dry_percpu_leave();
+	return word;
 }
 
 DRY_SIM_PLAIN bool dry_percpu_try_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max,

@@ -12,6 +12,7 @@
 #define DRY_PORT_PERCPU_H
 
 #include "port/arch/rseq_tls.h"
+#include "port/word.h"
 
 /* Where this thread's rseq_cs is, and its slot id. */
 static inline __attribute__((always_inline)) char *dry_percpu_area(void)
@@ -53,6 +54,29 @@ static inline __attribute__((always_inline)) char *dry_percpu_id(void)
 	"stlr xzr, [%[cs]]\n"                                                \
 	"97:\n"
 
+/* After the commit of a pop: where a countdown is over, the object goes back, as arch/x86_64/percpu.h has it. */
+#define DRY_POP_END                                                          \
+	"tbz %[word], #63, 97f\n"                                            \
+	"stlr xzr, [%[cs]]\n"                                                \
+	"tbnz %[word], #61, 97f\n"                                           \
+	"b 96f\n"                                                            \
+	"97:\n"                                                              \
+	".pushsection .text.dry_due, \"ax\"\n"                               \
+	"98: stlr xzr, [%[cs]]\n"                                            \
+	"b 97b\n"                                                            \
+	"96:\n" DRY_SEQ_BEGIN                                                \
+	"ldr %[word], [%[a]]\n"                                              \
+	"ldrh %w[n], [%[a], #8]\n"                                           \
+	"cmp %w[n], %w[word], uxth\n"                                        \
+	"b.ls 98b\n"                                                         \
+	"and %[n], %[word], #0xffff\n"                                       \
+	"add %[n], %[a], %[n], lsl #3\n"                                     \
+	"str %[object], [%[n], #16]\n"                                       \
+	"add %[word], %[word], #1\n"                                         \
+	"str %[word], [%[a]]\n"                                              \
+	"92: b %l[empty]\n"                                                  \
+	".popsection\n"
+
 /* The copy of [count] words from [from] to [to], both moved on; [n] is lost. */
 #define DRY_SEQ_COPY                                                         \
 	"mov %[left], %[count]\n"                                            \
@@ -70,7 +94,7 @@ static inline __attribute__((always_inline)) char *dry_percpu_id(void)
 /* What the word of an array starts with. */
 static inline uint64_t dry_percpu_empty_word(void)
 {
-	return dry_slot_owned ? (uint64_t)1 << 63 : 0;
+	return dry_slot_owned ? DRY_WORD_OWNED : 0;
 }
 
 /* A sequence that ended early is over, too: a fence must not wait for it. */
@@ -79,7 +103,7 @@ static inline __attribute__((always_inline)) void dry_percpu_leave(void)
 	__atomic_store_n((uint64_t *)(void *)dry_percpu_area(), 0, __ATOMIC_RELEASE);
 }
 
-/* Take the newest object; NULL if the array is empty or stopped. */
+/* Take the newest object; NULL if the array is empty or stopped, or its countdown over. */
 static inline __attribute__((always_inline)) void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 {
 	size_t a, n, word;
@@ -93,7 +117,7 @@ static inline __attribute__((always_inline)) void *dry_percpu_pop(const void *ba
 					    "mov %[n], #0xffff\n"
 					    "add %[word], %[word], %[n]\n"
 					    "str %[word], [%[a]]\n"
-					    "92:\n" DRY_HIT_END
+					    "92:\n" DRY_POP_END
 			      : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word), [object] "=&r"(object)
 			      : DRY_SEQ_IN
 			      : "memory", "cc"
@@ -185,6 +209,43 @@ dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *obj
 			 : DRY_SEQ_IN, [objects] "r"(objects), [max] "r"(max)
 			 : "memory", "cc");
 	return count;
+}
+
+/* As arch/x86_64/percpu.h has them. */
+static inline uint64_t dry_percpu_charge(const void *base, size_t disp, size_t at)
+{
+	size_t a, n;
+	uint64_t word;
+
+	__asm__ volatile(DRY_SEQ_BEGIN "mov %[word], #0\n"
+				       "ldrh %w[n], [%[a], #8]\n"
+				       "cbz %w[n], 92f\n" /* the stopped area is never written */
+				       "ldr %[word], [%[a]]\n"
+				       "add %[word], %[word], #16, lsl #12\n"
+				       "str %[word], [%[a]]\n" DRY_SEQ_END
+			 : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word)
+			 : DRY_SEQ_IN
+			 : "memory", "cc");
+	return word;
+}
+
+static inline uint64_t dry_percpu_arm(const void *base, size_t disp, size_t at, uint64_t beginning)
+{
+	size_t a, n;
+	uint64_t word;
+
+	__asm__ volatile(DRY_SEQ_BEGIN "mov %[word], #0\n"
+				       "ldr %[n], [%[a]]\n"
+				       "tbz %[n], #63, 92f\n"
+				       "tbnz %[n], #61, 92f\n"
+				       "mov %[word], %[n]\n"
+				       "and %[n], %[n], #0xffff\n"
+				       "orr %[n], %[n], %[beginning]\n"
+				       "str %[n], [%[a]]\n" DRY_SEQ_END
+			 : [a] "=&r"(a), [n] "=&r"(n), [word] "=&r"(word)
+			 : DRY_SEQ_IN, [beginning] "r"(beginning)
+			 : "memory", "cc");
+	return word;
 }
 
 /* The slot that the caller runs on; a hint, it may change at once. */

@@ -18,7 +18,9 @@
 #include <stdint.h>
 
 #include "base/bits.h"
+#include "base/compiler.h"
 #include "port/slots.h"
+#include "port/word.h"
 #include "port_impl.h"
 
 struct dry_slot_tls {
@@ -86,14 +88,22 @@ static inline void dry_percpu_leave(void)
 static inline void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 {
 	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
-	size_t n = dry_percpu_word(array) & 0xffff;
+	uint64_t word = dry_percpu_word(array);
+	size_t n = word & 0xffff;
 
 	if (n == 0) {
 		dry_percpu_leave();
 		return NULL;
 	}
 	void *object = array->entry[n - 1];
-	dry_percpu_set_word(array, dry_percpu_word(array) + 0xffff);
+	word += DRY_WORD_POP;
+	if (DRY_UNLIKELY((int64_t)word < 0)) { /* no slot has the owned ones' flags: it is over */
+		/* read again, so that a hit need not keep what it was */
+		dry_percpu_set_word(array, dry_percpu_word(array) + ((uint64_t)1 << DRY_WORD_COUNT));
+		dry_percpu_leave();
+		return NULL;
+	}
+	dry_percpu_set_word(array, word);
 	dry_percpu_leave();
 	if (object == NULL)
 		__builtin_unreachable(); /* no NULL was ever pushed: spares the caller's test */
@@ -140,6 +150,31 @@ static inline size_t dry_percpu_push_batch(const void *base, size_t disp, size_t
 		dry_percpu_set_word(array, dry_percpu_word(array) + count);
 	dry_percpu_leave();
 	return count;
+}
+
+static inline uint64_t dry_percpu_charge(const void *base, size_t disp, size_t at)
+{
+	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
+	uint64_t word = 0;
+
+	if (array->limit != 0) { /* the stopped area is never written */
+		word = dry_percpu_word(array) + ((uint64_t)1 << DRY_WORD_COUNT);
+		dry_percpu_set_word(array, word);
+	}
+	dry_percpu_leave();
+	return word;
+}
+
+static inline uint64_t dry_percpu_arm(const void *base, size_t disp, size_t at, uint64_t beginning)
+{
+	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
+	uint64_t word = dry_percpu_word(array);
+	bool over = dry_word_is_over(word);
+
+	if (over)
+		dry_percpu_set_word(array, (word & 0xffff) | beginning);
+	dry_percpu_leave();
+	return over ? word : 0;
 }
 
 /* No flag is needed: every sequence clears `inside` at its end. */

@@ -4,7 +4,7 @@
  *
  * Layout of one array (struct dry_array of core; the asserts stand there):
  *
- *   +0  uint64  word: low 16 bits = avail, the next 47 = number of pops so far, bit 63 = owned
+ *   +0  uint64  word: see port/word.h
  *   +8  uint16  limit
  *   +16 void*   entry[limit]
  *
@@ -37,6 +37,7 @@
 #define DRY_PORT_PERCPU_H
 
 #include "port/arch/rseq_tls.h"
+#include "port/word.h"
 
 #define DRY_RSEQ_SIGNATURE "0x53053053"
 
@@ -68,12 +69,31 @@
 	".pushsection .text.dry_rseq_abort, \"ax\"\n"                        \
 	"96: movq $0, %%fs:8(%[t])\n jmp 97b\n"                              \
 	".popsection\n"
+
+/* After the commit of a pop. What the caller keeps below its stack pointer stays. */
+#define DRY_POP_END                                                          \
+	"js 96f\n"                                                           \
+	"97:\n"                                                              \
+	".pushsection .text.dry_rseq_abort, \"ax\"\n"                        \
+	"96: movq $0, %%fs:8(%[t])\n"                                        \
+	"testb $0x20, 7(%[a])\n"                                             \
+	"jnz 97b\n"                                                          \
+	"lea -128(%%rsp), %%rsp\n"                                           \
+	"push %[at]\n"                                                       \
+	"lea %c[disp](%[base]), %[a]\n"                                      \
+	"push %[a]\n"                                                        \
+	"call dry_percpu_put_back\n"                                         \
+	"lea 144(%%rsp), %%rsp\n"                                            \
+	"test %[object], %[object]\n"                                        \
+	"jz %l[empty]\n"                                                     \
+	"jmp 97b\n"                                                          \
+	".popsection\n"
 /* clang-format on */
 
 /* What the word of an array starts with. */
 static inline uint64_t dry_percpu_empty_word(void)
 {
-	return dry_slot_owned ? (uint64_t)1 << 63 : 0;
+	return dry_slot_owned ? DRY_WORD_OWNED : 0;
 }
 
 /* A sequence that ended early is over, too: a fence must not wait for it. */
@@ -83,7 +103,7 @@ static inline __attribute__((always_inline)) void dry_percpu_leave(void)
 }
 
 /*
- * Take the newest object; NULL if the array is empty or stopped. The word is read as wide as
+ * Take the newest object; NULL if the array is empty or stopped, or its countdown over. The word is read as wide as
  * it is written: a narrower load is forwarded from the store buffer some cycles later.
  */
 static inline __attribute__((always_inline)) void *dry_percpu_pop(const void *base, size_t disp, size_t at)
@@ -92,12 +112,11 @@ static inline __attribute__((always_inline)) void *dry_percpu_pop(const void *ba
 	void *object;
 
 	__asm__ volatile goto(DRY_SEQ_BEGIN "mov (%[a]), %[n]\n"
-					    "movzwl %w[n], %k[n]\n"
-					    "test %k[n], %k[n]\n"
+					    "and $0xffff, %k[n]\n"
 					    "jz %l[empty]\n"
 					    "mov 8(%[a],%[n],8), %[object]\n"
 					    "addq $0xffff, (%[a])\n"
-					    "92:\n" DRY_HIT_END
+					    "92:\n" DRY_POP_END
 			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&a"(object)
 			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at)
 			      : "memory", "cc"
@@ -213,6 +232,46 @@ dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *obj
 			 : [base] "r"(base), [disp] "i"(disp), [at] "r"(at), [objects] "r"(objects), [max] "r"(max)
 			 : "memory", "cc", "rcx", "xmm0");
 	return count;
+}
+
+/* One pop more is counted, of an object that came from elsewhere. The word afterwards; 0: there is no array. */
+static inline uint64_t dry_percpu_charge(const void *base, size_t disp, size_t at)
+{
+	size_t a, t;
+	uint64_t word;
+
+	__asm__ volatile(DRY_SEQ_BEGIN "xor %k[word], %k[word]\n"
+				       "cmpw $0, 8(%[a])\n"
+				       "je 92f\n" /* the stopped area is never written */
+				       "mov (%[a]), %[word]\n"
+				       "add $0x10000, %[word]\n"
+				       "mov %[word], (%[a])\n" DRY_SEQ_END
+			 : [a] "=&r"(a), [t] "=&r"(t), [word] "=&r"(word)
+			 : [base] "r"(base), [disp] "i"(disp), [at] "r"(at)
+			 : "memory", "cc");
+	return word;
+}
+
+/* Of an array whose countdown is over the word gets another beginning, all but avail. The word before; 0: it is not over. */
+static inline uint64_t dry_percpu_arm(const void *base, size_t disp, size_t at, uint64_t beginning)
+{
+	size_t a, n, t;
+	uint64_t word;
+
+	__asm__ volatile(DRY_SEQ_BEGIN "xor %k[word], %k[word]\n"
+				       "mov (%[a]), %[n]\n"
+				       "test %[n], %[n]\n"
+				       "jns 92f\n"
+				       "bt $61, %[n]\n"
+				       "jc 92f\n"
+				       "mov %[n], %[word]\n"
+				       "movzwl %w[n], %k[n]\n"
+				       "or %[beginning], %[n]\n"
+				       "mov %[n], (%[a])\n" DRY_SEQ_END
+			 : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [word] "=&r"(word)
+			 : [base] "r"(base), [disp] "i"(disp), [at] "r"(at), [beginning] "r"(beginning)
+			 : "memory", "cc");
+	return word;
 }
 
 /* The slot that the caller runs on; a hint, it may change at once. */

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "malloc/turns.h"
+
+#include "core/countdown.h"
+#include "debug/chance.h"
+#include "debug/secure.h"
+#include "malloc/classes.h"
+
+static _Atomic size_t means[DRY_TURN_GUARD + 1];    /* 0: none */
+static _Atomic int64_t direct[DRY_CLASS_COUNT];     /* allocations to come up to the sampled one; 0: not drawn yet */
+
+/* What may change meanwhile, looked at once. */
+struct rates {
+	size_t profile, guard, size; /* size: of the class's objects */
+};
+
+static size_t mean_of(enum dry_turn kind)
+{
+	return atomic_load_explicit(&means[kind], memory_order_relaxed);
+}
+
+static bool count(void)
+{
+	return dry_general_count(mean_of(DRY_TURN_PROFILE) != 0 || mean_of(DRY_TURN_GUARD) != 0);
+}
+
+bool dry_turns_set(enum dry_turn kind, size_t mean)
+{
+	if (atomic_exchange_explicit(&means[kind], mean, memory_order_relaxed) == mean)
+		return true;
+	dry_secure_seed();
+	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++)
+		atomic_store_explicit(&direct[class], 0, memory_order_relaxed);
+	if (count())
+		return true;
+	atomic_store_explicit(&means[kind], 0, memory_order_relaxed);
+	(void)count();
+	return false;
+}
+
+int64_t dry_turns_gap(size_t mean, size_t unit)
+{
+	return (int64_t)((dry_chance_exponential() * (mean >> 4) >> 12) / unit);
+}
+
+/* Allocations before the next that is sampled. */
+static uint64_t draw(const struct rates *rates)
+{
+	uint64_t left = UINT64_MAX, gap;
+
+	if (rates->profile != 0)
+		left = (uint64_t)dry_turns_gap(rates->profile, rates->size);
+	if (rates->guard != 0 && (gap = dry_chance_exponential() * (rates->guard - 1) >> 16) < left)
+		left = gap;
+	return left;
+}
+
+/* Of the two that count down together: the one comes as often as the other as their rates are to each other. */
+static enum dry_turn choose(const struct rates *rates)
+{
+	if (rates->profile == 0 || rates->guard == 0)
+		return rates->profile != 0 ? DRY_TURN_PROFILE : DRY_TURN_GUARD;
+	uint64_t all = rates->profile + rates->size * rates->guard;
+
+	return dry_secure_random() % all < rates->profile ? DRY_TURN_GUARD : DRY_TURN_PROFILE;
+}
+
+static enum dry_turn take_direct(_Atomic int64_t *left, const struct rates *rates)
+{
+	int64_t none = 0;
+
+	if (atomic_load_explicit(left, memory_order_relaxed) == 0)
+		atomic_compare_exchange_strong_explicit(left, &none, (int64_t)(draw(rates) + 1), memory_order_relaxed,
+							memory_order_relaxed);
+	if (atomic_fetch_sub_explicit(left, 1, memory_order_relaxed) > 1)
+		return DRY_TURN_NONE;
+	atomic_store_explicit(left, (int64_t)(draw(rates) + 1), memory_order_relaxed);
+	return choose(rates);
+}
+
+enum dry_turn dry_turns_take(struct dry_heap *heap, unsigned class)
+{
+	struct rates rates = { mean_of(DRY_TURN_PROFILE), mean_of(DRY_TURN_GUARD), 0 };
+	struct dry_cache *cache;
+
+	if ((rates.profile == 0 && rates.guard == 0) || (cache = dry_general_cache(heap, class)) == NULL)
+		return DRY_TURN_NONE;
+	rates.size = cache->size;
+	enum dry_countdown state = dry_countdown_pass(cache);
+	if (state == DRY_COUNTDOWN_NONE)
+		return take_direct(&direct[class], &rates);
+	if (state == DRY_COUNTDOWN_RUNNING)
+		return DRY_TURN_NONE;
+	uint64_t left = draw(&rates);
+	bool now = state == DRY_COUNTDOWN_OVER || left == 0;
+	if (now && state == DRY_COUNTDOWN_UNARMED)
+		left = draw(&rates);
+	return dry_countdown_take(cache, left) == state && now ? choose(&rates) : DRY_TURN_NONE;
+}
