@@ -6,6 +6,7 @@
 
 #define HUGE_HEAP  2                   /* a heap of so many huge pages gets more */
 #define HUGE_GROUP ((size_t)256 << 20) /* bytes that the process may have */
+#define LOOK_AGAIN 100                 /* ms, at that */
 
 /* ---- the map ------------------------------------------------------------ */
 
@@ -158,12 +159,19 @@ static uint32_t ahead_locked(const struct dry_arena *arena, uint32_t index, uint
 	return count < arena->ahead && block->count >= arena->ahead ? arena->ahead : count;
 }
 
-/* In a small group a huge page would be charged to it before it is needed. */
+/* In a small group a huge page would be charged to it before it is needed. Groups are files, not to be read for each. */
 static bool may_have_huge(void)
 {
-	size_t limit = dry_port_memory_limit_again();
+	static _Atomic uint64_t until; /* ms; relaxed: who sees an old one looks once more */
+	uint64_t now = dry_port_clock_ms();
 
-	return limit == 0 || limit >= HUGE_GROUP;
+	if (now < atomic_load_explicit(&until, memory_order_relaxed))
+		return true;
+	size_t limit = dry_port_memory_limit_again();
+	if (limit != 0 && limit < HUGE_GROUP)
+		return false;
+	atomic_store_explicit(&until, now + LOOK_AGAIN, memory_order_relaxed);
+	return true;
 }
 
 static DRY_NOINLINE struct dry_page *populate(struct dry_arena *arena, struct dry_page *page, uint32_t count, bool huge)
