@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 #
 # Parts of the command that a library decides on, and pages that it writes.
-include(CheckFunctionExists)
+include(CheckIncludeFile)
 
 # dry_choose(LIBRARY with without message): of two sources, that for a system with PkgConfig::LIBRARY or without.
 macro(dry_choose library with without message)

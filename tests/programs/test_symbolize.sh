@@ -28,6 +28,23 @@ printf '  (whole+0x%x)\n' $((0x$main + 4)) | "$cli" symbolize -f ./whole | grep 
 	skip "the command was built without elfutils"
 report t debug:FZU ./whole
 judge "debug information"
+# names of Rust, its older mangling and its newer one; and one that is none
+cat >rust.c <<'END'
+void older(void) __asm__("_ZN4core3fmt5write17h0123456789abcdefE");
+void newer(void) __asm__("_RNvCskwGfYPst2Cb_3foo16example_function");
+void none(void) __asm__("_Rnone");
+void older(void) { }
+void newer(void) { }
+void none(void) { }
+int main(void) { }
+END
+cc -O0 rust.c -o rust || fail "rust.c does not compile"
+for name in _ZN4core3fmt5write17h0123456789abcdefE=core::fmt::write _RNvCskwGfYPst2Cb_3foo16example_function=foo::example_function \
+	_Rnone=_Rnone; do
+	at=$(nm rust | sed -n "s/^\([0-9a-f]*\) T ${name%%=*}\$/\1/p")
+	printf '  (rust+0x%x)\n' $((0x$at + 1)) | "$cli" symbolize -f ./rust >out
+	grep -q "^  ${name#*=} " out || fail "$name: $(cat out)"
+done
 [ "$(grep -v '^  ' whole.txt)" = "$(grep -v '^  ' report)" ] || fail "other lines are changed"
 # What faults is the instruction itself, not what is before a return address.
 report r secure:1 ./whole

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* By elfutils' libdwfl: symbol tables, debug files of their own, lines, inlined calls. */
+/* By elfutils' libdwfl: symbol tables, debug files of their own, lines, inlined calls. Names of C++ and Rust by libiberty. */
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <inttypes.h>
+#ifdef DRY_DEMANGLES
+#include <libiberty/demangle.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +18,6 @@ struct symbols {
 	char *debug_path;
 	Dwfl_Callbacks calls;
 };
-
-#ifdef DRY_DEMANGLES /* with libstdc++, which is what demangles C++ everywhere */
-extern char *__cxa_demangle(const char *name, char *room, size_t *length, int *status);
-#else
-#define __cxa_demangle(name, room, length, status) NULL
-#endif
 
 struct symbols *symbols_open(const struct target_map *maps, size_t count)
 {
@@ -89,24 +86,24 @@ struct teller {
 	void *arg;
 };
 
-/* Rust's names are C++'s with a hash at the end, "::h" and 16 digits. */
-static void cut_hash(char *name)
+/* As its language writes it; NULL: as it is. */
+static char *plain_name(const char *name)
 {
-	size_t length = strlen(name);
-
-	if (length > 19 && strncmp(name + length - 19, "::h", 3) == 0 && strspn(name + length - 16, "0123456789abcdef") == 16)
-		name[length - 19] = '\0';
+#ifdef DRY_DEMANGLES
+	if (strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0)
+		return cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
+#else
+	(void)name;
+#endif
+	return NULL;
 }
 
 static void tell(const struct teller *to, const char *name, const char *file, int line)
 {
-	int status = -1;
 	char *bare = strndup(name, strcspn(name, "@")); /* of a version: name@@GLIBC_2.34 */
-	char *plain = bare != NULL && strncmp(bare, "_Z", 2) == 0 ? __cxa_demangle(bare, NULL, NULL, &status) : NULL;
+	char *plain = bare != NULL ? plain_name(bare) : NULL;
 
-	if (status == 0 && plain != NULL)
-		cut_hash(plain);
-	to->tell(to->arg, status == 0 && plain != NULL ? plain : bare != NULL ? bare : name, file, line);
+	to->tell(to->arg, plain != NULL ? plain : bare != NULL ? bare : name, file, line);
 	free(plain);
 	free(bare);
 }
