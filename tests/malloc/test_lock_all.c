@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * A program that locks its memory (mlockall) gets as much as it uses, not all that the allocator might once
- * use: what is writable is small however much is reserved. In the default profile and under guard:1.
+ * use: what is writable is small however much is reserved. One that may lock more than RLIMIT_MEMLOCK gets more.
+ * In the default profile and under guard:1.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +48,29 @@ static void use(void)
 		free(blocks[i]);
 }
 
+/* What is mapped from now on is locked, too, and counted, but the limit does not hold for who has the right to more. */
+static void pass_limit(const char *conf)
+{
+	enum { BLOCKS = 1000, SIZE = 20000 };
+	static void *blocks[BLOCKS];
+	struct rlimit limit;
+
+	CHECK_EQ(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	limit.rlim_cur = 8 << 20;
+	if (limit.rlim_cur > limit.rlim_max || setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+		return;
+	void *more = mmap(NULL, 16 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool may = more != MAP_FAILED;
+
+	if (may)
+		CHECK_EQ(munmap(more, 16 << 20), 0);
+	for (int i = 0; may && i < BLOCKS; i++)
+		CHECK((blocks[i] = malloc(SIZE)) != NULL);
+	printf("%s: %s\n", conf, may ? "20 MB where 8 may be locked" : "no right to lock more");
+	for (int i = 0; may && i < BLOCKS; i++)
+		free(blocks[i]);
+}
+
 static int run(const char *conf)
 {
 	long data, rss;
@@ -61,6 +87,7 @@ static int run(const char *conf)
 	use();
 	printf("%s: %ld KiB are present\n", conf, rss);
 	CHECK(rss < MOST);
+	pass_limit(conf);
 	return 0;
 }
 

@@ -5,18 +5,13 @@
  * Whether there was one before the program began is read in /proc when it is first of interest; the calls for
  * that are those that the dynamic linker has made.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* syscall */
-#endif
 #include "port/linux/filter.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "port/contract.h"
+#include "port/linux/lines.h"
 
 static struct dry_lock lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 /* What is not known to be free counts as filtered. Written with the lock held; relaxed without: a hint. */
@@ -32,34 +27,18 @@ static int get(void)
 	return (int)atomic_load_explicit(&state, memory_order_relaxed);
 }
 
-/* The character after `name`, of a file that has one line for each; 0: there is none. */
-static char field(int fd, const char *name)
-{
-	char text[128];
-	const char *next = name;
-	long got;
-
-	while ((got = syscall(SYS_read, fd, text, sizeof(text))) > 0)
-		for (long i = 0; i < got; i++) {
-			if (*next == '\0')
-				return text[i];
-			/* the first character comes but once in the name, so nothing has to be looked at twice */
-			next = text[i] == *next ? next + 1 : text[i] == *name ? name + 1 : name;
-		}
-	return 0;
-}
-
 static bool is_free(void)
 {
-	int saved = errno, fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0);
-	char mode = 0;
+	struct dry_linux_lines lines;
+	int saved = errno;
+	bool none = false;
 
-	if (fd >= 0) {
-		mode = field(fd, "\nSeccomp:\t");
-		syscall(SYS_close, fd);
+	if (dry_linux_lines_open(&lines, DRY_LINUX_STATUS)) {
+		none = dry_linux_lines_number(&lines, "Seccomp:", 10, 1) == 0;
+		dry_linux_lines_close(&lines);
 	}
 	errno = saved;
-	return mode == '0';
+	return none;
 }
 
 bool dry_linux_free_begin(void)

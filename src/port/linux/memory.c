@@ -9,63 +9,32 @@
 #include "port/unix/map.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#define LEFT_TO_OTHERS ((size_t)1 << 20) /* where address space is limited */
+#define CHECKED ((size_t)1 << 20) /* reservations from that size on are given back where address space is nearly full */
 
 #define SAMPLE  128 /* pages looked at in one place */
 #define SAMPLES 4   /* places */
 
-/* Address space in use, in pages: the first number in statm. 0: unknown. No allocation, no stdio. */
-static size_t pages_in_use(void)
+/* Errno, as mmap() leaves it. */
+static void *map(size_t size, int prot, int flags)
 {
-	char text[32];
-	size_t pages = 0;
-	long got, i;
-	int fd;
+	enum dry_linux_room room = dry_linux_map_begin(size);
+	void *got;
 
-	/* system calls by number: the wrappers are cancellation points */
-	fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return 0;
-	got = syscall(SYS_read, fd, text, sizeof(text));
-	syscall(SYS_close, fd);
-	for (i = 0; i < got && text[i] >= '0' && text[i] <= '9'; i++)
-		pages = pages * 10 + (size_t)(text[i] - '0');
-	return pages;
-}
-
-size_t dry_port_address_room(void)
-{
-	struct rlimit limit;
-	int saved = errno;
-	size_t room = SIZE_MAX, used;
-
-	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-		used = pages_in_use() * dry_port_page_size();
-		if (used == 0)
-			used = limit.rlim_cur / 2; /* no /proc: half is a careful guess */
-		room = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
-	}
-	errno = saved;
-	return room;
-}
-
-bool dry_linux_is_nearly_full(void)
-{
-	return !dry_port_restricted() && dry_port_address_room() < LEFT_TO_OTHERS;
+	if (room == DRY_LINUX_NO_ROOM)
+		return NULL;
+	got = dry_unix_map(size, prot, flags);
+	dry_linux_map_end(room, got == NULL ? errno : 0);
+	return got;
 }
 
 void *dry_port_reserve(size_t size, size_t align, bool readable)
 {
-	void *got = dry_unix_map(size, align, readable ? PROT_READ : PROT_NONE, MAP_NORESERVE);
+	void *got = dry_unix_map_aligned(size, align, readable ? PROT_READ : PROT_NONE, MAP_NORESERVE, map);
 
-	if (got != NULL && size >= LEFT_TO_OTHERS && dry_linux_is_nearly_full()) {
+	if (got != NULL && size >= CHECKED && dry_linux_is_nearly_full()) {
 		dry_port_release(got, size);
 		got = NULL;
 	}
@@ -200,9 +169,14 @@ bool dry_port_populate_huge(void *addr, size_t size)
 
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)
 {
+	enum dry_linux_room room = dry_linux_map_begin(new_size > old_size ? new_size - old_size : 0);
 	int saved = errno;
-	void *result = mremap(addr, old_size, new_size, may_move ? MREMAP_MAYMOVE : 0);
+	void *result;
 
+	if (room == DRY_LINUX_NO_ROOM)
+		return NULL;
+	result = mremap(addr, old_size, new_size, may_move ? MREMAP_MAYMOVE : 0);
+	dry_linux_map_end(room, 0); /* it may have been refused because the program locked the block itself */
 	errno = saved;
 	return result == MAP_FAILED ? NULL : result;
 }

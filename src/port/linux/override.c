@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Linux's own call that is replaced beside the malloc family: it tells of filters to come (filter.c). */
+/*
+ * Linux's own calls that are replaced beside the malloc family: prctl() tells of filters to come (filter.c), mlockall() that
+ * what is mapped will be locked (room.c).
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* syscall */
 #endif
 #include <stdarg.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
 #include "port/linux/filter.h"
+#include "port/linux/room.h"
 
 DRY_REPLACEABLE int prctl(int option, ...)
 {
@@ -23,4 +28,22 @@ DRY_REPLACEABLE int prctl(int option, ...)
 	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
 		dry_linux_filter_comes();
 	return (int)syscall(SYS_prctl, option, args[0], args[1], args[2], args[3]);
+}
+
+DRY_REPLACEABLE int mlockall(int flags)
+{
+	int done = (int)syscall(SYS_mlockall, flags);
+
+	if (done == 0)
+		dry_linux_locks_future((flags & MCL_FUTURE) != 0);
+	return done;
+}
+
+DRY_REPLACEABLE int munlockall(void)
+{
+	int done = (int)syscall(SYS_munlockall);
+
+	if (done == 0)
+		dry_linux_locks_future(false);
+	return done;
 }

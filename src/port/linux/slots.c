@@ -24,6 +24,7 @@
 #include "port/contract.h"
 #include "port/linux/filter.h"
 #include "port/linux/node.h"
+#include "port/linux/room.h"
 #include "port/linux/thread.h"
 #include "port/unix/thread_slots.h"
 
@@ -151,5 +152,6 @@ void dry_port_forked(void)
 	dry_linux_thread = 0;
 	registered = false;
 	dry_linux_filter_forked();
+	dry_linux_room_forked();
 	dry_thread_slots_forked();
 }

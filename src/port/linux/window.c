@@ -51,10 +51,15 @@ void *dry_port_window(size_t size, size_t align)
 
 int dry_port_reserve_at(void *addr, size_t size, bool readable)
 {
+	enum dry_linux_room room = dry_linux_map_begin(size);
 	int saved = errno, rc = 0;
-	void *got = mmap(addr, size, readable ? PROT_READ : PROT_NONE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	void *got;
 
+	if (room == DRY_LINUX_NO_ROOM)
+		return -DRY_EAGAIN;
+	got = mmap(addr, size, readable ? PROT_READ : PROT_NONE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	dry_linux_map_end(room, got == MAP_FAILED ? errno : 0);
 	if (got == MAP_FAILED)
 		rc = errno == EEXIST ? -DRY_EBUSY : errno == EAGAIN ? -DRY_EAGAIN : -DRY_ENOMEM;
 	else if (got != addr)

@@ -23,7 +23,7 @@ size_t dry_port_address_room(void)
 
 void *dry_port_reserve(size_t size, size_t align, bool readable)
 {
-	return dry_unix_map(size, align, readable ? PROT_READ : PROT_NONE, 0);
+	return dry_unix_map_aligned(size, align, readable ? PROT_READ : PROT_NONE, 0, dry_unix_map);
 }
 
 int dry_port_commit(void *addr, size_t size)

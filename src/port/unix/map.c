@@ -23,14 +23,14 @@ size_t dry_port_page_size(void)
 	return __atomic_load_n(&size, __ATOMIC_RELAXED);
 }
 
-static void *map(size_t size, int prot, int flags)
+void *dry_unix_map(size_t size, int prot, int flags)
 {
 	void *addr = mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 
 	return addr == MAP_FAILED ? NULL : addr;
 }
 
-static void *map_aligned(size_t size, size_t align, int prot, int flags)
+static void *map_aligned(size_t size, size_t align, int prot, int flags, dry_unix_mapper *map)
 {
 	size_t page = dry_port_page_size(), front, total;
 	char *addr = map(size, prot, flags);
@@ -52,10 +52,10 @@ static void *map_aligned(size_t size, size_t align, int prot, int flags)
 	return addr + front;
 }
 
-void *dry_unix_map(size_t size, size_t align, int prot, int flags)
+void *dry_unix_map_aligned(size_t size, size_t align, int prot, int flags, dry_unix_mapper *map)
 {
 	int saved = errno;
-	void *addr = map_aligned(size, align, prot, flags);
+	void *addr = map_aligned(size, align, prot, flags, map);
 
 	errno = saved;
 	return addr;

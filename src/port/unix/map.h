@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What the memory files of the linux and the posix port have in common. Keeps errno. */
+/* What the memory files of the linux and the posix port have in common. Keeps errno where nothing else is said. */
 #ifndef DRY_PORT_UNIX_MAP_H
 #define DRY_PORT_UNIX_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A private anonymous mapping, aligned, with extra mmap flags. NULL: no room. */
-void *dry_unix_map(size_t size, size_t align, int prot, int flags);
+/* A private anonymous mapping with extra mmap flags. NULL: no room, and errno says why. */
+typedef void *dry_unix_mapper(size_t size, int prot, int flags);
+dry_unix_mapper dry_unix_map;
+
+/* The same aligned, of one or two that `map` makes. Keeps errno. */
+void *dry_unix_map_aligned(size_t size, size_t align, int prot, int flags, dry_unix_mapper *map);
 
 /*
  * Put fresh zero memory, readable and writable, in place of a range. If the

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* syscall */
+#endif
+#include "port/linux/lines.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool dry_linux_lines_open(struct dry_linux_lines *lines, const char *path)
+{
+	/* system calls by number: the wrappers are cancellation points */
+	lines->fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	lines->at = lines->length = 0;
+	return lines->fd >= 0;
+}
+
+void dry_linux_lines_close(struct dry_linux_lines *lines)
+{
+	syscall(SYS_close, lines->fd);
+}
+
+/* The next character; '\0': the end. */
+static char next(struct dry_linux_lines *lines)
+{
+	if (lines->at == lines->length) {
+		long got = syscall(SYS_read, lines->fd, lines->text, sizeof(lines->text));
+
+		if (got <= 0)
+			return '\0';
+		lines->at = 0;
+		lines->length = (size_t)got;
+	}
+	return lines->text[lines->at++];
+}
+
+/* Behind the name, where a line begins with it. false: there is none. */
+static bool find(struct dry_linux_lines *lines, const char *name)
+{
+	bool other = false; /* this line begins otherwise */
+	size_t same = 0;
+	char c;
+
+	while (name[same] != '\0') {
+		c = next(lines);
+		if (c == '\0')
+			return false;
+		if (c == '\n') {
+			other = false;
+			same = 0;
+		} else if (!other && c == name[same]) {
+			same++;
+		} else {
+			other = true;
+		}
+	}
+	return true;
+}
+
+static unsigned digit(char c)
+{
+	return c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
+}
+
+static uint64_t number(struct dry_linux_lines *lines, unsigned base, uint64_t none)
+{
+	uint64_t value = 0;
+	char c = ' ';
+
+	while (c == ' ' || c == '\t')
+		c = next(lines);
+	if (digit(c) >= base)
+		return none;
+	for (; digit(c) < base; c = next(lines))
+		value = value * base + digit(c);
+	return value;
+}
+
+uint64_t dry_linux_lines_number(struct dry_linux_lines *lines, const char *name, unsigned base, uint64_t none)
+{
+	return find(lines, name) ? number(lines, base, none) : none;
+}
+
+uint64_t dry_linux_number_in(const char *path, uint64_t none)
+{
+	struct dry_linux_lines lines;
+	uint64_t value;
+
+	if (!dry_linux_lines_open(&lines, path))
+		return none;
+	value = number(&lines, 10, none);
+	dry_linux_lines_close(&lines);
+	return value;
+}
