@@ -17,7 +17,7 @@
 #define FILL 0xab /* around the object, within its pages */
 #define APART  ((size_t)256 << 20) /* address space on both sides of each */
 #define FIRST  ((size_t)1 << 20)  /* a region begins with it: programs may lock all they have (mlockall) */
-#define STEP   ((size_t)16 << 20) /* and grows by it at least when it has it */
+#define LEAST  ((size_t)16 << 20) /* of one that is reserved whole */
 #define BLOCKS ((size_t)64 << 10) /* bytes that block[] begins with */
 #define SPREAD ((size_t)2 << 30) /* it grows so far before a place is used again */
 
@@ -142,7 +142,7 @@ static bool grow_locked(uint32_t pages)
 	size_t least = dry_round_up((size_t)pages << g->page_shift, unit), old = owner_bytes(have);
 	size_t step = dry_round_down(have / 4, unit), more;
 
-	step = have < STEP ? have : step < STEP ? STEP : step;
+	step = step < unit ? unit : step;
 	step = step < least ? least : step;
 	step = step < g->most - have ? step : g->most - have;
 	for (; step >= least; step = dry_round_down(step / 2, unit)) {
@@ -173,9 +173,9 @@ bool dry_guard_init(const struct dry_guard_attr *attr)
 	size_t size = dry_round_down(attr->region, DRY_CHUNK_SIZE);
 
 	dry_lock_acquire(&g->lock);
-	if (!g->tried && size >= STEP && !make_locked(attr, FIRST, size))
+	if (!g->tried && size >= LEAST && !make_locked(attr, FIRST, size))
 		/* The system may refuse so much: then less, by halves. */
-		while (size >= STEP && !make_locked(attr, size, 0))
+		while (size >= LEAST && !make_locked(attr, size, 0))
 			size = dry_round_down(size / 2, DRY_CHUNK_SIZE);
 	g->tried = true;
 	dry_lock_release(&g->lock);
