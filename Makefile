@@ -80,7 +80,7 @@ check-aarch64: ## the tests of the library on an emulated AArch64 machine; ends 
 	@scripts/setup build aarch64
 	@scripts/check-aarch64
 
-check-numa: ## where memory lies on emulated machines with several memory nodes; ends with "N passed, N failed"
+check-numa: ## where memory lies on emulated machines with several memory nodes, and strict overcommit; ends with "N passed, N failed"
 	@scripts/setup build numa
 	@scripts/build release all drystone_tests
 	@scripts/check-numa

@@ -26,7 +26,7 @@ static void *map(size_t size, int prot, int flags)
 	if (room == DRY_LINUX_NO_ROOM)
 		return NULL;
 	got = dry_unix_map(size, prot, flags);
-	dry_linux_map_end(room, got == NULL ? errno : 0);
+	dry_linux_room_end(room, got == NULL ? errno : 0);
 	return got;
 }
 
@@ -38,6 +38,7 @@ void *dry_port_reserve(size_t size, size_t align, bool readable)
 		dry_port_release(got, size);
 		got = NULL;
 	}
+	dry_linux_reserves(size);
 	return got;
 }
 
@@ -75,11 +76,18 @@ bool dry_port_collapse(void *addr, size_t size)
 	return done == 0;
 }
 
-static DRY_SLOW int commit_advised(void *addr, size_t size, enum dry_huge huge)
+static DRY_SLOW int commit_otherwise(void *addr, size_t size, enum dry_huge huge)
 {
-	int done = dry_unix_commit(addr, size);
+	enum dry_linux_room room = DRY_LINUX_ROOM;
+	int done;
 
-	if (done == 0)
+	if (atomic_load_explicit(&dry_linux_strict, memory_order_relaxed))
+		room = dry_linux_commit_begin(size);
+	if (room == DRY_LINUX_NO_ROOM)
+		return -ENOMEM;
+	done = dry_unix_commit(addr, size);
+	dry_linux_room_end(room, 0);
+	if (done == 0 && size >= HUGE)
 		dry_port_advise_huge(addr, size, huge);
 	return done;
 }
@@ -89,8 +97,10 @@ int dry_port_commit(void *addr, size_t size)
 {
 	int huge = atomic_load_explicit(&huge_pages, memory_order_relaxed);
 
-	return DRY_UNLIKELY(huge != DRY_HUGE_SYSTEM) && size >= HUGE ? commit_advised(addr, size, (enum dry_huge)huge) :
-								       dry_unix_commit(addr, size);
+	return DRY_UNLIKELY((huge != DRY_HUGE_SYSTEM && size >= HUGE) ||
+			    atomic_load_explicit(&dry_linux_strict, memory_order_relaxed)) ?
+		       commit_otherwise(addr, size, (enum dry_huge)huge) :
+		       dry_unix_commit(addr, size);
 }
 
 void dry_port_purge(void *addr, size_t size)
@@ -169,14 +179,17 @@ bool dry_port_populate_huge(void *addr, size_t size)
 
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)
 {
-	enum dry_linux_room room = dry_linux_map_begin(new_size > old_size ? new_size - old_size : 0);
+	size_t more = new_size > old_size ? new_size - old_size : 0;
+	enum dry_linux_room room = dry_linux_map_begin(more);
 	int saved = errno;
 	void *result;
 
+	if (room == DRY_LINUX_ROOM && more != 0 && atomic_load_explicit(&dry_linux_strict, memory_order_relaxed))
+		room = dry_linux_commit_begin(more);
 	if (room == DRY_LINUX_NO_ROOM)
 		return NULL;
 	result = mremap(addr, old_size, new_size, may_move ? MREMAP_MAYMOVE : 0);
-	dry_linux_map_end(room, 0); /* it may have been refused because the program locked the block itself */
+	dry_linux_room_end(room, 0); /* it may have been refused because the program locked the block itself */
 	errno = saved;
 	return result == MAP_FAILED ? NULL : result;
 }

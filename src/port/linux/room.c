@@ -13,6 +13,12 @@
 
 #define LEFT_TO_OTHERS ((size_t)1 << 20)
 #define LEFT_SHARE     16 /* of a small limit of locked memory, that part */
+#define LAG_SHARE      256 /* the kernel's count of what it has promised lags behind by that part of memory, in all processors */
+#define LOOK           ((size_t)16 << 20) /* bytes reserved between two looks at whether it is strict: an arena's least step */
+#define CREDIT         ((size_t)256 << 10) /* small commits together, between two looks */
+
+/* From a look at what there is until more of it is taken; guards credit. */
+static struct dry_lock turn = DRY_LOCK_INIT(DRY_RANK_PORT);
 
 /* ---- address space ---------------------------------------------------------- */
 
@@ -45,17 +51,10 @@ bool dry_linux_is_nearly_full(void)
  * relaxed: who reads an old value maps as before.
  */
 static _Atomic enum { NOT_LOCKED, LOCKED, REFUSED } future;
-static struct dry_lock turn = DRY_LOCK_INIT(DRY_RANK_PORT); /* from a look at what is locked until more is */
 
 void dry_linux_locks_future(bool locked)
 {
 	atomic_store_explicit(&future, locked ? LOCKED : NOT_LOCKED, memory_order_relaxed);
-}
-
-void dry_linux_room_forked(void)
-{
-	dry_linux_locks_future(false);
-	dry_lock_forget(&turn);
 }
 
 static bool may_lock_all(struct dry_linux_lines *lines)
@@ -65,7 +64,7 @@ static bool may_lock_all(struct dry_linux_lines *lines)
 }
 
 /* Whether so much more leaves too little of what may be locked. Beyond the limit, as when it was lowered, the kernel decides. */
-static bool is_too_much(size_t size)
+static bool locks_too_much(size_t size)
 {
 	struct dry_linux_lines lines;
 	struct rlimit limit;
@@ -85,7 +84,76 @@ static bool is_too_much(size_t size)
 	return too_much;
 }
 
-static DRY_SLOW enum dry_linux_room begin_locked(size_t size)
+/* ---- promised memory -------------------------------------------------------- */
+
+_Atomic bool dry_linux_strict;
+static size_t credit;
+
+static DRY_SLOW void look_at_setting(void)
+{
+	int saved = errno;
+	bool strict = !dry_port_restricted() && dry_linux_number_in("/proc/sys/vm/overcommit_memory", 0) == 2;
+
+	atomic_store_explicit(&dry_linux_strict, strict, memory_order_relaxed);
+	errno = saved;
+}
+
+void dry_linux_reserves(size_t size)
+{
+	static _Atomic size_t since;
+
+	if (atomic_fetch_add_explicit(&since, size, memory_order_relaxed) + size < LOOK)
+		return;
+	atomic_store_explicit(&since, 0, memory_order_relaxed);
+	look_at_setting();
+}
+
+static size_t kilobytes_in(const char *path)
+{
+	return (size_t)dry_linux_number_in(path, 0) << 10;
+}
+
+/* What the kernel keeps from this process: a part for administrators, and one of its size. */
+static size_t kept_back(void)
+{
+	struct dry_linux_lines lines;
+	size_t kept = dry_linux_number_in("/proc/self/statm", 0) * dry_port_page_size() / 32;
+	size_t most = kilobytes_in("/proc/sys/vm/user_reserve_kbytes");
+	bool administrates = false;
+
+	if (dry_linux_lines_open(&lines, DRY_LINUX_STATUS)) {
+		administrates = (dry_linux_lines_number(&lines, "CapEff:", 16, 0) >> CAP_SYS_ADMIN & 1) != 0;
+		dry_linux_lines_close(&lines);
+	}
+	return (kept < most ? kept : most) + (administrates ? 0 : kilobytes_in("/proc/sys/vm/admin_reserve_kbytes"));
+}
+
+/* Whether so much more leaves too little of what the system promises. */
+static bool commits_too_much(size_t size)
+{
+	struct dry_linux_lines lines;
+	size_t memory, limit, used;
+
+	if (size <= credit) {
+		credit -= size;
+		return false;
+	}
+	if (!dry_linux_lines_open(&lines, "/proc/meminfo"))
+		return false;
+	memory = (size_t)dry_linux_lines_number(&lines, "MemTotal:", 10, 0) << 10;
+	limit = (size_t)dry_linux_lines_number(&lines, "CommitLimit:", 10, 0) << 10;
+	used = (size_t)dry_linux_lines_number(&lines, "Committed_AS:", 10, 0) << 10;
+	dry_linux_lines_close(&lines);
+	used += LEFT_TO_OTHERS + memory / LAG_SHARE + kept_back();
+	if (used > limit || limit - used < size)
+		return true;
+	credit = limit - used - size < CREDIT ? limit - used - size : CREDIT;
+	return false;
+}
+
+/* ---- one at a time ---------------------------------------------------------- */
+
+static DRY_SLOW enum dry_linux_room begin(size_t size, bool (*is_too_much)(size_t size))
 {
 	int saved = errno;
 	bool too_much;
@@ -104,14 +172,25 @@ static DRY_SLOW enum dry_linux_room begin_locked(size_t size)
 enum dry_linux_room dry_linux_map_begin(size_t size)
 {
 	if (DRY_UNLIKELY(atomic_load_explicit(&future, memory_order_relaxed) != NOT_LOCKED) && size != 0)
-		return begin_locked(size);
+		return begin(size, locks_too_much);
 	return DRY_LINUX_ROOM;
 }
 
-void dry_linux_map_end(enum dry_linux_room room, int error)
+enum dry_linux_room dry_linux_commit_begin(size_t size)
+{
+	return begin(size, commits_too_much);
+}
+
+void dry_linux_room_end(enum dry_linux_room room, int error)
 {
 	if (DRY_UNLIKELY(error == EAGAIN))
 		atomic_store_explicit(&future, REFUSED, memory_order_relaxed);
 	if (room == DRY_LINUX_ROOM_HELD)
 		dry_lock_release(&turn);
+}
+
+void dry_linux_room_forked(void)
+{
+	dry_linux_locks_future(false);
+	dry_lock_forget(&turn);
 }

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What limits leave to libraries and threads of the program. RLIMIT_AS counts all that is mapped; so does RLIMIT_MEMLOCK after
- * mlockall(MCL_FUTURE). What the heap has grown to stays its own: so it does not grow so far that nothing is left.
+ * What limits leave to libraries and threads of the program. RLIMIT_AS counts all that is mapped, and so does RLIMIT_MEMLOCK after
+ * mlockall(MCL_FUTURE); strict overcommit (vm.overcommit_memory 2) what is committed. What the heap has grown to stays its own:
+ * so it does not grow so far that nothing is left.
  *
- * RLIMIT_AS is looked at after a mapping, which is then taken back. Locked memory is looked at before (VmLck in /proc), with a lock
- * held until it is mapped: a limit is often 8 MiB only, and what is taken for a moment another thread is refused in it.
+ * RLIMIT_AS is looked at after a mapping, which is then taken back. The others are looked at before (/proc), with a lock held until
+ * it is done: a limit is often 8 MiB only, and what is taken for a moment another thread is refused in it.
  */
 #ifndef DRY_PORT_LINUX_ROOM_H
 #define DRY_PORT_LINUX_ROOM_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/compiler.h"
 
 /* Whether a limit of address space leaves less than libraries and threads of the program need. */
 bool dry_linux_is_nearly_full(void);
@@ -18,13 +22,21 @@ bool dry_linux_is_nearly_full(void);
 enum dry_linux_room {
 	DRY_LINUX_NO_ROOM,
 	DRY_LINUX_ROOM,
-	DRY_LINUX_ROOM_HELD, /* others wait for dry_linux_map_end() */
+	DRY_LINUX_ROOM_HELD, /* others wait for dry_linux_room_end() */
 };
 
 /* Before `size` bytes are mapped. No system call unless it is known that they will be locked. */
 enum dry_linux_room dry_linux_map_begin(size_t size);
-/* After that, if there was room; error: why nothing was mapped, 0: it was. */
-void dry_linux_map_end(enum dry_linux_room room, int error);
+/* After that, if there was room; error: why nothing could be mapped, else 0. */
+void dry_linux_room_end(enum dry_linux_room room, int error);
+
+/* Whether the system commits strictly; relaxed. */
+extern _Atomic bool dry_linux_strict DRY_HIDDEN;
+
+/* So much is reserved: now and then that is looked at. */
+void dry_linux_reserves(size_t size);
+/* As dry_linux_map_begin(), before `size` bytes are committed where that is strict. */
+enum dry_linux_room dry_linux_commit_begin(size_t size);
 
 /* The program has called mlockall(), or undone it: whether what it maps is locked. */
 void dry_linux_locks_future(bool locked);

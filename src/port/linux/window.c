@@ -26,6 +26,8 @@
 #define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17; before, what is not known is left out, and the address is a wish */
 #endif
 
+#define LITTLE ((size_t)64 << 10) /* of that no limit is asked: tables */
+
 _Static_assert(DRY_EBUSY == EBUSY && DRY_EAGAIN == EAGAIN && DRY_ENOMEM == ENOMEM, "base/error.h has the values of this libc");
 
 void *dry_port_window(size_t size, size_t align)
@@ -59,13 +61,14 @@ int dry_port_reserve_at(void *addr, size_t size, bool readable)
 		return -DRY_EAGAIN;
 	got = mmap(addr, size, readable ? PROT_READ : PROT_NONE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-	dry_linux_map_end(room, got == MAP_FAILED ? errno : 0);
+	dry_linux_room_end(room, got == MAP_FAILED ? errno : 0);
 	if (got == MAP_FAILED)
 		rc = errno == EEXIST ? -DRY_EBUSY : errno == EAGAIN ? -DRY_EAGAIN : -DRY_ENOMEM;
 	else if (got != addr)
 		rc = munmap(got, size) == 0 ? -DRY_EBUSY : -DRY_ENOMEM;
-	else if (dry_linux_is_nearly_full() && munmap(got, size) == 0)
+	else if (size >= LITTLE && dry_linux_is_nearly_full() && munmap(got, size) == 0)
 		rc = -DRY_ENOMEM;
+	dry_linux_reserves(size);
 	errno = saved;
 	return rc;
 }
