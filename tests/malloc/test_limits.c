@@ -239,10 +239,11 @@ static void *allocate(void *arg)
 
 static void start(pthread_t *id, void *(*function)(void *), void *arg)
 {
+	size_t stack = kind->stack << 10, least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
 	pthread_attr_t attr;
 
 	CHECK_EQ(pthread_attr_init(&attr), 0);
-	CHECK_EQ(pthread_attr_setstacksize(&attr, kind->stack << 10), 0);
+	CHECK_EQ(pthread_attr_setstacksize(&attr, stack > least ? stack : least), 0);
 	CHECK_EQ(pthread_create(id, &attr, function, arg), 0);
 }
 
@@ -282,6 +283,11 @@ static size_t fill_up(void)
 	CHECK(again >= dropped / 2); /* some wait in quarantine */
 	if (kind->status != NULL)
 		CHECK(counted() <= kind->limit << 10);
+	if (kind == &kinds[AS]) { /* what is left to others, blocks with a mapping of their own do not take, either */
+		fill(&workers[1].first, 40000, SIZE_MAX);
+		drop(&workers[0].first, 1);
+		threads_and_libraries();
+	}
 	for (unsigned i = 0; i < THREADS; i++)
 		drop(&workers[i].first, 1);
 	return had - dropped + again;

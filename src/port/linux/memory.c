@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#define CHECKED ((size_t)1 << 20) /* reservations from that size on are given back where address space is nearly full */
+#define CHECKED ((size_t)32 << 10) /* reservations from that size on are given back where address space is nearly full */
 
 #define SAMPLE  128 /* pages looked at in one place */
 #define SAMPLES 4   /* places */
