@@ -349,9 +349,9 @@ void dry_heap_owners(dry_heap *heap, void (*write)(void *arg, const char *text, 
 int dry_guard(size_t mean);
 
 /*
- * A heap profile of the default heap's general allocations: on average one every `mean` bytes is noted with its stack. 0: no
- * more are. While there are samples the first mean stays. As DRYSTONE_CONF=profile:BYTES at start. 0; -ENOMEM; -EAGAIN
- * as dry_guard(); -EOPNOTSUPP: not together with the options debug, fail or secure, nor under a memory checker.
+ * A heap profile of the default heap's allocations, general ones and objects of its caches: on average one every `mean` bytes is
+ * noted with its stack. 0: no more are. While there are samples the first mean stays. As DRYSTONE_CONF=profile:BYTES at start. 0;
+ * -ENOMEM; -EAGAIN as dry_guard(); -EOPNOTSUPP: not together with the options debug, fail or secure, nor under a memory checker.
  */
 int dry_profile_heap(size_t mean);
 

@@ -121,6 +121,7 @@ struct dry_caches {
 	char **areas;        /* entries change once, under lock */
 	uint32_t slot_count;
 	bool stopped;        /* written under lock; all of slots[] is dry_stopped_area */
+	bool counted;        /* caches that are made have countdowns; guarded by lock */
 	uint32_t nodes;
 	size_t area_size;    /* bytes of a slot's area */
 	struct dry_lock lock;

@@ -20,7 +20,7 @@ static void unarm(struct dry_cache *cache, struct dry_array *array)
 	set_apart(cache, before, after);
 }
 
-static void unarm_all_locked(struct dry_cache *cache)
+static void unarm_arrays_locked(struct dry_cache *cache)
 {
 	const struct dry_caches *caches = cache->caches;
 
@@ -29,33 +29,34 @@ static void unarm_all_locked(struct dry_cache *cache)
 			unarm(cache, dry_area_array(caches->areas[slot], cache->place));
 }
 
-void dry_countdown_new(struct dry_cache *cache)
+/* Of caches that have arrays, and are no second names. */
+static bool is_to_count(const struct dry_cache *cache)
 {
-	dry_lock_acquire(&cache->caches->lock);
-	cache->countdowns = DRY_COUNTDOWNS_ON;
-	if (cache->place != 0)
-		unarm_all_locked(cache);
-	dry_lock_release(&cache->caches->lock);
+	return cache->root == cache && cache->place != 0 && dry_countdown_suits(cache);
 }
 
-bool dry_countdown_cache(struct dry_cache *cache, bool on)
+static void set_all_locked(struct dry_caches *caches, enum dry_countdowns to)
 {
-	struct dry_caches *caches = cache->caches;
-	bool quiet = true;
+	caches->counted = to == DRY_COUNTDOWNS_ON;
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
+		if (is_to_count(cache) && (to == DRY_COUNTDOWNS_ON || cache->countdowns != DRY_COUNTDOWNS_NEVER))
+			__atomic_store_n(&cache->countdowns, to, __ATOMIC_RELAXED);
+}
 
+bool dry_countdown_all(struct dry_caches *caches, bool on)
+{
 	dry_lock_acquire(&caches->reap_lock);
 	dry_lock_acquire(&caches->lock);
-	if (on || cache->countdowns != DRY_COUNTDOWNS_NEVER)
-		__atomic_store_n(&cache->countdowns, on ? DRY_COUNTDOWNS_ON : DRY_COUNTDOWNS_ENDING, __ATOMIC_RELAXED);
-	if (on && cache->place != 0)
-		quiet = dry_slots_stop_locked(caches);
-	if (on && cache->place != 0 && quiet) {
-		unarm_all_locked(cache);
+	set_all_locked(caches, on ? DRY_COUNTDOWNS_ON : DRY_COUNTDOWNS_ENDING);
+	bool stopped = on && dry_slots_stop_locked(caches);
+	for (struct dry_cache *cache = caches->first; cache != NULL && stopped; cache = cache->next)
+		if (is_to_count(cache))
+			unarm_arrays_locked(cache);
+	if (stopped)
 		dry_slots_start_locked(caches);
-	}
 	dry_lock_release(&caches->lock);
 	dry_lock_release(&caches->reap_lock);
-	return quiet;
+	return stopped || !on;
 }
 
 static enum dry_countdown state_of(uint64_t word)

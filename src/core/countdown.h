@@ -3,7 +3,7 @@
  * Countdowns: after so many allocations of a cache on a slot, one fails as if its array were empty, so that who samples
  * allocations comes by. A hit pays nothing for it (port/word.h).
  *
- *   of an array:  none ── dry_countdown_cache(on) ──> UNARMED ── dry_countdown_take() ──> running ── pops ──> OVER
+ *   of an array:  none ─── dry_countdown_all(on) ───> UNARMED ── dry_countdown_take() ──> running ── pops ──> OVER
  *                 none <─ dry_countdown_stop(), once it is off, by whoever misses         running <── dry_countdown_take() ──┘
  *
  * Allocations of UNARMED and OVER arrays go the slow way until somebody takes their news.
@@ -20,20 +20,23 @@
 
 enum dry_countdown { DRY_COUNTDOWN_NONE, DRY_COUNTDOWN_RUNNING, DRY_COUNTDOWN_UNARMED, DRY_COUNTDOWN_OVER };
 
+/* Of others, free objects may be read, or have been filled for checks: nothing can stand for them. */
+static inline bool dry_countdown_suits(const struct dry_cache *root)
+{
+	return (root->flags & (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_DEBUG)) == 0;
+}
+
 /*
- * The arrays of a root, those to come too, are UNARMED from now on; or countdowns that still run are the last. Any number of
- * threads may be using it. false: a thread stayed inside of a sequence; arrays that exist have no countdown.
+ * The arrays of all caches that suit, those to come too, are UNARMED from now on; or countdowns that still run are the last. Any
+ * number of threads may be using them. false: a thread stayed inside of a sequence; arrays that exist have no countdown.
  */
-bool dry_countdown_cache(struct dry_cache *cache, bool on);
+bool dry_countdown_all(struct dry_caches *caches, bool on);
 
 /* An allocation goes the slow way; one that finds the array empty counts as a pop. NONE: there is no array. */
 enum dry_countdown dry_countdown_pass(struct dry_cache *cache);
 
 /* Whether this slot's is UNARMED or OVER; a hint. */
 bool dry_countdown_waits(const struct dry_cache *cache);
-
-/* The cache is made, and nobody uses it yet: its arrays are UNARMED. */
-void dry_countdown_new(struct dry_cache *cache);
 
 /* So many allocations, then the next. Only of an array that is UNARMED or OVER; what it was, otherwise RUNNING. */
 enum dry_countdown dry_countdown_take(struct dry_cache *cache, uint64_t left);

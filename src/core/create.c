@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/rank.h"
 #include "core/batch.h"
+#include "core/countdown.h"
 #include "core/depot.h"
 #include "core/layout.h"
 #include "core/reap.h"
@@ -94,6 +95,7 @@ static void place_locked(struct dry_cache *cache)
 	if (cache->debug != NULL || (cache->flags & DRY_CACHE_NO_ARRAYS) || cache->caches->hooks->no_arrays)
 		return;
 	cache->room = cache->limit;
+	cache->countdowns = cache->caches->counted && dry_countdown_suits(cache) ? DRY_COUNTDOWNS_ON : DRY_COUNTDOWNS_NEVER;
 	cache->place = dry_slot_place_locked(cache);
 }
 

@@ -63,12 +63,11 @@ size_t dry_guard_size(void *ptr);
 enum dry_kind dry_guard_kind(const void *ptr, enum dry_kind to);
 
 /*
- * Sampling: on average every `mean`-th allocation is to be guarded; 0: none. dry_guard_due() is told how many
- * were made since its last call, and says whether this one is.
+ * Sampling of blocks that no cache has (others: malloc/turns.h): on average every `mean`-th is to be guarded; 0: none.
+ * dry_guard_due(): whether this one is.
  */
 void dry_guard_sample(size_t mean);
-bool dry_guard_samples(void); /* whether any are */
-bool dry_guard_due(size_t allocations);
+bool dry_guard_due(void);
 
 /* At the end of the process: look at the canaries of all live blocks. */
 void dry_guard_check_all(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Which allocation is guarded: the gaps between two are geometric, so no rhythm of the program's hides from it. */
+/* Which big block is guarded: the gaps between two are geometric, so no rhythm of the program's hides from it. */
 #include <stdatomic.h>
 
 #include "debug/chance.h"
@@ -26,16 +26,11 @@ void dry_guard_sample(size_t every)
 	set_next(every);
 }
 
-bool dry_guard_samples(void)
-{
-	return atomic_load_explicit(&mean, memory_order_relaxed) != 0;
-}
-
-bool dry_guard_due(size_t allocations)
+bool dry_guard_due(void)
 {
 	size_t every = atomic_load_explicit(&mean, memory_order_relaxed);
 
-	if (every == 0 || atomic_fetch_sub_explicit(&left, (int64_t)allocations, memory_order_relaxed) > (int64_t)allocations)
+	if (every == 0 || atomic_fetch_sub_explicit(&left, 1, memory_order_relaxed) > 1)
 		return false;
 	set_next(every);
 	return true;

@@ -172,10 +172,9 @@ DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache)
 /* For the program; a cache of size classes is not asked for here. */
 static DRY_SLOW void *alloc_missed(struct dry_cache *cache)
 {
-	void *object = dry_heap_alloc_slow(cache);
 	const struct dry_secondary *secondary = dry_heap_secondary(dry_heap_of(cache->caches));
 
-	return DRY_UNLIKELY(secondary != NULL) && object != NULL ? secondary->instead(cache, object) : object;
+	return DRY_UNLIKELY(secondary != NULL) ? secondary->object(cache) : dry_heap_alloc_slow(cache);
 }
 
 DRY_FAST void *alloc(struct dry_cache *cache)

@@ -23,10 +23,10 @@ struct dry_secondary {
 	/* Whether ptr lies where its blocks are. */
 	bool (*contains)(const void *ptr);
 	/*
-	 * What a program gets for an object of a cache that is about to go to it: the object, or one in its stead, which
-	 * keeps it until that one is freed. So the cache counts one object in use in both cases.
+	 * What a program gets that asks a cache for an object and goes by the slow path: an object of it, or a block in the stead of
+	 * one, which keeps it until that block is freed. So the cache counts one object in use in both cases. NULL: no memory.
 	 */
-	void *(*instead)(struct dry_cache *cache, void *object);
+	void *(*object)(struct dry_cache *cache);
 	/* Of such a one; of any cache and none (NULL), or of this cache. Reports what is no live block. */
 	void (*free)(struct dry_heap *heap, struct dry_cache *cache, void *block);
 	/* Bytes asked for; DRY_REPORTED (core/debug_ops.h): no live block. */

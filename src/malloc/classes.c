@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/fmt.h"
-#include "core/countdown.h"
 #include "core/create.h"
 #include "debug/live.h"
 #include "port/probe.h"
@@ -33,25 +32,6 @@ static void publish(unsigned class, const struct dry_cache *cache)
 	}
 	__atomic_store_n(&dry_hits.granules, dry_arena_granules(&cache->caches->backing.arena), __ATOMIC_RELAXED);
 	__atomic_store_n(&dry_hits.size, DRY_CLASS_MAX + 1, __ATOMIC_RELEASE);
-}
-
-/*
- * Who makes a cache publishes it, then looks at `counting`; who changes that does so first, then looks for caches. One of
- * the two sees the other (both sequentially consistent).
- */
-static atomic_bool counting;
-
-bool dry_general_count(bool on)
-{
-	bool done = true;
-
-	atomic_store(&counting, on);
-	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++) {
-		struct dry_cache *cache = atomic_load(&dry_main_heap.general[class]);
-		if (cache != NULL)
-			done &= dry_countdown_cache(cache, on);
-	}
-	return done;
 }
 
 void dry_general_forget(struct dry_heap *heap)
@@ -84,17 +64,12 @@ static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned cla
 	cache = dry_cache_make(&heap->caches, &attr, true, &error);
 	if (cache == NULL)
 		return NULL;
-	bool counts = heap->is_default && atomic_load(&counting);
-	if (counts)
-		dry_countdown_new(cache);
 	/* Publishes the cache; who loses the race drops its own, still unused. */
 	if (!atomic_compare_exchange_strong(&heap->general[class], &expected, cache)) {
 		dry_cache_unmake(cache);
 		return expected;
 	}
 	DRY_PROBE_3(drystone, cache_made, (uintptr_t)cache, (uintptr_t)cache->name, cache->object_size);
-	if (heap->is_default && atomic_load(&counting) != counts)
-		dry_countdown_cache(cache, !counts);
 	if (heap->is_default)
 		publish(class, cache);
 	return cache;

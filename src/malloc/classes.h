@@ -15,12 +15,6 @@ struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
 void dry_general_forget(struct dry_heap *heap);
 
 /*
- * Arrays of the default heap's classes have countdowns from now on (core/countdown.h), or, those that run being the last, no
- * more. false: a thread stayed inside of a sequence; some that exist have none.
- */
-bool dry_general_count(bool on);
-
-/*
  * The default heap's place of the array to allocate from, by size rounded up to 16, in units of
  * 16. 0 (the stopped array) while the class has no cache: that leads to the slow path,
  * and there to the cache. Written once per class.

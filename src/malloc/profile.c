@@ -7,6 +7,8 @@
 #include "base/annotate.h"
 #include "base/error.h"
 #include "base/fatal.h"
+#include "core/countdown.h"
+#include "core/fast.h"
 #include "core/reap.h"
 #include "debug/fail.h"
 #include "debug/fence.h"
@@ -86,7 +88,7 @@ static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero
 	unsigned class = dry_general_class(heap, size, align);
 	bool small = class < DRY_CLASS_COUNT;
 	enum dry_turn turn = small ? dry_turns_take(heap, class) : DRY_TURN_NONE;
-	bool due = small ? turn == DRY_TURN_GUARD : dry_guard_samples() && dry_guard_due(1);
+	bool due = small ? turn == DRY_TURN_GUARD : dry_guard_due();
 
 	*block = (due || (secure && is_chosen(size, class))) && make_guards() ? dry_guard_alloc(size, align) : NULL;
 	if (*block == NULL && size == 0 && empties)
@@ -100,18 +102,20 @@ static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero
 	return true;
 }
 
-/*
- * No free object of it is looked at by others. Since its last allocation that found an array empty, as many as that brought
- * were hits; where it had none, there were none.
- */
-static void *instead(struct dry_cache *cache, void *object)
+static void *object(struct dry_cache *cache)
 {
-	size_t passed = cache->root->place != 0 ? cache->root->limit : 1;
-	void *block = NULL;
+	enum dry_turn turn = leaks ? DRY_TURN_NONE : dry_turns_take_object(cache->root);
+	void *given = dry_fast_alloc(cache), *block = NULL;
 
-	if (!leaks && (cache->flags & (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_DEBUG)) == 0 && dry_guard_due(passed) && make_guards())
-		block = dry_guard_alloc_instead(cache, object);
-	return block != NULL ? block : object;
+	if (given == NULL && turn != DRY_TURN_NONE)
+		(void)dry_countdown_pass(cache->root);
+	if (given == NULL)
+		given = dry_heap_alloc_slow(cache);
+	if (given != NULL && turn == DRY_TURN_GUARD && make_guards())
+		block = dry_guard_alloc_instead(cache, given);
+	else if (given != NULL && turn == DRY_TURN_PROFILE)
+		block = dry_sample_instead(cache, given);
+	return block != NULL ? block : given;
 }
 
 static bool contains(const void *ptr)
@@ -124,12 +128,12 @@ static void free_block(struct dry_heap *heap, struct dry_cache *cache, void *blo
 	(void)heap;
 	if (dry_guard_contains(block))
 		dry_guard_free(block, cache);
-	else if (cache != NULL)
-		dry_fatal(DRY_FATAL_WRONG_CACHE, block, cache->name, "of no cache");
-	else if (dry_empty_contains(block))
+	else if (!dry_empty_contains(block))
+		dry_sample_free(block, cache);
+	else if (cache == NULL)
 		dry_empty_check(block, true);
 	else
-		dry_sample_free(block);
+		dry_fatal(DRY_FATAL_WRONG_CACHE, block, cache->name, "of no cache");
 }
 
 static size_t size_of(void *block)
@@ -146,7 +150,7 @@ static enum dry_kind kind_of(void *block, enum dry_kind to)
 	return dry_guard_contains(block) ? dry_guard_kind(block, to) : DRY_KIND_UNKNOWN;
 }
 
-static const struct dry_secondary guards = { allocate, contains, instead, free_block, size_of, kind_of };
+static const struct dry_secondary guards = { allocate, contains, object, free_block, size_of, kind_of };
 
 static bool sample(struct dry_heap *heap, size_t mean)
 {

@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "base/fatal.h"
+#include "core/alloc.h"
 #include "debug/secure.h"
 #include "malloc/general.h"
 #include "malloc/turns.h"
@@ -76,24 +77,45 @@ static uint64_t weight(uint64_t mean, uint64_t size)
 	return size + (size < 40 * mean ? size >> (3 * size / (2 * mean)) : 0);
 }
 
+/* The block, with its stack; or NULL, and it is free. */
+static DRY_NOINLINE void *noted(struct dry_heap *heap, void *block, const struct dry_site_block *as)
+{
+	uintptr_t frame[DRY_SITE_FRAMES];
+	unsigned frames = dry_port_stack(frame, whole ? DRY_WHOLE_FRAMES : DRY_SITE_FRAMES);
+
+	if (dry_sites_add(block, as, frame, frames)) {
+		DRY_PROBE_3(otel_memory, alloc, (uintptr_t)block, as->size, weight((size_t)dry_profile.mean, as->served));
+		return block;
+	}
+	dry_general_free(heap, block);
+	return NULL;
+}
+
 static void *take(size_t size, size_t align, bool zero)
 {
 	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
 	void *block = dry_general_alloc(heap, size, align, zero);
-	uintptr_t frame[DRY_SITE_FRAMES];
 
 	if (block == NULL)
 		return NULL;
 	struct dry_site_block as = { .size = size, .served = dry_general_usable(heap, block) };
 	as.class = whole ? 0 : dry_class_size(dry_class_of(as.served)); /* of lost blocks a stack is one site */
 	as.big = as.served > DRY_CLASS_MAX && !whole;
-	unsigned frames = dry_port_stack(frame, whole ? DRY_WHOLE_FRAMES : DRY_SITE_FRAMES);
-	if (dry_sites_add(block, &as, frame, frames)) {
-		DRY_PROBE_3(otel_memory, alloc, (uintptr_t)block, size, weight((size_t)dry_profile.mean, as.served));
-		return block;
-	}
-	dry_general_free(heap, block);
-	return NULL;
+	return noted(heap, block, &as);
+}
+
+void *dry_sample_instead(struct dry_cache *cache, void *object)
+{
+	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
+	void *block = dry_general_alloc(heap, cache->object_size, cache->root->align, false);
+	struct dry_site_block as = { .size = cache->object_size, .served = cache->root->size, .class = cache->object_size,
+				     .name = cache->name, .instead = object };
+
+	if (block == NULL || noted(heap, block, &as) == NULL)
+		return NULL;
+	if (cache->root->ctor != NULL)
+		cache->root->ctor(block, cache->root->arg);
+	return block;
 }
 
 static bool take_big(size_t mean, size_t size, size_t align, bool zero, void **block)
@@ -125,21 +147,40 @@ bool dry_sample_contains(const void *ptr)
 	       (dry_arena_contains(dry_heap_arena(heap), ptr) || dry_extent_size(&heap->extents, ptr) != 0);
 }
 
-void dry_sample_free(void *block)
+/* The cache whose object a block stands for; NULL: none. */
+static struct dry_cache *cache_of(void *object)
 {
-	if (dry_sites_remove(block)) {
-		DRY_PROBE_1(otel_memory, free, (uintptr_t)block);
-		dry_general_free(atomic_load_explicit(&home, memory_order_relaxed), block);
-	} else {
-		dry_fatal(DRY_FATAL_INVALID_POINTER, block, NULL, "among sampled blocks: freed twice, or no start of one");
+	return object != NULL ? dry_backing_find(&dry_main_heap.caches.backing, object)->cache : NULL;
+}
+
+void dry_sample_free(void *block, const struct dry_cache *of)
+{
+	struct dry_site_block as = { .instead = NULL };
+	bool live = dry_sites_find(block, &as);
+	struct dry_cache *cache = cache_of(as.instead);
+
+	if (live && of != NULL && of->root != cache) {
+		dry_fatal(DRY_FATAL_WRONG_CACHE, block, of->name, cache != NULL ? cache->name : "of no cache");
+		return;
 	}
+	/* Of two frees at once only one ends it. */
+	if (!live || !dry_sites_remove(block)) {
+		dry_fatal(DRY_FATAL_INVALID_POINTER, block, NULL, "among sampled blocks: freed twice, or no start of one");
+		return;
+	}
+	DRY_PROBE_1(otel_memory, free, (uintptr_t)block);
+	if (cache != NULL && cache->dtor != NULL)
+		cache->dtor(block, cache->arg);
+	dry_general_free(atomic_load_explicit(&home, memory_order_relaxed), block);
+	if (cache != NULL)
+		dry_free_slow(cache, as.instead);
 }
 
 size_t dry_sample_size(void *block)
 {
-	size_t size = dry_sites_size(block);
+	struct dry_site_block as;
 
-	return size != SIZE_MAX ? size : DRY_NOT_LIVE;
+	return dry_sites_find(block, &as) ? as.size : DRY_NOT_LIVE;
 }
 
 /* ---- out ------------------------------------------------------------------------------------------ */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Heap profiles: a sample of the default heap's general allocations, on average one every `mean` bytes (a Poisson process in
- * bytes as served), is noted with its stack (stats/sites.h).
+ * Heap profiles: a sample of the default heap's allocations, general ones and objects of its caches, on average one every `mean`
+ * bytes (a Poisson process in bytes as served), is noted with its stack (stats/sites.h).
  *
  * A sampled block comes from a heap of its own, "profile", so that its free finds it by its address, which no hit takes for its
  * own. That heap stays when sampling ends, for the blocks in it.
  *
- *   blocks of a class:  when it is their turn (malloc/turns.h)
- *   bigger blocks:      all go by the slow path; one count of bytes
+ *   blocks of a class:   when it is their turn (malloc/turns.h)
+ *   objects of a cache:  likewise; the block stands for an object, which it keeps
+ *   bigger blocks:       all go by the slow path; one count of bytes
  *
  * Concurrency: the count is a relaxed atomic.
  */
@@ -33,7 +34,10 @@ bool dry_sample_all(void);
 /* As in heap/secondary.h, of the default heap alone. turn: of those of a class, it is this one's. */
 bool dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, bool turn, void **block);
 bool dry_sample_contains(const void *ptr);
-void dry_sample_free(void *block);
+/* A block in the stead of an object of a cache (heap/secondary.h); NULL: none. */
+void *dry_sample_instead(struct dry_cache *cache, void *object);
+/* of: the cache that the program says it is of; NULL: none, or any. */
+void dry_sample_free(void *block, const struct dry_cache *of);
 size_t dry_sample_size(void *block);
 
 /* All samples to a file, which pprof reads; %p in its name is the number of the process. false: it cannot be written. */

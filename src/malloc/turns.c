@@ -21,7 +21,7 @@ static size_t mean_of(enum dry_turn kind)
 
 static bool count(void)
 {
-	return dry_general_count(mean_of(DRY_TURN_PROFILE) != 0 || mean_of(DRY_TURN_GUARD) != 0);
+	return dry_countdown_all(&dry_main_heap.caches, mean_of(DRY_TURN_PROFILE) != 0 || mean_of(DRY_TURN_GUARD) != 0);
 }
 
 bool dry_turns_set(enum dry_turn kind, size_t mean)
@@ -78,6 +78,20 @@ static enum dry_turn take_direct(_Atomic int64_t *left, const struct rates *rate
 	return choose(rates);
 }
 
+/* Of an array with a countdown in this state. If it is its turn, so many more are not to count. */
+static enum dry_turn take(struct dry_cache *cache, enum dry_countdown state, const struct rates *rates, unsigned more)
+{
+	if (state == DRY_COUNTDOWN_RUNNING)
+		return DRY_TURN_NONE;
+	uint64_t left = draw(rates);
+	bool now = state == DRY_COUNTDOWN_OVER || left == 0;
+	if (now && state == DRY_COUNTDOWN_UNARMED)
+		left = draw(rates);
+	if (now)
+		left += more;
+	return dry_countdown_take(cache, left) == state && now ? choose(rates) : DRY_TURN_NONE;
+}
+
 enum dry_turn dry_turns_take(struct dry_heap *heap, unsigned class)
 {
 	struct rates rates = { mean_of(DRY_TURN_PROFILE), mean_of(DRY_TURN_GUARD), 0 };
@@ -87,13 +101,17 @@ enum dry_turn dry_turns_take(struct dry_heap *heap, unsigned class)
 		return DRY_TURN_NONE;
 	rates.size = cache->size;
 	enum dry_countdown state = dry_countdown_pass(cache);
-	if (state == DRY_COUNTDOWN_NONE)
-		return take_direct(&direct[class], &rates);
-	if (state == DRY_COUNTDOWN_RUNNING)
+	return state == DRY_COUNTDOWN_NONE ? take_direct(&direct[class], &rates) : take(cache, state, &rates, 0);
+}
+
+enum dry_turn dry_turns_take_object(struct dry_cache *root)
+{
+	struct rates rates = { mean_of(DRY_TURN_PROFILE), mean_of(DRY_TURN_GUARD), root->size };
+
+	if ((rates.profile == 0 && rates.guard == 0) || !dry_countdown_suits(root))
 		return DRY_TURN_NONE;
-	uint64_t left = draw(&rates);
-	bool now = state == DRY_COUNTDOWN_OVER || left == 0;
-	if (now && state == DRY_COUNTDOWN_UNARMED)
-		left = draw(&rates);
-	return dry_countdown_take(cache, left) == state && now ? choose(&rates) : DRY_TURN_NONE;
+	enum dry_countdown state = dry_countdown_pass(root);
+	if (state == DRY_COUNTDOWN_NONE) /* what is left does not depend on what was before */
+		return draw(&rates) == 0 ? choose(&rates) : DRY_TURN_NONE;
+	return take(root, state, &rates, 1); /* the object that the block stands for */
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Which allocation of a class of the default heap is sampled: for a heap profile (malloc/sample.h), or to be guarded
- * (guard/guard.h).
+ * Which allocation of a class or a typed cache of the default heap is sampled: for a heap profile (malloc/sample.h), or to be
+ * guarded (guard/guard.h).
  *
- * Both are Poisson processes, of bytes as served the one, of allocations the other. By classes and slots they fall apart into
- * one each. So the array of a class on a slot counts down to whichever of the two comes first (core/countdown.h); as such
+ * Both are Poisson processes, of bytes as served the one, of allocations the other. By caches and slots they fall apart into
+ * one each. So the array of a cache on a slot counts down to whichever of the two comes first (core/countdown.h); as such
  * processes remember nothing, both gaps may be drawn anew then. Allocations without an array share one count a class.
  *
  * Concurrency: means are relaxed atomics; a change is seen by each array at its next turn.
@@ -22,8 +22,9 @@ enum dry_turn { DRY_TURN_NONE, DRY_TURN_PROFILE, DRY_TURN_GUARD };
  */
 bool dry_turns_set(enum dry_turn kind, size_t mean);
 
-/* Whose turn this allocation is, which goes the slow way. */
+/* Whose turn this allocation is, which goes the slow way: of a class, or of an object of a cache that is no class's. */
 enum dry_turn dry_turns_take(struct dry_heap *heap, unsigned class);
+enum dry_turn dry_turns_take_object(struct dry_cache *root);
 
 /* Bytes to the next sample of a profile of this mean, a whole number of `unit`. */
 int64_t dry_turns_gap(size_t mean, size_t unit);

@@ -19,6 +19,7 @@ struct live {
 	size_t size;       /* asked for */
 	size_t served;
 	uint32_t site;     /* in units of GRANULE */
+	void *instead;     /* as in struct dry_site_block */
 };
 
 struct dry_inspect_profile dry_profile;
@@ -215,7 +216,7 @@ bool dry_sites_add(const void *block, const struct dry_site_block *as, const uin
 		struct dry_inspect_site *site = site_at(number);
 		*place_of(all.table, all.entries, (uintptr_t)block) =
 			(struct live){ .address = (uintptr_t)block, .size = as->size, .served = as->served,
-					.site = number };
+				       .site = number, .instead = as->instead };
 		all.live++;
 		if (!all.closed) {
 			site->live_objects++;
@@ -260,13 +261,14 @@ void dry_sites_remove_range(uintptr_t from, uintptr_t to)
 	dry_lock_release(&all.lock);
 }
 
-size_t dry_sites_size(const void *block)
+bool dry_sites_find(const void *block, struct dry_site_block *as)
 {
 	dry_lock_acquire(&all.lock);
 	const struct live *entry = find_locked(block);
-	size_t size = entry != NULL ? entry->size : SIZE_MAX;
+	if (entry != NULL)
+		*as = (struct dry_site_block){ .size = entry->size, .served = entry->served, .instead = entry->instead };
 	dry_lock_release(&all.lock);
-	return size;
+	return entry != NULL;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------ */

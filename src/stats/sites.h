@@ -36,6 +36,7 @@ struct dry_site_block {
 	size_t size, served, class;
 	const char *name; /* of a typed cache; NULL: none */
 	bool big;
+	void *instead;    /* object of a cache that it keeps; NULL: none */
 };
 bool dry_sites_add(const void *block, const struct dry_site_block *as, const uintptr_t *frames, unsigned count);
 
@@ -45,8 +46,8 @@ bool dry_sites_remove(const void *block);
 /* So do all that lie there. */
 void dry_sites_remove_range(uintptr_t from, uintptr_t to);
 
-/* The size of the block that lives there; SIZE_MAX: none does. */
-size_t dry_sites_size(const void *block);
+/* size, served and instead of the block that lives there; false: none does. */
+bool dry_sites_find(const void *block, struct dry_site_block *as);
 
 /* All of it, of which every `mean` bytes was one sample, as a text that pprof reads. */
 void dry_sites_write(dry_port_writer *write, void *arg, uint64_t mean);

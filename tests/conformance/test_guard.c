@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * dry_guard(): sampling begins and ends while the program runs; guarded blocks are blocks like others, and their
- * size is exact. Objects of caches, too, are guarded; they are constructed, aligned and counted as all are.
+ * size is exact. Objects of caches, too, are guarded, or sampled for a profile; they are constructed, aligned and counted as
+ * all are.
  */
 /* DRY_TEST_NOT_TINY: it has no guarded blocks. */
 #include <drystone/drystone.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../support/check.h"
 #include "../support/random.h"
@@ -72,6 +76,28 @@ static size_t guarded(void)
 	return stats.guarded;
 }
 
+/* Bytes of samples of typed caches that are live; libc may allocate meanwhile, too. */
+static size_t sampled(void)
+{
+	char path[] = "/tmp/drystone-XXXXXX", line[4096];
+	size_t sum = 0, bytes;
+	bool typed = false;
+	int fd = mkstemp(path);
+	FILE *file;
+
+	CHECK(fd >= 0 && close(fd) == 0 && dry_profile_write(path) == 0);
+	CHECK(file = fopen(path, "r"));
+	while (fgets(line, sizeof(line), file) != NULL) {
+		if (typed && sscanf(line, "%*u: %zu", &bytes) == 1)
+			sum += bytes;
+		typed = sscanf(line, "# cache %*u %c", &(char){ 0 }) == 1;
+	}
+	CHECK(fclose(file) == 0 && unlink(path) == 0);
+	return sum;
+}
+
+static size_t (*taken_by)(void) = guarded;
+
 static void construct(void *object, void *size)
 {
 	memset(object, MARK, *(size_t *)size);
@@ -111,11 +137,11 @@ static void free_all(dry_cache *cache, struct rng *rng)
 	dry_cache_free_bulk(cache, OBJECTS / 2, (void **)objects + OBJECTS / 2);
 }
 
-/* Bytes of guarded objects are returned. */
+/* Bytes of guarded objects, or of sampled ones, are returned. */
 static size_t use_cache(struct dry_cache_attr attr, struct rng *rng)
 {
 	dry_cache *cache = dry_cache_create(NULL, &attr);
-	size_t before = guarded(), taken, align = attr.align ? attr.align : 8;
+	size_t before = taken_by(), taken, align = attr.align ? attr.align : 8;
 
 	CHECK(cache);
 	constructed = 0;
@@ -128,14 +154,14 @@ static size_t use_cache(struct dry_cache_attr attr, struct rng *rng)
 			CHECK(objects[i][k] == (zero ? 0 : MARK));
 		memset(objects[i], attr.ctor ? MARK : (int)i, attr.size);
 	}
-	taken = guarded() - before;
+	taken = taken_by() - before;
 	CHECK_EQ(active(cache), OBJECTS);
 	CHECK(dry_cache_destroy(cache) != 0); /* says that all are still out */
 	CHECK_EQ(active(cache), OBJECTS);
 	for (size_t i = 0; i < OBJECTS && !attr.ctor; i++)
 		CHECK(objects[i][0] == (unsigned char)i && objects[i][attr.size - 1] == (unsigned char)i);
 	free_all(cache, rng);
-	CHECK_EQ(guarded(), before);
+	CHECK_EQ(taken_by(), before);
 	dry_cache_shrink(cache);
 	CHECK_EQ(active(cache), 0);
 	CHECK(!dry_cache_check(cache));
@@ -157,8 +183,9 @@ static size_t use_caches(struct rng *rng)
 		CHECK((plain != 0) == (made != 0));
 		taken += plain + made;
 	}
-	/* What is aligned to more than a page has none. */
-	CHECK_EQ(use_cache((struct dry_cache_attr){ .name = "wide", .size = 40, .align = 65536 }, rng), 0);
+	/* What is aligned to more than a page is not guarded. */
+	size_t wide = use_cache((struct dry_cache_attr){ .name = "wide", .size = 40, .align = 65536 }, rng);
+	CHECK((wide != 0) == (taken != 0 && taken_by == sampled));
 	return taken;
 }
 
@@ -178,6 +205,12 @@ int main(int argc, char **argv)
 	CHECK(!dry_guard(0));
 	CHECK_EQ(fill(&rng), 0);
 	resize_and_drop(&rng);
+	CHECK_EQ(use_caches(&rng), 0);
+
+	taken_by = sampled;
+	CHECK(!dry_profile_heap(1));
+	CHECK(use_caches(&rng) >= 12 * OBJECTS * 40);
+	CHECK(!dry_profile_heap(0));
 	CHECK_EQ(use_caches(&rng), 0);
 	CHECK(!dry_heap_check(NULL));
 	return 0;

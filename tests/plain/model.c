@@ -144,9 +144,8 @@ static void step_make(struct model *model)
 		attr.arg = &model->size;
 	}
 	model->count = 0;
+	caches->counted = counted;
 	model->cache = dry_cache_make(caches, &attr, counted, &error);
-	if (model->cache != NULL && counted)
-		dry_countdown_new(model->cache);
 }
 
 static void step_destroy(struct model *model)

@@ -107,10 +107,10 @@ static void test_switch(struct dry_caches *caches)
 	allocated = 0;
 	for (unsigned i = 0; i < 5; i++) {
 		CHECK_EQ(turns_in(cache, 500, 9), 0);
-		CHECK(dry_countdown_cache(cache, true));
+		CHECK(dry_countdown_all(caches, true));
 		CHECK(dry_countdown_waits(cache));
 		CHECK_EQ(turns_in(cache, 500, 9), 50);
-		CHECK(dry_countdown_cache(cache, false));
+		CHECK(dry_countdown_all(caches, false));
 		/* The one that runs is the last, and whoever misses next finds that. */
 		for (unsigned k = 0; k < 20; k++) {
 			CHECK((out[n] = dry_fast_alloc(cache)) != NULL ||
@@ -123,14 +123,34 @@ static void test_switch(struct dry_caches *caches)
 		check_count(cache);
 	}
 	/* On and off while none is over: as it was. */
-	CHECK(dry_countdown_cache(cache, true) && dry_countdown_cache(cache, true));
+	CHECK(dry_countdown_all(caches, true) && dry_countdown_all(caches, true));
 	CHECK_EQ(turns_in(cache, 100, 9), 10);
 	plain.no_fence = true;
-	CHECK(!dry_countdown_cache(cache, true));
+	CHECK(!dry_countdown_all(caches, true));
 	plain.no_fence = false;
 	check_count(cache);
 	free_some(cache, n);
 	CHECK_EQ(dry_cache_unmake(cache), 0);
+}
+
+/* All that suit, with the second names of one; and those that are made while it is on. */
+static void test_which(struct dry_caches *caches)
+{
+	static const unsigned flags[] = { 0, DRY_CACHE_NO_MERGE, DRY_CACHE_TYPESAFE_BY_RCU, DRY_CACHE_NO_ARRAYS | DRY_CACHE_NO_MERGE };
+	struct dry_cache *cache[2][5];
+
+	for (unsigned after = 0; after < 2; after++) {
+		for (unsigned i = 0; i < 4; i++)
+			cache[after][i] = plain_cache(caches, "which", 40 + 8 * after, flags[i]);
+		cache[after][4] = plain_cache(caches, "second", 40 + 8 * after, 0);
+		CHECK(cache[after][4]->root == cache[after][0]);
+		CHECK(after || (dry_countdown_all(caches, true) && caches->counted));
+	}
+	for (unsigned i = 0; i < 10; i++)
+		CHECK_EQ(dry_countdown_waits(cache[i / 5][i % 5]), i % 5 != 2 && i % 5 != 3);
+	CHECK(dry_countdown_all(caches, false) && !caches->counted);
+	for (unsigned i = 0; i < 10; i++)
+		CHECK_EQ(dry_cache_unmake(cache[i / 5][i % 5]), 0);
 }
 
 /* A slot whose area is new has arrays that wait; where there is no array there is no countdown. */
@@ -149,7 +169,6 @@ static void test_slots(void)
 		CHECK(!dry_countdown_waits(cache));
 	}
 	plain.slot = 0;
-	CHECK(dry_countdown_cache(direct, true));
 	plain_free(direct, plain_alloc(direct));
 	CHECK_EQ(dry_countdown_pass(direct), DRY_COUNTDOWN_NONE);
 	CHECK_EQ(dry_cache_unmake(cache) | dry_cache_unmake(direct), 0);
@@ -169,6 +188,7 @@ int main(int argc, char **argv)
 			test_gaps(caches, limits[i], gaps[k]);
 	test_long(caches);
 	test_switch(caches);
+	test_which(caches);
 	plain_close(caches);
 	test_slots();
 	return 0;

@@ -216,12 +216,13 @@ void plain_abandon(struct dry_caches *caches)
 
 struct dry_cache *plain_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool counted)
 {
+	bool before = caches->counted;
 	int error;
-	struct dry_cache *cache = dry_cache_make(caches, attr, counted, &error);
 
+	caches->counted |= counted;
+	struct dry_cache *cache = dry_cache_make(caches, attr, counted, &error);
+	caches->counted = before;
 	CHECK(cache != NULL);
-	if (counted)
-		dry_countdown_new(cache);
 	return cache;
 }
 

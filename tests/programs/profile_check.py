@@ -73,4 +73,5 @@ for line in open(sys.argv[2], encoding="utf-8"):
         # Of each there are 10^4 samples or more, or a block is sampled for sure: 5 % are five deviations.
         assert abs(is_now - shall) <= 0.05 * shall, "%s %s: %d, shall be %d" % (name, what, is_now, shall)
 assert sum(n for name, n in in_all.items() if name not in expected) < 0.01 * total, in_all
+assert caches["typed"] == caches["zeroed"] == {"session"}, caches
 assert caches["small"] == {"kmalloc-64"} and caches["page"] == {"kmalloc-4096"} and "big" in caches["big"], caches

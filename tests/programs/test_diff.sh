@@ -72,7 +72,7 @@ diff_of -a "$work/p1" "$work/p2"
 grep -Eq '^ +\+4096 +3072 +7168 +\+4  0x10 < 0x20 \[kmalloc-1024\]$' "$work/out" || fail "diff -a: $(cat "$work/out")"
 
 # the same profile as text and as profile.proto does not differ
-cc -O1 -g -pthread "$here/profiled.c" -o "$work/profiled" || { fail "profiled.c does not compile"; finish; }
+cc -O1 -g -pthread -I"$top/include" "$here/profiled.c" -o "$work/profiled" || { fail "profiled.c does not compile"; finish; }
 LD_PRELOAD=$lib DRYSTONE_CONF=profile:4096,profile_file:$work/text "$work/profiled" >/dev/null || fail "profiled"
 if "$cli" profile -o "$work/pb.gz" "$work/text" 2>"$work/err"; then
 	diff_of "$work/text" "$work/pb.gz"

@@ -3,7 +3,7 @@
 # Metrics from the library: a file, a socket; well-formed, as much as the command says, and what the dashboard asks for.
 . "$(dirname "$0")/common.inc"
 need python3 cc
-cc -O1 -pthread "$here/profiled.c" -o "$work/profiled" || { fail "profiled.c does not compile"; finish; }
+cc -O1 -pthread -I"$top/include" "$here/profiled.c" -o "$work/profiled" || { fail "profiled.c does not compile"; finish; }
 
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:$work/%p.txt "$work/profiled" >"$work/out" || fail "with metrics: $?"
 mv "$work"/[0-9]*.txt "$work/metrics.txt" || fail "no file at exit"

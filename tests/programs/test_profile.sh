@@ -3,7 +3,7 @@
 # Heap profiles: against exact counts; at exit, by signal, by call, from outside; all that they are written as.
 . "$(dirname "$0")/common.inc"
 need python3 cc
-cc -O1 -g -pthread "$here/profiled.c" -o "$work/profiled" || { fail "profiled.c does not compile"; finish; }
+cc -O1 -g -pthread -I"$top/include" "$here/profiled.c" -o "$work/profiled" || { fail "profiled.c does not compile"; finish; }
 "$cli" profile --help >/dev/null || { fail "profile --help"; finish; }
 
 TMPDIR=$work/tmp

@@ -17,13 +17,15 @@
 #include "../support/exercise.h"
 #include "core/alloc.h"
 #include "core/countdown.h"
+#include "heap/heap.h"
 #include "port/unix/lock_count.h"
 #include "sequences.h"
 
-#define HELD   600
-#define TYPED  3
+#define HELD    600
+#define TYPED   3
 #define COUNTED 1 /* the one with countdowns */
-#define ALARMS 16
+#define SAMPLED 2 /* the one in the default heap: a profile samples its objects, too */
+#define ALARMS  16
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 
@@ -143,7 +145,10 @@ static void typed_round(unsigned c)
 	while (n)
 		dry_cache_free(typed[c], let_go(&held[--n]));
 	hold(&held[0], dry_cache_alloc(typed[c]), typed_size[c]);
-	dry_free_slow(typed[c], let_go(&held[0]));
+	if (c == SAMPLED)
+		dry_cache_free(typed[c], let_go(&held[0]));
+	else
+		dry_free_slow(typed[c], let_go(&held[0]));
 }
 
 static void *allocate(size_t i, size_t size)
@@ -326,13 +331,14 @@ void run_workload(uint64_t seed, bool by_cpu)
 	}
 	CHECK(heap = dry_heap_create(NULL));
 	CHECK(small = dry_heap_create(&(struct dry_heap_attr){ .name = "small", .limit = 3 << 20 }));
+	struct dry_heap *const of[TYPED] = { [0] = small, [COUNTED] = heap, [SAMPLED] = NULL };
 	for (unsigned c = 0; c < TYPED; c++) {
 		/* A limit of each kind: an array is filled by an even or by an odd number of objects. */
 		struct dry_cache_attr attr = { .name = "typed", .size = typed_size[c], .flags = DRY_CACHE_NO_MERGE };
 
 		attr.limit = c == 1 ? 31 : 0;
-		CHECK(typed[c] = dry_cache_create(c == 0 ? small : heap, &attr));
-		CHECK(c != COUNTED || dry_countdown_cache(typed[c], true));
+		heap->caches.counted = c == COUNTED;
+		CHECK(typed[c] = dry_cache_create(of[c], &attr));
 	}
 	CHECK(!sigaction(SIGUSR1, &action, NULL));
 	round_of_all();

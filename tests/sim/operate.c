@@ -366,14 +366,11 @@ static void op_look(unsigned task, struct rng *rng)
 static void op_count(unsigned task, struct rng *rng)
 {
 	struct world_heap *heap = any_heap(rng);
-	struct dry_cache *cache = atomic_load(&heap->heap->general[rng_below(rng, DRY_GENERAL_CACHES)]);
+	bool on = rng_below(rng, 2);
 
 	(void)task;
-	if (cache == NULL)
-		return;
-	bool on = rng_below(rng, 2);
-	dry_sim_say("== %s: countdowns %s", cache->name, on ? "on" : "off");
-	dry_countdown_cache(cache, on);
+	dry_sim_say("== %s: countdowns %s", heap->heap->name, on ? "on" : "off");
+	dry_countdown_all(&heap->heap->caches, on);
 }
 
 /* As who samples. */

@@ -220,8 +220,11 @@ static void read_label(struct reader *reader, struct span in, struct profile_sit
 	}
 	if (is_text(text_of(reader, key), "bytes"))
 		site->class_size = number;
-	if (is_text(text_of(reader, key), "cache"))
-		site->big = is_text(text_of(reader, text), "big");
+	if (is_text(text_of(reader, key), "cache")) {
+		struct span name = text_of(reader, text);
+		size_t length = (size_t)(name.end - name.at);
+		memcpy(site->name, name.at, length < sizeof(site->name) ? length : sizeof(site->name) - 1);
+	}
 }
 
 static void read_sample(struct reader *reader, struct span in, struct profile_site *site)
