@@ -23,8 +23,9 @@ struct dry_secondary {
 	/* Whether ptr lies where its blocks are. */
 	bool (*contains)(const void *ptr);
 	/*
-	 * What a program gets that asks a cache for an object and goes by the slow path: an object of it, or a block in the stead of
-	 * one, which keeps it until that block is freed. So the cache counts one object in use in both cases. NULL: no memory.
+	 * What a program gets that asks a cache for an object and goes by the slow path: an object of it, or a block in the
+	 * stead of one, which keeps it until that block is freed. So the cache counts one object in use in both cases. NULL: no
+	 * memory.
 	 */
 	void *(*object)(struct dry_cache *cache);
 	/* Of such a one; of any cache and none (NULL), or of this cache. Reports what is no live block. */

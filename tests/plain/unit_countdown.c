@@ -136,7 +136,8 @@ static void test_switch(struct dry_caches *caches)
 /* All that suit, with the second names of one; and those that are made while it is on. */
 static void test_which(struct dry_caches *caches)
 {
-	static const unsigned flags[] = { 0, DRY_CACHE_NO_MERGE, DRY_CACHE_TYPESAFE_BY_RCU, DRY_CACHE_NO_ARRAYS | DRY_CACHE_NO_MERGE };
+	static const unsigned flags[] = { 0, DRY_CACHE_NO_MERGE, DRY_CACHE_TYPESAFE_BY_RCU,
+					  DRY_CACHE_NO_ARRAYS | DRY_CACHE_NO_MERGE };
 	struct dry_cache *cache[2][5];
 
 	for (unsigned after = 0; after < 2; after++) {
