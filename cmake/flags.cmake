@@ -20,6 +20,9 @@ set(dry_no_builtin_malloc -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-r
 # so its thread-local data may lie in the initial block: no call to reach it.
 set(dry_code -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -fno-strict-aliasing -falign-functions=64)
 
+# Variables apart, for the linker to sort (cmake/library.cmake).
+list(APPEND dry_code -fdata-sections)
+
 # Reports of the debugging walk stacks by their frame pointers (so does perf); the hit path is of leaves, which have none.
 include(CheckCCompilerFlag)
 # The layers become one object of machine code (cmake/library.cmake), also in a project that is optimised as a whole.

@@ -64,6 +64,11 @@ bool dry_port_restricted(void)
 	return get() != NO_FILTER;
 }
 
+bool dry_linux_is_filtered(void)
+{
+	return get() == FILTERED;
+}
+
 void dry_linux_filter_forked(void)
 {
 	dry_lock_forget(&lock);

@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "port/contract.h"
+#include "port/linux/filter.h"
 #include "port/linux/lines.h"
 
 #define LEFT_TO_OTHERS ((size_t)1 << 20)
@@ -38,9 +39,10 @@ size_t dry_port_address_room(void)
 	return room;
 }
 
+/* Whether there is a filter is not asked for it: most programs end before that is of interest. */
 bool dry_linux_is_nearly_full(void)
 {
-	return !dry_port_restricted() && dry_port_address_room() < LEFT_TO_OTHERS;
+	return !dry_linux_is_filtered() && dry_port_address_room() < LEFT_TO_OTHERS;
 }
 
 /* ---- locked memory ---------------------------------------------------------- */

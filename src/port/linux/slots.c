@@ -80,9 +80,9 @@ static bool rseq_registered(void)
 }
 
 /* Linux 5.10 has fences for sequences, and what tells features since 6.3 needs not be asked. */
-static bool rseq_usable(size_t features)
+static bool rseq_usable(size_t features, unsigned cpus)
 {
-	if (!DRY_PERCPU_RESTARTS || !rseq_registered() || possible_cpus() > MAX_CPUS)
+	if (!DRY_PERCPU_RESTARTS || !rseq_registered() || cpus > MAX_CPUS)
 		return false;
 	use_rseq = true;
 	if (features == 0)
@@ -97,10 +97,11 @@ void dry_port_init(void)
 	if (slot_count != 0)
 		return;
 	dry_linux_node_init(features >= NODE_OFFSET + sizeof(uint32_t) && rseq_registered() ? __rseq_offset + NODE_OFFSET : 0);
-	if (rseq_usable(features)) {
+	unsigned cpus = possible_cpus();
+	if (rseq_usable(features, cpus)) {
 		bool cid = features >= MM_CID_OFFSET + sizeof(uint32_t);
 
-		slot_count = possible_cpus();
+		slot_count = cpus;
 		dry_percpu_use_rseq(__rseq_offset,
 				    __rseq_offset + (cid ? MM_CID_OFFSET : (ptrdiff_t)offsetof(struct rseq, cpu_id)));
 		return;
