@@ -232,7 +232,7 @@ int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr);
 bool dry_arena_give_up(struct dry_arena *arena, size_t size);
 /*
  * From now on there is an array beside the pages with `width` bytes for each 16 of those that are committed, zero at first
- * and where a chunk was retired. Called once. NULL: no room.
+ * and where memory was given back. Called once. NULL: no room.
  */
 void *dry_arena_add_side(struct dry_arena *arena, unsigned width);
 /* Everything back to the port. */

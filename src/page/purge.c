@@ -49,6 +49,18 @@ static void settle(struct dry_arena *arena)
 	dry_arena_recount_locked(arena);
 }
 
+/* Of a block that belongs to nobody else, and of whole pages of the array beside it. */
+static void purge(const struct dry_arena *arena, struct dry_arena_block block)
+{
+	size_t bytes = ((size_t)1 << block.order) << arena->page_shift, side = bytes / 16 * arena->side;
+	char *start = dry_arena_address(arena, block.index);
+
+	DRY_PROBE_2(drystone, purge, (uintptr_t)start, (uint64_t)bytes);
+	dry_source_purge(&arena->source, start, bytes);
+	if (side >= dry_port_page_size()) /* as a block is aligned to its size, so is its part of the array */
+		dry_port_purge((char *)arena->side_array.start + (size_t)block.index * (side >> block.order), side);
+}
+
 /* Purge blocks no younger than `newest`, until none is left or `most` pages are done. Lock held. */
 static size_t purge_locked(struct dry_arena *arena, uint64_t newest, size_t most)
 {
@@ -67,12 +79,8 @@ static size_t purge_locked(struct dry_arena *arena, uint64_t newest, size_t most
 		count = arena->limbo_count;
 		dry_lock_release(&arena->lock);
 		/* limbo belongs to this thread until settle(); others only read its counts */
-		for (i = 0; i < count; i++) {
-			DRY_PROBE_2(drystone, purge, (uintptr_t)dry_arena_address(arena, arena->limbo[i].index),
-				    ((uint64_t)1 << arena->limbo[i].order) << arena->page_shift);
-			dry_source_purge(&arena->source, dry_arena_address(arena, arena->limbo[i].index),
-					 ((size_t)1 << arena->limbo[i].order) << arena->page_shift);
-		}
+		for (i = 0; i < count; i++)
+			purge(arena, arena->limbo[i]);
 		dry_lock_acquire(&arena->lock);
 		settle(arena);
 		done += batch;

@@ -232,6 +232,30 @@ static void beside(bool window)
 	CHECK(mincore(side, 1, memory) != 0 && mincore(end, 1, memory) != 0 && mincore(end - 4096, 1, memory) != 0);
 }
 
+/* In a chunk that stays in use, too, a block that is given back takes its part of the array along: no more, no less. */
+static void beside_blocks(void)
+{
+	struct dry_page *run[16];
+	char *side;
+	size_t bytes;
+
+	begin(GIB, false);
+	bytes = ((size_t)16 << arena.page_shift) / 8;
+	side = dry_arena_add_side(&arena, 2);
+	for (unsigned i = 0; i < 16; i++)
+		CHECK((run[i] = dry_arena_alloc(&arena, 16, 16, 0)) != NULL);
+	for (unsigned i = 0; i < 16; i++)
+		memset(side + dry_arena_index_of(&arena, run[i]) / 16 * bytes, 1, bytes);
+	for (unsigned i = 0; i < 16; i += 3)
+		dry_arena_free(&arena, run[i]);
+	CHECK_EQ(dry_arena_purge_all(&arena), 6 * 16);
+	CHECK_EQ(arena.retired, 0);
+	for (unsigned i = 0; i < 16; i++)
+		for (size_t k = 0; k < bytes; k++)
+			CHECK(side[dry_arena_index_of(&arena, run[i]) / 16 * bytes + k] == (i % 3 != 0));
+	dry_arena_fini(&arena);
+}
+
 static void gives_up(void)
 {
 	uint32_t before;
@@ -315,6 +339,7 @@ int main(int argc, char **argv)
 	array_in_the_way();
 	beside(true);
 	beside(false);
+	beside_blocks();
 	gives_up();
 	apart();
 	return 0;
