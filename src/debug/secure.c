@@ -20,7 +20,7 @@ enum { KIND_AT = 12, SLACK = (1 << KIND_AT) - 1 }; /* LIVE: enum dry_kind from t
 #define RING_SMALL   4096u
 #define RING_BIG     256u
 #define SHARE_SMALL  ((size_t)64 << 10) /* bytes of the process's memory for each place */
-#define SHARE_BIG    ((size_t)1 << 20)
+#define SHARE_BIG    ((size_t)4 << 20)
 #define MAX_WAITS    1000u     /* for objects in the hands of threads that put them into their slabs */
 #define MAX_CHECKED  (1u << 20) /* objects looked at when the process ends */
 #define MAX_READ     ((size_t)64 << 20) /* bytes of free ones */

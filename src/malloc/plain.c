@@ -8,10 +8,12 @@
 #include "core/alloc.h"
 #include "core/create.h"
 #include "malloc/size_class.h"
+#include "port/contract.h"
 #include "port/probe.h"
 
 #define SMALL_GROUP ((size_t)256 << 20)
 #define LEAST       16u /* bytes: of smaller ones there are too many in a page for the type of the caches */
+#define PAUSE       1000 /* ms from one time that what idles is given back to the next */
 
 _Atomic size_t dry_plain_from = SIZE_MAX;
 
@@ -20,6 +22,22 @@ void dry_plain_fit(size_t memory)
 	bool small = memory <= SMALL_GROUP && !dry_budget_may_hold(0);
 
 	atomic_store_explicit(&dry_plain_from, small ? memory / 8 * 3 : SIZE_MAX, memory_order_relaxed);
+}
+
+/* From three quarters of the group's memory on: what waits in quarantine, or is free, must not be what is killed for. */
+static void give_back_idle(struct dry_heap *heap)
+{
+	static _Atomic uint64_t next; /* ms; relaxed: two at once do no harm */
+	size_t from = atomic_load_explicit(&dry_plain_from, memory_order_relaxed);
+	uint64_t now;
+
+	if (dry_budget_used() / 2 <= from)
+		return;
+	now = dry_port_clock_ms();
+	if (now < atomic_load_explicit(&next, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&next, now + PAUSE, memory_order_relaxed);
+	dry_heap_trim(heap);
 }
 
 static struct dry_cache *make(struct dry_heap *heap, unsigned class)
@@ -58,5 +76,6 @@ void *dry_plain_alloc(struct dry_heap *heap, size_t size, size_t align)
 			DRY_PROBE_3(drystone, cache_made, (uintptr_t)cache, (uintptr_t)cache->name, cache->object_size);
 		}
 	}
+	give_back_idle(heap);
 	return dry_heap_alloc_slow(cache);
 }
