@@ -20,6 +20,8 @@ struct dry_secondary {
 	 * for, or NULL because memory is exhausted.
 	 */
 	bool (*allocate)(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block);
+	/* A block of its own where all else has failed. NULL: it has no memory either. */
+	void *(*last)(size_t size, size_t align);
 	/* Whether ptr lies where its blocks are. */
 	bool (*contains)(const void *ptr);
 	/*

@@ -8,8 +8,9 @@
 #include "base/error.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
-#include "core/countdown.h"
 #include "core/alloc.h"
+#include "core/batch.h"
+#include "core/countdown.h"
 #include "core/slab.h"
 #include "core/walk.h"
 #include "debug/live.h"
@@ -143,7 +144,7 @@ static bool debug_size(struct dry_cache *cache, void *object, size_t size)
 	return cache->debug->sized == NULL || cache->debug->sized(cache, object, size);
 }
 
-void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
+static void *alloc_slow(struct dry_cache *cache, size_t size)
 {
 	void *object = dry_heap_alloc_slow(cache);
 
@@ -153,6 +154,38 @@ void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
 		while (object != NULL && !dry_live_claim(object))
 			object = dry_heap_alloc_slow(cache);
 	return object;
+}
+
+/* Of an object that is bigger than its class: then a block's class no longer says that it was freed with a wrong size. */
+static _Atomic bool gave_bigger; /* relaxed: who frees the block got it from who set this */
+
+#define LAST_MOST 256u /* bytes: what a program asks for that goes on after a failure; of bigger ones more would be wasted */
+
+/* There is no more memory, but slabs of bigger classes, aligned as the cache's objects at least, may have free objects. */
+static DRY_SLOW void *alloc_bigger(struct dry_cache *cache, size_t size)
+{
+	struct dry_heap *heap = dry_heap_of(cache->caches);
+	const struct dry_secondary *secondary = dry_heap_secondary(heap);
+	unsigned class = dry_class_of(cache->size), home = dry_caches_home(cache->caches);
+	void *object = NULL;
+
+	if (size > LAST_MOST || heap->caches.hooks->allows != NULL) /* that: it shall fail */
+		return NULL;
+	while (object == NULL && ++class < DRY_CLASS_COUNT) {
+		struct dry_cache *bigger = atomic_load_explicit(&heap->general[class], memory_order_acquire);
+		if (bigger != NULL && bigger->align >= cache->align && dry_node_has_free(bigger->root, home))
+			object = alloc_slow(bigger, size);
+	}
+	if (object != NULL)
+		atomic_store_explicit(&gave_bigger, true, memory_order_relaxed);
+	return object == NULL && secondary != NULL ? secondary->last(size, cache->align) : object;
+}
+
+void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
+{
+	void *object = alloc_slow(cache, size);
+
+	return DRY_LIKELY(object != NULL) ? object : alloc_bigger(cache, size);
 }
 
 /* Not part of its caller, as small objects take that, too (docs/design/stack.md). */
@@ -351,6 +384,8 @@ bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size, si
 	if (checked && place.secondary == NULL && is_alike(heap, &place, size, align))
 		return true;
 	if (place.room == DRY_NOT_LIVE || place.room == size || place.room == (size != 0 ? size : 1))
+		return true;
+	if (place.slab != NULL && place.room > size && atomic_load_explicit(&gave_bigger, memory_order_relaxed))
 		return true;
 	dry_format(detail, sizeof(detail), "freed as %zu bytes, it has %zu", size, place.room);
 	dry_fatal(DRY_FATAL_WRONG_SIZE, object, place.slab != NULL ? place.slab->cache->name : NULL, detail);

@@ -150,7 +150,13 @@ static enum dry_kind kind_of(void *block, enum dry_kind to)
 	return dry_guard_contains(block) ? dry_guard_kind(block, to) : DRY_KIND_UNKNOWN;
 }
 
-static const struct dry_secondary guards = { allocate, contains, object, free_block, size_of, kind_of };
+/* Blocks that were guarded have left places that nothing else can use. */
+static void *last(size_t size, size_t align)
+{
+	return secure && make_guards() ? dry_guard_alloc(size, align) : NULL;
+}
+
+static const struct dry_secondary guards = { allocate, last, contains, object, free_block, size_of, kind_of };
 
 static bool sample(struct dry_heap *heap, size_t mean)
 {

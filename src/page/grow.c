@@ -102,10 +102,10 @@ static DRY_SLOW bool pass_over(struct dry_arena *arena, size_t left)
 	return true;
 }
 
-/* What is mapped is locked, and a whole chunk may not be: the last pages of one. */
+/* A limit of what is mapped, or locked, has no room for a whole chunk: the last pages of one. */
 static DRY_SLOW bool reserve_short(struct dry_arena *arena, size_t have)
 {
-	for (size_t part = DRY_CHUNK_SIZE / 4; part >= DRY_CHUNK_SIZE / 16; part /= 2)
+	for (size_t part = DRY_CHUNK_SIZE / 2; part >= DRY_CHUNK_LEAST; part /= 2)
 		if (reserve(arena, have + DRY_CHUNK_SIZE - part, have + DRY_CHUNK_SIZE) == 0) {
 			arena->missing = (uint32_t)((DRY_CHUNK_SIZE - part) >> arena->page_shift);
 			return true;
@@ -126,7 +126,7 @@ static bool reserve_more(struct dry_arena *arena)
 	for (step = step < left ? step : left; step != 0 && rc != 0; step = dry_round_down(step / 2, DRY_CHUNK_SIZE))
 		rc = reserve(arena, have, have + step);
 	return rc == 0 || (rc == -DRY_EBUSY && pass_over(arena, left)) ||
-	       (rc == -DRY_EAGAIN && left != 0 && reserve_short(arena, have));
+	       ((rc == -DRY_EAGAIN || rc == -DRY_ENOMEM) && left != 0 && reserve_short(arena, have));
 }
 
 bool dry_arena_extend_locked(struct dry_arena *arena, unsigned node)

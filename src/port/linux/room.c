@@ -13,6 +13,7 @@
 #include "port/linux/lines.h"
 
 #define LEFT_TO_OTHERS ((size_t)1 << 20)
+#define LEFT_TO_SMALL  ((size_t)1 << 20) /* and to small blocks, which are mapped many at once, by big ones */
 #define LEFT_SHARE     16 /* of a small limit of locked memory, that part */
 #define LAG_SHARE      256 /* the kernel's count of what it has promised lags behind by that part of memory, in all processors */
 #define LOOK           ((size_t)16 << 20) /* bytes reserved between two looks at whether it is strict: an arena's least step */
@@ -40,9 +41,9 @@ size_t dry_port_address_room(void)
 }
 
 /* Whether there is a filter is not asked for it: most programs end before that is of interest. */
-bool dry_linux_is_nearly_full(void)
+bool dry_linux_is_nearly_full(bool for_big)
 {
-	return !dry_linux_is_filtered() && dry_port_address_room() < LEFT_TO_OTHERS;
+	return !dry_linux_is_filtered() && dry_port_address_room() < LEFT_TO_OTHERS + (for_big ? LEFT_TO_SMALL : 0);
 }
 
 /* ---- locked memory ---------------------------------------------------------- */

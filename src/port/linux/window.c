@@ -66,7 +66,7 @@ int dry_port_reserve_at(void *addr, size_t size, bool readable)
 		rc = errno == EEXIST ? -DRY_EBUSY : errno == EAGAIN ? -DRY_EAGAIN : -DRY_ENOMEM;
 	else if (got != addr)
 		rc = munmap(got, size) == 0 ? -DRY_EBUSY : -DRY_ENOMEM;
-	else if (size >= LITTLE && dry_linux_is_nearly_full() && munmap(got, size) == 0)
+	else if (size >= LITTLE && dry_linux_is_nearly_full(false) && munmap(got, size) == 0)
 		rc = -DRY_ENOMEM;
 	dry_linux_reserves(size);
 	errno = saved;
