@@ -103,9 +103,11 @@ static DRY_SLOW bool pass_over(struct dry_arena *arena, size_t left)
 }
 
 /* A limit of what is mapped, or locked, has no room for a whole chunk: the last pages of one. */
-static DRY_SLOW bool reserve_short(struct dry_arena *arena, size_t have)
+static DRY_SLOW bool reserve_short(struct dry_arena *arena, size_t have, unsigned order)
 {
-	for (size_t part = DRY_CHUNK_SIZE / 2; part >= DRY_CHUNK_LEAST; part /= 2)
+	size_t need = (size_t)1 << (order + arena->page_shift), least = need > DRY_CHUNK_LEAST ? need : DRY_CHUNK_LEAST;
+
+	for (size_t part = DRY_CHUNK_SIZE / 2; part >= least; part /= 2)
 		if (reserve(arena, have + DRY_CHUNK_SIZE - part, have + DRY_CHUNK_SIZE) == 0) {
 			arena->missing = (uint32_t)((DRY_CHUNK_SIZE - part) >> arena->page_shift);
 			return true;
@@ -114,7 +116,7 @@ static DRY_SLOW bool reserve_short(struct dry_arena *arena, size_t have)
 }
 
 /* One chunk more at least, in a window. */
-static bool reserve_more(struct dry_arena *arena)
+static bool reserve_more(struct dry_arena *arena, unsigned order)
 {
 	size_t have = (size_t)arena->reserved << arena->page_shift, step = have / 8;
 	size_t left = ((size_t)arena->pages << arena->page_shift) - have;
@@ -126,15 +128,15 @@ static bool reserve_more(struct dry_arena *arena)
 	for (step = step < left ? step : left; step != 0 && rc != 0; step = dry_round_down(step / 2, DRY_CHUNK_SIZE))
 		rc = reserve(arena, have, have + step);
 	return rc == 0 || (rc == -DRY_EBUSY && pass_over(arena, left)) ||
-	       ((rc == -DRY_EAGAIN || rc == -DRY_ENOMEM) && left != 0 && reserve_short(arena, have));
+	       ((rc == -DRY_EAGAIN || rc == -DRY_ENOMEM) && left != 0 && reserve_short(arena, have, order));
 }
 
-bool dry_arena_extend_locked(struct dry_arena *arena, unsigned node)
+bool dry_arena_extend_locked(struct dry_arena *arena, unsigned order, unsigned node)
 {
 	uint32_t committed, missing;
 	size_t chunks;
 
-	if (!arena->owns_memory || (arena->reserved == dry_arena_committed_locked(arena) && !reserve_more(arena)))
+	if (!arena->owns_memory || (arena->reserved == dry_arena_committed_locked(arena) && !reserve_more(arena, order)))
 		return false;
 	committed = dry_arena_committed_locked(arena);
 	missing = arena->missing;
@@ -150,9 +152,9 @@ bool dry_arena_extend_locked(struct dry_arena *arena, unsigned node)
 	return true;
 }
 
-bool dry_arena_grow_locked(struct dry_arena *arena, unsigned node)
+bool dry_arena_grow_locked(struct dry_arena *arena, unsigned order, unsigned node)
 {
-	return (arena->retired != 0 && revive(arena, node)) || dry_arena_extend_locked(arena, node);
+	return (arena->retired != 0 && revive(arena, node)) || dry_arena_extend_locked(arena, order, node);
 }
 
 /* No chunk from `first` to `last` has metadata that is still needed. */

@@ -196,10 +196,13 @@ void dry_reserve_end(struct dry_arena *arena);
 
 /* grow.c; the lock is held */
 
-/* Make a chunk of a node free: a retired one, else the next one of the reservation. */
-bool dry_arena_grow_locked(struct dry_arena *arena, unsigned node);
+/*
+ * Make a chunk of a node free: a retired one, else the next one of the reservation, which is short where a limit leaves no
+ * room for a whole one: 2^order pages at least.
+ */
+bool dry_arena_grow_locked(struct dry_arena *arena, unsigned order, unsigned node);
 /* The latter only. */
-bool dry_arena_extend_locked(struct dry_arena *arena, unsigned node);
+bool dry_arena_extend_locked(struct dry_arena *arena, unsigned order, unsigned node);
 /* Make a retired chunk free. */
 void dry_chunk_revive_locked(struct dry_arena *arena, uint32_t chunk);
 /* Take a chunk that is one free clean block out of use, and its metadata with it. */

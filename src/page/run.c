@@ -69,7 +69,7 @@ static DRY_SLOW uint32_t find_more(struct dry_arena *arena, unsigned order, unsi
 	uint32_t index;
 
 	while ((index = find_block(arena, order, node)) == DRY_PAGE_NIL) {
-		if (dry_arena_grow_locked(arena, node))
+		if (dry_arena_grow_locked(arena, order, node))
 			continue;
 		for (unsigned other = 0; other < arena->nodes && index == DRY_PAGE_NIL; other++)
 			index = find_block(arena, order, other);

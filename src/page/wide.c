@@ -35,7 +35,7 @@ static bool make_blocks(struct dry_arena *arena, uint32_t index, uint32_t count,
 	uint32_t chunk = dry_chunk_pages(arena), at;
 
 	while (dry_arena_committed_locked(arena) < index + count)
-		if (!dry_arena_extend_locked(arena, node))
+		if (!dry_arena_extend_locked(arena, arena->max_order, node))
 			return false;
 	for (at = dry_round_up(index, chunk); arena->owns_memory && at < index + count; at += chunk)
 		if (dry_chunk_is_retired(arena, at >> arena->max_order))
