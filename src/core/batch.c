@@ -141,24 +141,36 @@ static void check_slab_locked(const struct dry_cache *cache, const struct dry_sl
 		dry_backing_corrupt(DRY_FATAL_INTERNAL, dry_slab_objects(cache, slab), cache->name, wrong);
 }
 
+/* Put objects back that lie in one slab; their number. */
+static unsigned put_run_locked(struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)
+{
+	unsigned run = dry_slab_has_bits(cache, slab) ? dry_slab_put_bits(cache, slab, objects, count) : 0;
+
+	return DRY_LIKELY(run != 0) ? run : dry_slab_put(cache, slab, objects, count);
+}
+
 /* Put objects back that lead the array and are of this node; their number. */
 static DRY_NOINLINE unsigned put_locked(struct dry_cache *cache, struct dry_node *node, void *const *objects, unsigned count)
 {
+	struct dry_slab *slab = dry_slab_of(cache, objects[0]), *next;
 	size_t free = 0;
-	unsigned i = 0;
+	unsigned i = 0, run;
 
-	do {
-		struct dry_slab *slab = dry_slab_of(cache, objects[i]);
-		if (&cache->node[dry_slab_node(cache, slab)] != node)
-			break;
-		unsigned before = slab->active, run = dry_slab_put_bits(cache, slab, objects + i, count - i);
-		i += DRY_LIKELY(run != 0) ? run : dry_slab_put(cache, slab, objects + i, count - i);
+	for (; slab != NULL && &cache->node[dry_slab_node(cache, slab)] == node; i += run, slab = next) {
+		unsigned before = slab->active;
+		run = 1;
+		next = i + run < count ? dry_slab_of(cache, objects[i + run]) : NULL;
+		/* one by itself is the usual thing where objects of a program's life come back */
+		if (next == slab || !dry_slab_has_bits(cache, slab) || !dry_slab_put_bit(cache, slab, objects[i])) {
+			run = put_run_locked(cache, slab, objects + i, count - i);
+			next = i + run < count ? dry_slab_of(cache, objects[i + run]) : NULL;
+		}
 		if (DRY_LIKELY(slab->active != before)) {
 			check_slab_locked(cache, slab);
 			free += before - slab->active;
 			relist_locked(cache, node, slab);
 		}
-	} while (i < count);
+	}
 	add_locked(&node->free_objects, free);
 	return i;
 }

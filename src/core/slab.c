@@ -138,6 +138,34 @@ static void put_one(struct dry_cache *cache, struct dry_slab *slab, void *object
 		report(cache, object, index);
 }
 
+unsigned dry_slab_put_bits(const struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)
+{
+	const uintptr_t first = (uintptr_t)dry_slab_objects(cache, slab);
+	const size_t inverse = cache->inverse;
+	const unsigned shift = cache->shift;
+	void *const *at = objects, *const *const end = objects + count, *const *done = objects;
+	size_t index;
+
+	while (at != end && (index = dry_offset_index((uintptr_t)*at - first, inverse, shift)) < cache->num) {
+		size_t word = index / 64, before = word * 64, here = cache->num - before < 64 ? cache->num - before : 64;
+		uintptr_t start = first + before * cache->size; /* of the word's first object */
+		uint64_t bits = 0;
+		index -= before;
+		do {
+			bits |= (uint64_t)1 << index;
+			if (++at == end)
+				break;
+			index = dry_offset_index((uintptr_t)*at - start, inverse, shift);
+		} while (index < here);
+		if (DRY_UNLIKELY((bits & slab->bits[word]) != 0 || dry_popcount64(bits) != (size_t)(at - done)))
+			break;
+		dry_bitmap_set(slab, (unsigned)word, slab->bits[word] | bits);
+		done = at;
+	}
+	slab->active = (uint16_t)(slab->active - (done - objects));
+	return (unsigned)(done - objects);
+}
+
 unsigned dry_slab_put(struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)
 {
 	bool right = accepts(cache, slab, objects[0]);

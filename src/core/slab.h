@@ -83,60 +83,33 @@ static inline struct dry_slab *dry_slab_of(const struct dry_cache *cache, const 
 	return dry_backing_slab_of(&cache->caches->backing, ptr, cache->order);
 }
 
-/* The objects of a word of the bitmap, as bits. */
-static inline uint64_t dry_word_objects(const struct dry_cache *cache, size_t word)
+/* Whether a slab is this cache's, and what dry_slab_put_bits() is for. */
+static inline bool dry_slab_has_bits(const struct dry_cache *cache, const struct dry_slab *slab)
 {
-	size_t rest = cache->num - word * 64;
-
-	return rest < 64 ? ((uint64_t)1 << rest) - 1 : UINT64_MAX;
+	return DRY_LIKELY(cache->mgmt == DRY_MGMT_BITMAP && dry_backing_is_slab(slab) && dry_backing_cache_of(slab) == cache);
 }
 
-/* So many objects of a word that are put back, as bits. false, and nothing is done: one is twice there, free, or not the slab's. */
-static inline bool dry_slab_put_word(const struct dry_cache *cache, struct dry_slab *slab, size_t word, uint64_t bits, size_t count)
+/* As dry_slab_put() of one object of a slab that has bits; false, and nothing is done: there is something to report. */
+static inline bool dry_slab_put_bit(const struct dry_cache *cache, struct dry_slab *slab, const void *object)
 {
-	uint64_t free = slab->bits[word];
+	size_t offset = (uintptr_t)object - (uintptr_t)dry_slab_objects(cache, slab);
+	size_t index = dry_offset_index(offset, cache->inverse, cache->shift);
 
-	if (DRY_UNLIKELY((bits & (free | ~dry_word_objects(cache, word))) != 0 || dry_popcount64(bits) != count))
+	if (DRY_UNLIKELY(index >= cache->num))
 		return false;
-	dry_bitmap_set(slab, (unsigned)word, free | bits);
+	uint64_t bit = (uint64_t)1 << (index & 63), free = slab->bits[index / 64];
+	if (DRY_UNLIKELY((free & bit) != 0))
+		return false;
+	dry_bitmap_set(slab, (unsigned)(index / 64), free | bit);
+	slab->active--;
 	return true;
 }
 
 /*
- * As dry_slab_put(), of the usual type, as far as there is nothing to report: the number, 0 as well where the type is another.
- * Apart and inline, because a batch of frees is this loop: bits of one word are collected, and written once.
+ * As dry_slab_put() of a slab that has bits, as far as there is nothing to report: the number. Bits of one word are collected,
+ * and written once. A word with an object that is twice there, or free, stays as it was.
  */
-static inline unsigned dry_slab_put_bits(const struct dry_cache *cache, struct dry_slab *slab, void *const *objects,
-					 unsigned count)
-{
-	const uintptr_t first = (uintptr_t)dry_slab_objects(cache, slab);
-	const size_t inverse = cache->inverse;
-	const unsigned shift = cache->shift;
-	void *const *at = objects, *const *const end = objects + count, *const *begin;
-
-	if (DRY_UNLIKELY(cache->mgmt != DRY_MGMT_BITMAP || !dry_backing_is_slab(slab) || dry_backing_cache_of(slab) != cache))
-		return 0;
-	do {
-		size_t index = dry_offset_index((uintptr_t)*at - first, inverse, shift), word = index >> 6;
-		uint64_t bits = 0;
-
-		begin = at;
-		if (index >= cache->num)
-			break;
-		do {
-			bits |= (uint64_t)1 << (index & 63);
-			if (++at == end)
-				break;
-			index = dry_offset_index((uintptr_t)*at - first, inverse, shift);
-		} while (index >> 6 == word);
-		if (!dry_slab_put_word(cache, slab, word, bits, (size_t)(at - begin)))
-			break;
-		begin = at;
-	} while (at != end);
-	count = (unsigned)(begin - objects);
-	slab->active = (uint16_t)(slab->active - count);
-	return count;
-}
+unsigned dry_slab_put_bits(const struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count);
 
 /* Its node, one of the cache's. */
 static inline unsigned dry_slab_node(const struct dry_cache *cache, const struct dry_slab *slab)
