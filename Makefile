@@ -97,7 +97,7 @@ soak: ## stress tests again and again with new seeds, SOAK=600 (seconds); STEPS=
 	@scripts/setup build
 	@scripts/soak $(if $(STEPS),--steps=$(STEPS),$(SOAK))
 
-mutants: ## 72 plausible bugs, one by one: the simulation must catch them all; some minutes
+mutants: ## 73 plausible bugs, one by one: the simulation must catch them all; some minutes
 	@scripts/setup build mutants
 	@scripts/mutants
 
