@@ -212,8 +212,10 @@ static void reap(struct dry_cache *cache, struct dry_depot *depot, bool all)
 {
 	dry_lock_acquire(&depot->lock);
 	bool idle = depot->seen == depot->moves;
-	uint32_t low = depot->low;
+	uint32_t low = depot->low, limit = depot->limit;
 	dry_lock_release(&depot->lock);
+	if (limit == 0)
+		return;
 	if (all || idle) {
 		drain(cache, depot, UINT32_MAX);
 		dry_depot_close(cache, depot);

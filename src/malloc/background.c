@@ -170,18 +170,22 @@ void dry_background_freed(void)
 
 /* ---- while it grows ---------------------------------------------------------------------- */
 
-static _Atomic size_t grown_to; /* bytes used at the last look */
+static _Atomic size_t grown_to; /* bytes used at the last look, or less */
 
 /*
  * Before a heap takes much more memory, what its caches do not use: objects in arrays and shared arrays that nobody has asked for
- * since the last look, each of which may keep a slab.
+ * since the last look, each of which may keep a slab. Where a look gives memory back the next one comes half as much later.
  */
 static DRY_SLOW void look_through(struct dry_heap *heap, size_t before, size_t used)
 {
 	/* relaxed: who is first does it. Not worth milliseconds: the thread that starts soon makes fences ready */
-	if (atomic_compare_exchange_strong_explicit(&grown_to, &before, used, memory_order_relaxed, memory_order_relaxed) &&
-	    dry_port_slot_fence_ready())
-		dry_caches_reap(&heap->caches, DRY_REAP_UNASKED);
+	if (!atomic_compare_exchange_strong_explicit(&grown_to, &before, used, memory_order_relaxed, memory_order_relaxed) ||
+	    !dry_port_slot_fence_ready())
+		return;
+	dry_caches_reap(&heap->caches, DRY_REAP_UNASKED);
+	size_t left = used_bytes(heap);
+	if (left < used)
+		atomic_store_explicit(&grown_to, left + (used - left) / 2, memory_order_relaxed);
 }
 
 void dry_background_poke(void)
