@@ -9,7 +9,7 @@
 
 /* How much more than usual depots may grow to hold: objects, in bytes, of all caches together; and pointers, of one. */
 #ifndef DRY_DEPOTS_GROWN /* a backing may want less */
-#define DRY_DEPOTS_GROWN ((size_t)8 << 20)
+#define DRY_DEPOTS_GROWN ((size_t)32 << 20)
 #endif
 #define GROWN_LIMIT 32768u
 
