@@ -248,6 +248,16 @@ void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(s
 		fn(cache, &more[i].depot, arg);
 }
 
+size_t dry_depots_avail(const struct dry_cache *cache, const struct dry_node *node)
+{
+	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire);
+	size_t sum = avail_of(&node->shared);
+
+	for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++)
+		sum += avail_of(&more[i].depot);
+	return sum;
+}
+
 static void close_one(struct dry_cache *cache, struct dry_depot *depot, bool unused)
 {
 	(void)unused;

@@ -39,6 +39,8 @@ struct dry_depot *dry_depot_local(struct dry_cache *cache, bool make);
 /* Calls fn for each depot of the node. */
 void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(struct dry_cache *, struct dry_depot *, bool),
 		    bool arg);
+/* Objects in all of them; a figure. */
+size_t dry_depots_avail(const struct dry_cache *cache, const struct dry_node *node);
 /* Give the memory of an empty depot back: a page of it would keep a whole segment in use. */
 void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot);
 /* Give back the memory of all depots of a node, which are empty, for good. */

@@ -2,6 +2,7 @@
 #include "core/reap.h"
 
 #include "core/batch.h"
+#include "core/depot.h"
 #include "core/slots.h"
 
 #define FEW_REFILLS 2 /* a thread that goes to another CPU makes one */
@@ -27,17 +28,21 @@ static struct look look_at(const struct dry_cache *cache)
 	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
 		const struct dry_node *node = &cache->node[n];
 		look.refills += atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
-		look.free += atomic_load_explicit(&node->free_objects, memory_order_relaxed) +
-			     atomic_load_explicit(&node->shared.avail, memory_order_relaxed);
+		look.free += atomic_load_explicit(&node->free_objects, memory_order_relaxed) + dry_depots_avail(cache, node);
 		look.all += atomic_load_explicit(&node->slabs, memory_order_relaxed) * cache->num;
 	}
 	return look;
 }
 
+static bool is_look(enum dry_reap which)
+{
+	return which == DRY_REAP_UNASKED || which == DRY_REAP_SHARED;
+}
+
 /* Next to nobody missed an object since the last look, and half of what there is, or more, is free: slabs may come free. */
 static bool is_unasked(const struct dry_cache *cache, enum dry_reap which)
 {
-	if (which != DRY_REAP_UNASKED)
+	if (!is_look(which))
 		return false;
 	struct look look = look_at(cache);
 	return look.refills - cache->refills_seen <= FEW_REFILLS && look.free >= look.all / 2;
@@ -138,20 +143,21 @@ void dry_caches_reap(struct dry_caches *caches, enum dry_reap which)
 {
 	/* Held throughout: objects on their way are nobody else's to miss (destroy counts them). */
 	dry_lock_acquire(&caches->reap_lock);
-	dry_arrays_drain_locked(caches, NULL, which);
+	if (which != DRY_REAP_SHARED)
+		dry_arrays_drain_locked(caches, NULL, which);
 	dry_lock_acquire(&caches->lock);
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
 		if (cache->root != cache)
 			continue;
 		/* without arrays it has no more than its free slabs; to make them anew may cost more: fences (debug/fence.h) */
-		if (which == DRY_REAP_UNASKED && cache->place == 0)
+		if (is_look(which) && cache->place == 0)
 			continue;
 		bool all = which == DRY_REAP_ALL || is_unasked(cache, which);
 		if (which == DRY_REAP_ALL)
 			drain_quarantine(cache);
 		dry_node_drain_depots(cache, all);
 		dry_node_shrink(cache, all);
-		if (which == DRY_REAP_UNASKED)
+		if (is_look(which))
 			cache->refills_seen = look_at(cache).refills;
 	}
 	dry_lock_release(&caches->lock);

@@ -8,7 +8,8 @@
 enum dry_reap {
 	DRY_REAP_IDLE,    /* arrays that were not used since the last reap, and of the others what was not needed since */
 	DRY_REAP_ALL,
-	DRY_REAP_UNASKED, /* caches with arrays: as IDLE, and all of those with next to no refill since this kind came last */
+	DRY_REAP_UNASKED, /* caches with arrays: as IDLE, and all of those with next to no refill since the last such look */
+	DRY_REAP_SHARED,  /* such a look that leaves the arrays, for which CPUs are fenced */
 };
 
 /*

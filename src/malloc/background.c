@@ -178,11 +178,11 @@ static _Atomic size_t grown_to; /* bytes used at the last look, or less */
  */
 static DRY_SLOW void look_through(struct dry_heap *heap, size_t before, size_t used)
 {
-	/* relaxed: who is first does it. Not worth milliseconds: the thread that starts soon makes fences ready */
-	if (!atomic_compare_exchange_strong_explicit(&grown_to, &before, used, memory_order_relaxed, memory_order_relaxed) ||
-	    !dry_port_slot_fence_ready())
+	/* relaxed: who is first does it */
+	if (!atomic_compare_exchange_strong_explicit(&grown_to, &before, used, memory_order_relaxed, memory_order_relaxed))
 		return;
-	dry_caches_reap(&heap->caches, DRY_REAP_UNASKED);
+	/* a first fence is not worth milliseconds: the thread that starts soon makes them ready */
+	dry_caches_reap(&heap->caches, dry_port_slot_fence_ready() ? DRY_REAP_UNASKED : DRY_REAP_SHARED);
 	size_t left = used_bytes(heap);
 	if (left < used)
 		atomic_store_explicit(&grown_to, left + (used - left) / 2, memory_order_relaxed);

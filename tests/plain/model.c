@@ -249,7 +249,7 @@ static void step(void)
 	else if (what < 82)
 		step_free(model);
 	else if (what < 86)
-		dry_caches_reap(caches, (enum dry_reap)rng_below(&rng, 3));
+		dry_caches_reap(caches, (enum dry_reap)rng_below(&rng, 4));
 	else if (what < 88)
 		dry_cache_empty(model->cache->root, &freed);
 	else if (what < 90)
