@@ -21,6 +21,7 @@
 #define KEEP_MOST   ((size_t)64 << 20)
 #define REST        4 /* times decay_ms */
 #define SOON        100 /* ms */
+#define FIRST_LOOK  ((size_t)2 << 20) /* small programs do without; the first one costs some ten system calls */
 #define GROWN_LEAST ((size_t)1 << 18) /* so much and 1/128 the heap grows between two looks for what is idle in it */
 
 static _Atomic int running; /* 0: OFF, 1: RUNNING, below: so many pokes until OFF */
@@ -170,7 +171,7 @@ void dry_background_freed(void)
 
 /* ---- while it grows ---------------------------------------------------------------------- */
 
-static _Atomic size_t grown_to; /* bytes used at the last look, or less */
+static _Atomic size_t grown_to = FIRST_LOOK - GROWN_LEAST; /* bytes used at the last look, or less */
 
 /*
  * Before a heap takes much more memory, what its caches do not use: objects in arrays and shared arrays that nobody has asked for

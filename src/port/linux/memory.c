@@ -34,7 +34,7 @@ void *dry_port_reserve(size_t size, size_t align, bool readable)
 {
 	void *got = dry_unix_map_aligned(size, align, readable ? PROT_READ : PROT_NONE, MAP_NORESERVE, map);
 
-	if (got != NULL && size >= CHECKED && dry_linux_is_nearly_full(true)) {
+	if (got != NULL && size >= CHECKED && dry_linux_is_nearly_full(size, true)) {
 		dry_port_release(got, size);
 		got = NULL;
 	}

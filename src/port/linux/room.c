@@ -14,6 +14,7 @@
 
 #define LEFT_TO_OTHERS ((size_t)1 << 20)
 #define LEFT_TO_SMALL  ((size_t)1 << 20) /* and to small blocks, which are mapped many at once, by big ones */
+#define BEGINNING      ((size_t)7 << 19) /* a first chunk, and two pieces of metadata */
 #define LEFT_SHARE     16 /* of a small limit of locked memory, that part */
 #define LAG_SHARE      256 /* the kernel's count of what it has promised lags behind by that part of memory, in all processors */
 #define LOOK           ((size_t)16 << 20) /* bytes reserved between two looks at whether it is strict: an arena's least step */
@@ -40,9 +41,17 @@ size_t dry_port_address_room(void)
 	return room;
 }
 
-/* Whether there is a filter is not asked for it: most programs end before that is of interest. */
-bool dry_linux_is_nearly_full(bool for_big)
+/*
+ * Whether there is a filter is not asked for it: most programs end before that is of interest. Nor is the limit for what every
+ * process begins with.
+ */
+bool dry_linux_is_nearly_full(size_t size, bool for_big)
 {
+	static _Atomic size_t begun;
+
+	if (atomic_load_explicit(&begun, memory_order_relaxed) < BEGINNING &&
+	    atomic_fetch_add_explicit(&begun, size, memory_order_relaxed) + size <= BEGINNING)
+		return false;
 	return !dry_linux_is_filtered() && dry_port_address_room() < LEFT_TO_OTHERS + (for_big ? LEFT_TO_SMALL : 0);
 }
 

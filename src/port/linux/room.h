@@ -16,8 +16,8 @@
 
 #include "base/compiler.h"
 
-/* Whether a limit of address space leaves less than libraries and threads of the program need; for_big: and small blocks. */
-bool dry_linux_is_nearly_full(bool for_big);
+/* With `size` more mapped: whether a limit of address space leaves less than others need; for_big: and small blocks. */
+bool dry_linux_is_nearly_full(size_t size, bool for_big);
 
 enum dry_linux_room {
 	DRY_LINUX_NO_ROOM,

@@ -26,7 +26,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17; before, what is not known is left out, and the address is a wish */
 #endif
 
-#define LITTLE ((size_t)64 << 10) /* of that no limit is asked: tables */
+#define LITTLE ((size_t)128 << 10) /* of that no limit is asked: tables, of 64 KiB and two pages at first */
 
 _Static_assert(DRY_EBUSY == EBUSY && DRY_EAGAIN == EAGAIN && DRY_ENOMEM == ENOMEM, "base/error.h has the values of this libc");
 
@@ -66,7 +66,7 @@ int dry_port_reserve_at(void *addr, size_t size, bool readable)
 		rc = errno == EEXIST ? -DRY_EBUSY : errno == EAGAIN ? -DRY_EAGAIN : -DRY_ENOMEM;
 	else if (got != addr)
 		rc = munmap(got, size) == 0 ? -DRY_EBUSY : -DRY_ENOMEM;
-	else if (size >= LITTLE && dry_linux_is_nearly_full(false) && munmap(got, size) == 0)
+	else if (size >= LITTLE && dry_linux_is_nearly_full(size, false) && munmap(got, size) == 0)
 		rc = -DRY_ENOMEM;
 	dry_linux_reserves(size);
 	errno = saved;
