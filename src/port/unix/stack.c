@@ -123,24 +123,38 @@ static DRY_SLOW void read_code(void)
 	errno = saved;
 }
 
-/* In a shared library, whose addresses begin at 0. */
-static bool is_module_code(uintptr_t address)
+/* The bytes from `from` on; none: 0. */
+struct part {
+	uintptr_t from, bytes;
+};
+
+static bool lies_in(struct part part, uintptr_t address)
+{
+	return address - part.from < part.bytes;
+}
+
+/* Of this module, a shared library, whose addresses begin at 0. */
+static struct part module_code(void)
 {
 	const ElfW(Phdr) *part = (const void *)((const char *)&module_header + module_header.e_phoff);
 	const ElfW(Phdr) *end = part + module_header.e_phnum;
 
-	for (address -= (uintptr_t)&module_header; part < end; part++)
-		if (part->p_type == PT_LOAD && part->p_flags & PF_X && address - part->p_vaddr < part->p_memsz)
-			return true;
-	return false;
+	for (; part < end; part++)
+		if (part->p_type == PT_LOAD && part->p_flags & PF_X)
+			return (struct part){ (uintptr_t)&module_header + part->p_vaddr, part->p_memsz };
+	return (struct part){ 0, 0 };
 }
 
 /* The library's own code, where it can be told from the program's. */
-static bool is_own(uintptr_t address)
+static struct part own_code(void)
 {
+	struct part own = { 0, 0 };
+
 	if (own_start != NULL)
-		return address >= (uintptr_t)own_start && address < (uintptr_t)own_stop;
-	return &module_header != NULL && is_module_code(address) && !is_module_code((uintptr_t)program_main);
+		return (struct part){ (uintptr_t)own_start, (uintptr_t)(own_stop - own_start) };
+	if (&module_header != NULL)
+		own = module_code();
+	return lies_in(own, (uintptr_t)program_main) ? (struct part){ 0, 0 } : own;
 }
 
 /* ---- frames ------------------------------------------------------------------------------- */
@@ -209,6 +223,7 @@ DRY_NOINLINE DRY_STACK_READER unsigned dry_port_stack(uintptr_t *frames, unsigne
 	const uintptr_t *here = __builtin_frame_address(0);
 	struct dry_unix_frame frame = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(here + 2), here[0], false };
 	struct dry_unix_module module = { 0 };
+	struct part own = own_code();
 	unsigned count = 0;
 	int saved = errno;
 	bool inside = true;
@@ -221,7 +236,7 @@ DRY_NOINLINE DRY_STACK_READER unsigned dry_port_stack(uintptr_t *frames, unsigne
 	if (atomic_load_explicit(&code_count, memory_order_relaxed) == 0)
 		read_code();
 	while (count < max) {
-		inside = inside && is_own(frame.pc);
+		inside = inside && lies_in(own, frame.pc);
 		if (!inside)
 			frames[count++] = frame.pc;
 		if (!step(&frame, &module))

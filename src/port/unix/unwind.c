@@ -464,7 +464,7 @@ static enum dry_unix_step by_row(struct dry_unix_frame *frame, uintptr_t end, co
 
 /*
  * What nearly all rows are, in a word:  63..48 where fp is saved | 47..32 where pc is | 31..8 CFA | 1 from fp | 0 set
- * In words, pc and fp from the CFA; fp 0: it is the caller's.
+ * In words, pc and fp from the CFA; fp 0: it is the caller's. pc 0: there is no caller.
  */
 static _Atomic uint64_t cached[ROWS][2]; /* key ^ rule, rule */
 
@@ -483,54 +483,62 @@ static bool is_short(int64_t offset, unsigned bits)
 	return offset % WORD == 0 && offset / WORD < INT64_C(1) << (bits - 1) && offset / WORD >= -(INT64_C(1) << (bits - 1));
 }
 
+/* 0: it does not fit. */
+static uint64_t rule_of(const struct row *row)
+{
+	bool saved = row->fp.how == AT_OFFSET && row->fp.offset != 0;
+
+	if (row->pc.how == UNDEFINED)
+		return 1;
+	if (row->cfa.how != BY_REGISTER || (row->cfa.number != SP && row->cfa.number != FP) || row->pc.how != AT_OFFSET ||
+	    row->pc.offset == 0 || (row->fp.how != SAME && !saved) || !is_short(row->cfa.offset, 24) ||
+	    !is_short(row->pc.offset, 16) || !is_short(row->fp.offset, 16))
+		return 0;
+	return (uint64_t)(row->fp.offset / WORD) << 48 | (uint64_t)(row->pc.offset / WORD & 0xffff) << 32 |
+	       (uint64_t)(row->cfa.offset / WORD & 0xffffff) << 8 | (row->cfa.number == FP) << 1 | 1;
+}
+
 static void keep(const struct dry_unix_module *module, uint64_t pc, const struct row *row)
 {
 	_Atomic uint64_t *place = place_of(pc);
-	uint64_t rule;
+	uint64_t rule = rule_of(row);
 
-	if (row->cfa.how != BY_REGISTER || (row->cfa.number != SP && row->cfa.number != FP) || row->pc.how != AT_OFFSET ||
-	    (row->fp.how != SAME && row->fp.how != AT_OFFSET) || !is_short(row->cfa.offset, 24) || !is_short(row->pc.offset, 16) ||
-	    !is_short(row->fp.offset, 16))
+	if (rule == 0)
 		return;
-	rule = (uint64_t)(row->fp.offset / WORD) << 48 | (uint64_t)(row->pc.offset / WORD & 0xffff) << 32 |
-	       (uint64_t)(row->cfa.offset / WORD & 0xffffff) << 8 | (row->cfa.number == FP) << 1 | 1;
 	/* relaxed: the key tells what belongs together */
 	atomic_store_explicit(&place[1], rule, memory_order_relaxed);
 	atomic_store_explicit(&place[0], key_of(module, pc) ^ rule, memory_order_relaxed);
 }
 
-static DEEP bool by_cache(struct dry_unix_frame *frame, uintptr_t end, const struct dry_unix_module *module, uint64_t pc)
+static DEEP enum dry_unix_step by_cache(struct dry_unix_frame *frame, uintptr_t end, const struct dry_unix_module *module,
+					uint64_t pc)
 {
 	const _Atomic uint64_t *place = place_of(pc);
 	uint64_t rule = atomic_load_explicit(&place[1], memory_order_relaxed);
 
 	if ((rule & 1) == 0 || (atomic_load_explicit(&place[0], memory_order_relaxed) ^ rule) != key_of(module, pc))
-		return false;
+		return DRY_UNIX_UNKNOWN;
 	int64_t fp_at = (int64_t)rule >> 48, pc_at = (int64_t)(rule << 16) >> 48;
+	if (pc_at == 0)
+		return DRY_UNIX_OUTERMOST;
 	uintptr_t cfa = (rule & 2 ? frame->fp : frame->sp) + (uintptr_t)(((int64_t)(rule << 32) >> 40) * WORD);
 	uintptr_t lowest = cfa + (uintptr_t)((fp_at < pc_at ? fp_at : pc_at) * WORD);
 	/* Both are below the CFA: what is above sp and ends at `end` can be read. */
 	if (cfa <= frame->sp || cfa > end || lowest < frame->sp || lowest >= cfa || cfa % sizeof(uintptr_t) != 0)
-		return false;
+		return DRY_UNIX_UNKNOWN;
 	const uintptr_t *words = (const uintptr_t *)cfa;
 	if (words[pc_at] == 0)
-		return false;
+		return DRY_UNIX_OUTERMOST;
 	*frame = (struct dry_unix_frame){ words[pc_at], cfa, fp_at != 0 ? words[fp_at] : frame->fp, false };
-	return true;
+	return DRY_UNIX_STEP;
 }
 
-enum dry_unix_step dry_unix_unwind(struct dry_unix_frame *frame, uintptr_t end, struct dry_unix_module *module)
+static DRY_NOINLINE enum dry_unix_step by_table(struct dry_unix_frame *frame, uintptr_t end, const struct dry_unix_module *module,
+						uint64_t pc)
 {
-	uint64_t pc = frame->exact ? frame->pc : frame->pc - 1;
 	struct row first = { .cfa.how = OTHER }, row;
 	struct entry entry;
 
-	if ((pc < module->from || pc >= module->to) && !find_module(pc, module)) {
-		*module = (struct dry_unix_module){ 0 };
-		return DRY_UNIX_UNKNOWN;
-	}
-	if (by_cache(frame, end, module, pc))
-		return DRY_UNIX_STEP;
 	if (!find_entry(module->table, pc, &entry) || !run(&entry, entry.common, entry.common_end, UINT64_MAX, &first, &first))
 		return DRY_UNIX_UNKNOWN;
 	row = first;
@@ -539,6 +547,19 @@ enum dry_unix_step dry_unix_unwind(struct dry_unix_frame *frame, uintptr_t end, 
 	if (!entry.interrupts)
 		keep(module, pc, &row);
 	return by_row(frame, end, &row, entry.interrupts);
+}
+
+enum dry_unix_step dry_unix_unwind(struct dry_unix_frame *frame, uintptr_t end, struct dry_unix_module *module)
+{
+	uint64_t pc = frame->exact ? frame->pc : frame->pc - 1;
+	enum dry_unix_step step;
+
+	if ((pc < module->from || pc >= module->to) && !find_module(pc, module)) {
+		*module = (struct dry_unix_module){ 0 };
+		return DRY_UNIX_UNKNOWN;
+	}
+	step = by_cache(frame, end, module, pc);
+	return DRY_LIKELY(step != DRY_UNIX_UNKNOWN) ? step : by_table(frame, end, module, pc);
 }
 
 #else
