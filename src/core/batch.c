@@ -142,9 +142,9 @@ static void check_slab_locked(const struct dry_cache *cache, const struct dry_sl
 }
 
 /* Put objects back that lie in one slab; their number. */
-static unsigned put_run_locked(struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)
+static unsigned put_run_locked(struct dry_cache *cache, struct dry_slab *slab, bool has_bits, void *const *objects, unsigned count)
 {
-	unsigned run = dry_slab_has_bits(cache, slab) ? dry_slab_put_bits(cache, slab, objects, count) : 0;
+	unsigned run = has_bits ? dry_slab_put_bits(cache, slab, objects, count) : 0;
 
 	return DRY_LIKELY(run != 0) ? run : dry_slab_put(cache, slab, objects, count);
 }
@@ -157,12 +157,13 @@ static DRY_NOINLINE unsigned put_locked(struct dry_cache *cache, struct dry_node
 	unsigned i = 0, run;
 
 	for (; slab != NULL && &cache->node[dry_slab_node(cache, slab)] == node; i += run, slab = next) {
+		bool has_bits = dry_slab_has_bits(cache, slab);
 		unsigned before = slab->active;
 		run = 1;
 		next = i + run < count ? dry_slab_of(cache, objects[i + run]) : NULL;
 		/* one by itself is the usual thing where objects of a program's life come back */
-		if (next == slab || !dry_slab_has_bits(cache, slab) || !dry_slab_put_bit(cache, slab, objects[i])) {
-			run = put_run_locked(cache, slab, objects + i, count - i);
+		if (next == slab || !has_bits || !dry_slab_put_bit(cache, slab, objects[i])) {
+			run = put_run_locked(cache, slab, has_bits, objects + i, count - i);
 			next = i + run < count ? dry_slab_of(cache, objects[i + run]) : NULL;
 		}
 		if (DRY_LIKELY(slab->active != before)) {

@@ -175,7 +175,7 @@ static _Atomic size_t grown_to = FIRST_LOOK - GROWN_LEAST; /* bytes used at the 
 
 /*
  * Before a heap takes much more memory, what its caches do not use: objects in arrays and shared arrays that nobody has asked for
- * since the last look, each of which may keep a slab. Where a look gives memory back the next one comes half as much later.
+ * since the last look, each of which may keep a slab. Of what a look gives back, half may be taken again before the next one.
  */
 static DRY_SLOW void look_through(struct dry_heap *heap, size_t before, size_t used)
 {
