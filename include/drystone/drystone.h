@@ -156,6 +156,10 @@ struct dry_heap_stats {
 	uint64_t allocs;       /* allocations from caches since the start; libdrystone-tiny does not count: 0 */
 	uint64_t slow_allocs;  /* those that could not be served from a per-CPU array */
 	uint64_t slow_frees;   /* frees that found the per-CPU array full */
+	/* libdrystone-tiny: 0 */
+	uint64_t failures;     /* allocations, of big blocks too, for which there was no memory */
+	uint64_t reaps;        /* rounds of housekeeping, for whatever reason */
+	uint64_t purged;       /* bytes of free memory that went back to the system */
 };
 int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats);
 
@@ -299,6 +303,12 @@ struct dry_cache_stats {
 	uint64_t allocs, slow_allocs, slow_frees;
 	uint64_t node_locks;    /* times that a node's lock was taken for slabs: refill, flush, attach */
 	uint64_t shared_locks;  /* batches that went into or came out of local, shared and alien arrays */
+	/* libdrystone-tiny: 0 */
+	uint64_t node_waits;    /* of node_locks, those that found the lock held */
+	uint64_t slabs_made;    /* since the start */
+	size_t peak_slabs;      /* the most slabs at a time; a sum over nodes */
+	uint64_t remote_frees;  /* objects that were freed on another memory node than theirs */
+	uint64_t failures;      /* allocations for which there was no memory */
 };
 /* 0, or -EINVAL: another thread has destroyed the cache since dry_heap_for_each_cache() came to it. */
 int dry_cache_stats(dry_cache *cache, struct dry_cache_stats *stats);

@@ -49,7 +49,7 @@ extern "C" {
 
 #define DRY_INSPECT_SYMBOL  "dry_inspect"
 #define DRY_INSPECT_MAGIC   "DRYSTONE-LAYOUT" /* 15 characters and the NUL */
-#define DRY_INSPECT_VERSION 7u /* grows when a field changes its meaning or place in this struct */
+#define DRY_INSPECT_VERSION 8u /* grows when a field changes its meaning or place in this struct */
 
 /* An integer, pointer, char array or inline struct array. size in bytes. */
 struct dry_inspect_field {
@@ -151,6 +151,13 @@ struct dry_inspect {
 	struct dry_inspect_field extents_kept, extents_kept_count; /* inline array of free ones that wait for reuse */
 	struct dry_inspect_field extent_address, extent_bytes;     /* in an entry of the table */
 	struct dry_inspect_field kept_address, kept_bytes;         /* in an entry of the array */
+
+	/* what grows only, but for peaks */
+	struct dry_inspect_field node_lock_waits, node_slabs_made, node_peak_slabs, node_remote_frees, node_failures;
+	struct dry_inspect_field node_shared_moves, depot_moves; /* batches in and out; 32 bits, which begin anew */
+	struct dry_inspect_field heap_failures, heap_reaps;
+	struct dry_inspect_field arena_purged;   /* pages */
+	struct dry_inspect_field extents_purged; /* bytes */
 
 	uint32_t arena_size, page_size, extent_size, kept_size; /* distances between two of each */
 	uint8_t page_free, page_run, page_slab;                 /* values of page_kind */

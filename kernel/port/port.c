@@ -34,6 +34,15 @@ void dry_lock_acquire(struct dry_lock *lock)
 	lock->flags = flags;
 }
 
+/* Not by a try: lockdep is to see each of them. */
+bool dry_lock_acquire_contended(struct dry_lock *lock)
+{
+	bool waits = lock->rank >= DRY_RANK_ALIEN && spin_is_locked(&lock->spin);
+
+	dry_lock_acquire(lock);
+	return waits;
+}
+
 /* Of a rare lock: from any context, where a mutex cannot be tried in all of them. */
 bool dry_lock_try(struct dry_lock *lock)
 {

@@ -22,6 +22,8 @@ extern struct mutex dry_port_mutexes[DRY_RANK_ALIEN]; /* by rank */
 
 void dry_lock_init(struct dry_lock *lock, enum dry_rank rank);
 void dry_lock_acquire(struct dry_lock *lock);
+/* As dry_lock_acquire(). true: another one held it. */
+bool dry_lock_acquire_contended(struct dry_lock *lock);
 bool dry_lock_try(struct dry_lock *lock);
 void dry_lock_release(struct dry_lock *lock);
 

@@ -32,7 +32,8 @@ static void add_locked(_Atomic size_t *figure, size_t plus)
 /* For slabs, counted. */
 static void node_acquire(struct dry_node *node)
 {
-	dry_lock_acquire(&node->lock);
+	if (DRY_UNLIKELY(dry_lock_acquire_contended(&node->lock)))
+		add_locked(&node->lock_waits, 1);
 	add_locked(&node->lock_rounds, 1);
 }
 
@@ -239,6 +240,7 @@ static void put_alien(struct dry_cache *cache, unsigned home, unsigned owner, vo
 {
 	struct dry_depot *alien = dry_depot_alien(cache, home, owner);
 
+	atomic_fetch_add_explicit(&cache->node[home].remote_frees, 1, memory_order_relaxed);
 	if (alien != NULL) {
 		dry_depot_prepare(cache, alien, DRY_SHARED_FACTOR);
 		if (dry_depot_put(alien, &object, 1))
@@ -344,13 +346,24 @@ static void attach(struct dry_cache *cache, struct dry_slab *slab)
 	dry_lock_release(&node->lock);
 }
 
+static void count_new_slab(struct dry_node *node)
+{
+	/* relaxed: figures */
+	size_t slabs = atomic_fetch_add_explicit(&node->slabs, 1, memory_order_relaxed) + 1, peak = get(&node->peak_slabs);
+
+	while (slabs > peak && !atomic_compare_exchange_weak_explicit(&node->peak_slabs, &peak, slabs, memory_order_relaxed,
+								      memory_order_relaxed))
+		;
+	atomic_fetch_add_explicit(&node->slabs_made, 1, memory_order_relaxed);
+}
+
 static struct dry_slab *new_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp)
 {
 	uint32_t colour = atomic_fetch_add_explicit(&cache->node[home].colour_next, 1, memory_order_relaxed);
 	struct dry_slab *slab = dry_slab_new(cache, home, gfp, colour);
 
 	if (slab != NULL)
-		atomic_fetch_add_explicit(&cache->node[dry_slab_node(cache, slab)].slabs, 1, memory_order_relaxed);
+		count_new_slab(&cache->node[dry_slab_node(cache, slab)]);
 	return slab;
 }
 

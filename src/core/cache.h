@@ -128,6 +128,7 @@ struct dry_caches {
 	struct dry_lock reap_lock; /* one reap, drain or destroy at a time */
 	struct dry_cache *first, **end; /* guarded by lock, as all below */
 	size_t count;                /* of roots */
+	size_t reaps;                /* since the start */
 	uint32_t slots_open;         /* one more than the highest slot that has an area */
 	unsigned walks;              /* of the list of caches, under way */
 	_Atomic size_t depots_grown; /* bytes of objects for which depots grew beyond what is usual */

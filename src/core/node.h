@@ -69,10 +69,15 @@ struct dry_node {
 	size_t free_limit;            /* most free slabs kept; guarded by lock */
 	size_t free_low;              /* fewest free slabs since the last reap; guarded by lock */
 	_Atomic size_t lock_rounds;   /* for slabs: refill, flush, attach; written under lock, read without */
+	_Atomic size_t lock_waits;    /* of them, those that found it held; likewise */
 	_Atomic uint32_t colour_next; /* counts slabs made */
 	_Atomic size_t slabs;         /* all of this cache on this node */
+	_Atomic size_t peak_slabs;    /* the most there were of them */
+	_Atomic size_t slabs_made;    /* since the start */
 	_Atomic size_t reserved;      /* prefill: free objects that may not be given back */
 	_Atomic size_t slow_allocs, slow_frees;
+	_Atomic size_t remote_frees;  /* objects of other nodes that were freed on this one */
+	_Atomic size_t failures;      /* allocations for which there was no memory (node 0) */
 	_Atomic size_t bulk_allocs;   /* objects that bulk calls took from arrays */
 	_Atomic ptrdiff_t pops_apart; /* that words of arrays do not count, less those that they only seem to (node 0) */
 	struct dry_depot shared;

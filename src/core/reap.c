@@ -146,6 +146,7 @@ void dry_caches_reap(struct dry_caches *caches, enum dry_reap which)
 	if (which != DRY_REAP_SHARED)
 		dry_arrays_drain_locked(caches, NULL, which);
 	dry_lock_acquire(&caches->lock);
+	caches->reaps++;
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
 		if (cache->root != cache)
 			continue;

@@ -154,6 +154,13 @@ static DRY_SLOW void *alloc_hard(struct dry_cache *cache)
 	return object;
 }
 
+static DRY_SLOW void failed(struct dry_cache *cache)
+{
+	DRY_PROBE_1(drystone, failure, cache->object_size);
+	atomic_fetch_add_explicit(&cache->root->node[0].failures, 1, memory_order_relaxed); /* a statistic */
+	dry_port_set_errno(DRY_ENOMEM);
+}
+
 DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache)
 {
 	void *object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
@@ -161,10 +168,8 @@ DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache)
 	if (DRY_UNLIKELY(object == NULL))
 		object = alloc_hard(cache);
 	DRY_PROBE_2(drystone, refill, (uintptr_t)cache, (uintptr_t)object);
-	if (DRY_UNLIKELY(object == NULL)) {
-		DRY_PROBE_1(drystone, failure, cache->object_size);
-		dry_port_set_errno(DRY_ENOMEM);
-	}
+	if (DRY_UNLIKELY(object == NULL))
+		failed(cache);
 	dry_heap_balance(dry_heap_of(cache->caches));
 	return object;
 }
@@ -204,7 +209,7 @@ DRY_EXPORT void *dry_cache_alloc_node(dry_cache *cache, unsigned node)
 	void *object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, (int)(node % DRY_MAX_NODES));
 
 	if (object == NULL)
-		dry_port_set_errno(DRY_ENOMEM);
+		failed(cache);
 	return object;
 }
 
@@ -233,7 +238,7 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 	for (unsigned tries = 0; DRY_UNLIKELY(done < n) && tries < LIMIT_TRIES && make_room(cache, n); tries++)
 		done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
 	if (done < n)
-		dry_port_set_errno(DRY_ENOMEM);
+		failed(cache);
 	dry_heap_balance(dry_heap_of(cache->caches));
 	return done;
 }

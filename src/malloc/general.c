@@ -206,8 +206,10 @@ static DRY_NOINLINE void *alloc_big_hard(struct dry_heap *heap, size_t size, siz
 	}
 	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && dry_heap_make_room(heap, size); tries++)
 		object = alloc_big(heap, size, align, zero);
-	if (DRY_UNLIKELY(object == NULL))
+	if (DRY_UNLIKELY(object == NULL)) {
 		DRY_PROBE_1(drystone, failure, size);
+		atomic_fetch_add_explicit(&heap->failures, 1, memory_order_relaxed); /* a statistic */
+	}
 	if (DRY_UNLIKELY(dry_annotate != NULL) && object != NULL) {
 		dry_annotate->given(&heap->caches, object, size, zero);
 		dry_annotate->closed((char *)object + size, find(heap, object).room - size);

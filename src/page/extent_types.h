@@ -41,6 +41,7 @@ struct dry_extents {
 	size_t promised; /* buckets that are used or will be by an alloc or resize under way */
 	size_t live_bytes, cached_bytes;
 	uint64_t tick;
+	uint64_t purged; /* bytes given back to the system, since the start */
 	unsigned cached; /* entries of spare[] */
 	struct dry_extent_spare spare[DRY_EXTENT_CACHED];
 	/* the extent that was mapped last without a hint, to be looked at; those in a row that were filled; mapped in all */

@@ -208,6 +208,7 @@ struct dry_arena {
 	size_t dirty_clean;                             /* of free_dirty: without memory behind them, about */
 	size_t counted;                                 /* pages of it in page/budget.h's count; 0: is not counted */
 	size_t charged;                                 /* pages of others that count against the limit */
+	uint64_t purged;                                /* pages, since the start */
 	uint64_t tick;                                  /* grows by one with each dry_arena_decay() */
 	uint32_t retired;                               /* chunks retired */
 	uint32_t retired_hint;                          /* no retired chunk below this one */

@@ -45,6 +45,7 @@ static void settle(struct dry_arena *arena)
 			dry_chunk_retire_locked(arena, chunk);
 	}
 	arena->limbo_count = 0;
+	arena->purged += arena->limbo_pages;
 	arena->limbo_pages = 0;
 	dry_arena_recount_locked(arena);
 }

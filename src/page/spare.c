@@ -152,6 +152,7 @@ size_t dry_spare_release_locked(struct dry_extents *extents, size_t keep, uint64
 			dry_extent_unmap(extents, (void *)victims[i].addr, victims[i].size);
 		dry_lock_acquire(&extents->lock);
 	} while (count == BATCH);
+	extents->purged += bytes;
 	return bytes;
 }
 

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "port/slots.h"
-#include "port_impl.h" /* struct dry_lock, DRY_LOCK_INIT, dry_lock_init/acquire/try/release */
+#include "port_impl.h" /* struct dry_lock, DRY_LOCK_INIT, dry_lock_init/acquire/acquire_contended/try/release */
 
 /* ---- memory ----------------------------------------------------------
  * Addresses and sizes are multiples of dry_port_page_size().

@@ -9,33 +9,40 @@
 #define MOST   100 /* caches with a label of their own; all others are one */
 #define OTHERS "(others)"
 
-enum total { RESIDENT, ALLOCATED, ACTIVE, WASTE, RETAINED, METADATA, RESERVED, CACHES, ALLOCS, SLOW_ALLOCS, SLOW_FREES, TOTALS };
+enum total {
+	RESIDENT, ALLOCATED, ACTIVE, WASTE, RETAINED, METADATA, RESERVED, CACHES, ALLOCS, SLOW_ALLOCS, SLOW_FREES, FAILURES, REAPS,
+	PURGED, TOTALS
+};
 enum figure { BYTES, LIVE, OBJECTS, SLABS, CACHE_ALLOCS, FIGURES };
 
 struct family {
-	const char *key, *unit, *help; /* unit NULL: a number; "counter": one that grows */
+	const char *key, *unit, *help; /* unit NULL: a number */
+	enum { GAUGE, COUNTER } type;
 };
 
 static const struct family totals[TOTALS] = {
-	[RESIDENT] = { "resident_bytes", "bytes", "Resident memory of the process" },
-	[ALLOCATED] = { "allocated_bytes", "bytes", "What the program holds" },
-	[ACTIVE] = { "active_bytes", "bytes", "Memory of slabs, page runs and extents: live and waste" },
-	[WASTE] = { "waste_bytes", "bytes", "Slab memory that holds no object of the program" },
-	[RETAINED] = { "retained_bytes", "bytes", "Free memory that was not given back yet" },
-	[METADATA] = { "metadata_bytes", "bytes", "Descriptors, arrays, cache structures" },
-	[RESERVED] = { "reserved_bytes", "bytes", "Address space" },
-	[CACHES] = { "caches", NULL, "Caches, aliases not counted" },
-	[ALLOCS] = { "allocs", "counter", "Allocations from caches" },
-	[SLOW_ALLOCS] = { "slow_allocs", "counter", "Of them, those that found an array cache empty" },
-	[SLOW_FREES] = { "slow_frees", "counter", "Frees that found an array cache full" },
+	[RESIDENT] = { "resident_bytes", "bytes", "Resident memory of the process", GAUGE },
+	[ALLOCATED] = { "allocated_bytes", "bytes", "What the program holds", GAUGE },
+	[ACTIVE] = { "active_bytes", "bytes", "Memory of slabs, page runs and extents: live and waste", GAUGE },
+	[WASTE] = { "waste_bytes", "bytes", "Slab memory that holds no object of the program", GAUGE },
+	[RETAINED] = { "retained_bytes", "bytes", "Free memory that was not given back yet", GAUGE },
+	[METADATA] = { "metadata_bytes", "bytes", "Descriptors, arrays, cache structures", GAUGE },
+	[RESERVED] = { "reserved_bytes", "bytes", "Address space", GAUGE },
+	[CACHES] = { "caches", NULL, "Caches, aliases not counted", GAUGE },
+	[ALLOCS] = { "allocs", NULL, "Allocations from caches", COUNTER },
+	[SLOW_ALLOCS] = { "slow_allocs", NULL, "Of them, those that found an array cache empty", COUNTER },
+	[SLOW_FREES] = { "slow_frees", NULL, "Frees that found an array cache full", COUNTER },
+	[FAILURES] = { "failures", NULL, "Allocations for which there was no memory", COUNTER },
+	[REAPS] = { "reaps", NULL, "Rounds of housekeeping", COUNTER },
+	[PURGED] = { "purged_bytes", "bytes", "Free memory that went back to the system", COUNTER },
 };
-static const struct family fragmentation = { "fragmentation_ratio", "ratio", "The part of active_bytes that is waste" };
+static const struct family fragmentation = { "fragmentation_ratio", "ratio", "The part of active_bytes that is waste", GAUGE };
 static const struct family figures[FIGURES] = {
-	[BYTES] = { "cache_bytes", "bytes", "Memory of its slabs or pages" },
-	[LIVE] = { "cache_live_bytes", "bytes", "Bytes of objects that the program holds" },
-	[OBJECTS] = { "cache_active_objs", NULL, "Objects that the program holds" },
-	[SLABS] = { "cache_num_slabs", NULL, "Slabs" },
-	[CACHE_ALLOCS] = { "cache_allocs", "counter", "Allocations" },
+	[BYTES] = { "cache_bytes", "bytes", "Memory of its slabs or pages", GAUGE },
+	[LIVE] = { "cache_live_bytes", "bytes", "Bytes of objects that the program holds", GAUGE },
+	[OBJECTS] = { "cache_active_objs", NULL, "Objects that the program holds", GAUGE },
+	[SLABS] = { "cache_num_slabs", NULL, "Slabs", GAUGE },
+	[CACHE_ALLOCS] = { "cache_allocs", NULL, "Allocations", COUNTER },
 };
 
 struct row {
@@ -97,6 +104,9 @@ static void add_heap(struct dry_heap *heap)
 	gathered.sum[ALLOCS] += s.allocs;
 	gathered.sum[SLOW_ALLOCS] += s.slow_allocs;
 	gathered.sum[SLOW_FREES] += s.slow_frees;
+	gathered.sum[FAILURES] += s.failures;
+	gathered.sum[REAPS] += s.reaps;
+	gathered.sum[PURGED] += s.purged;
 	dry_heap_for_each_cache(heap, add_cache, heap);
 }
 
@@ -125,18 +135,13 @@ static void put(const struct out *out, const char *text)
 	out->write(out->arg, text, strlen(text));
 }
 
-static bool grows(const struct family *family)
-{
-	return family->unit != NULL && strcmp(family->unit, "counter") == 0;
-}
-
 static void put_family(const struct out *out, const struct family *family)
 {
 	char line[256];
 
-	dry_format(line, sizeof(line), "# TYPE drystone_%s %s\n", family->key, grows(family) ? "counter" : "gauge");
+	dry_format(line, sizeof(line), "# TYPE drystone_%s %s\n", family->key, family->type == COUNTER ? "counter" : "gauge");
 	put(out, line);
-	if (family->unit != NULL && !grows(family)) {
+	if (family->unit != NULL) {
 		dry_format(line, sizeof(line), "# UNIT drystone_%s %s\n", family->key, family->unit);
 		put(out, line);
 	}
@@ -168,7 +173,7 @@ static void put_name(const struct out *out, const struct family *family)
 {
 	put(out, "drystone_");
 	put(out, family->key);
-	put(out, grows(family) ? "_total" : "");
+	put(out, family->type == COUNTER ? "_total" : "");
 }
 
 static void put_figure(const struct out *out, enum figure figure)

@@ -47,6 +47,11 @@ static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cach
 	dry_lock_release(&node->lock);
 	stats->shared_objects += atomic_load_explicit(&node->shared.avail, memory_order_relaxed);
 	stats->node_locks += atomic_load_explicit(&node->lock_rounds, memory_order_relaxed);
+	stats->node_waits += atomic_load_explicit(&node->lock_waits, memory_order_relaxed);
+	stats->slabs_made += atomic_load_explicit(&node->slabs_made, memory_order_relaxed);
+	stats->peak_slabs += atomic_load_explicit(&node->peak_slabs, memory_order_relaxed);
+	stats->remote_frees += atomic_load_explicit(&node->remote_frees, memory_order_relaxed);
+	stats->failures += atomic_load_explicit(&node->failures, memory_order_relaxed);
 	add_depot(stats, &node->shared);
 	for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++) {
 		size_t avail = atomic_load_explicit(&more[i].depot.avail, memory_order_relaxed);
@@ -120,12 +125,14 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 	stats->guarded = atomic_load_explicit(&heap->guarded, memory_order_relaxed);
 	stats->extents = heap->extents.live_bytes + stats->guarded;
 	stats->dirty = heap->extents.cached_bytes;
+	stats->purged = heap->extents.purged;
 	dry_lock_release(&heap->extents.lock);
 	dry_lock_acquire(&arena->lock);
 	stats->reserved = dry_arena_granules(arena) << DRY_GRANULE_SHIFT;
 	size_t blank = atomic_load_explicit(&arena->blank, memory_order_relaxed); /* exact when nothing is freed meanwhile */
 	stats->in_use = (arena->used > blank ? arena->used - blank : 0) << arena->page_shift;
 	stats->dirty += arena->free_dirty << arena->page_shift;
+	stats->purged += arena->purged << arena->page_shift;
 	dry_lock_release(&arena->lock);
 	dry_lock_acquire(&caches->backing.meta.lock);
 	stats->metadata = caches->backing.meta.pages << arena->page_shift;
@@ -133,6 +140,8 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 	stats->slots = caches->slot_count;
 	dry_lock_acquire(&caches->lock);
 	stats->caches = caches->count;
+	stats->reaps = caches->reaps;
+	stats->failures = atomic_load_explicit(&heap->failures, memory_order_relaxed);
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
 		struct dry_cache_stats one;
 		size_t bytes, live;
@@ -145,6 +154,7 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 		stats->allocs += one.allocs;
 		stats->slow_allocs += one.slow_allocs;
 		stats->slow_frees += one.slow_frees;
+		stats->failures += one.failures;
 	}
 	dry_lock_release(&caches->lock);
 	return 0;

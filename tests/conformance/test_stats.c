@@ -94,6 +94,44 @@ static void test_tunables(dry_heap *heap)
 	}
 }
 
+/* What grows only: slabs made, housekeeping, memory given back, allocations that failed. */
+static void test_counters(void)
+{
+	static char memory[1 << 20];
+	struct dry_heap_attr attr = { .name = "counters", .memory = memory, .memory_size = sizeof(memory) };
+	dry_heap *own = dry_heap_create(&(struct dry_heap_attr){ .name = "own" }), *small = dry_heap_create(&attr);
+	dry_cache *cache = make_cache(own, "counters", 1000, 0, DRY_CACHE_NO_MERGE);
+	struct dry_heap_stats before, after;
+	const size_t n = 500;
+	size_t returned;
+	void *objects[500];
+
+	CHECK(own && small && cache);
+	for (unsigned round = 1; round <= 3; round++) {
+		CHECK_EQ(dry_cache_alloc_bulk(cache, n, objects), n);
+		CHECK(stats_of(cache).peak_slabs >= n / stats_of(cache).objects_per_slab);
+		CHECK(stats_of(cache).slabs_made >= round * (n / stats_of(cache).objects_per_slab));
+		dry_cache_free_bulk(cache, n, objects);
+		dry_cache_shrink(cache);
+		CHECK_EQ(stats_of(cache).slabs, 0);
+	}
+	before = heap_stats_of(own);
+	returned = dry_heap_trim(own);
+	CHECK_EQ(heap_stats_of(own).purged - before.purged, returned);
+	dry_heap_reap(own);
+	after = heap_stats_of(own);
+	CHECK(after.reaps > before.reaps && after.purged > 0 && after.failures == 0);
+	CHECK_EQ(dry_heap_destroy(own), 0);
+
+	cache = make_cache(small, "fills it", 1000, 0, DRY_CACHE_NO_MERGE);
+	CHECK(cache);
+	while (dry_cache_alloc(cache) != NULL)
+		;
+	CHECK_EQ(stats_of(cache).failures, 1);
+	CHECK(dry_alloc(small, sizeof(memory)) == NULL);
+	CHECK_EQ(heap_stats_of(small).failures, 2);
+}
+
 static void test_heap_figures(void)
 {
 	struct dry_heap_attr attr = { .name = "figures" };
@@ -140,6 +178,8 @@ int main(int argc, char **argv)
 	test_hits(heap);
 	if (!test_is_tiny()) /* no arrays that could be tuned */
 		test_tunables(heap);
+	if (!test_is_tiny()) /* which keeps none */
+		test_counters();
 	test_heap_figures();
 	CHECK_EQ(dry_heap_check(heap), 0);
 	CHECK_EQ(dry_heap_destroy(heap), 0);

@@ -133,6 +133,7 @@ struct mutex {
 #define spin_lock_init(lock) ((lock)->held = false)
 #define lockdep_set_class(lock, key) ((void)(lock), (void)(key))
 #define spin_lock_irqsave(lock, flags) (mock_irq_save(&(flags)), mock_spin(lock))
+#define spin_is_locked(lock) ((lock)->held)
 #define spin_trylock_irqsave(lock, flags) ((lock)->held ? false : (spin_lock_irqsave(lock, flags), true))
 #define spin_unlock_irqrestore(lock, flags) (mock_unspin(lock), mock_irq_restore(flags))
 #define __mutex_init(mutex, name, key) ((mutex)->held = false, (void)(key))

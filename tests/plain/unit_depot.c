@@ -132,6 +132,7 @@ static void test_aliens(unsigned nodes)
 			dry_node_flush(cache, home, &object, 1);
 			struct dry_depot *depot = home == owner ? &cache->node[home].shared : dry_depot_alien(cache, home, owner);
 			CHECK(depot->avail == 1 && depot->entry[0] == object);
+			CHECK_EQ(cache->node[home].remote_frees, owner + (owner < home));
 			plain_holds(cache, 0);
 			dry_node_drain_depots(cache, true);
 			CHECK(depot->avail == 0 && depot->limit == 0);

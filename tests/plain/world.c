@@ -35,6 +35,12 @@ void dry_lock_acquire(struct dry_lock *lock)
 	take(lock);
 }
 
+bool dry_lock_acquire_contended(struct dry_lock *lock)
+{
+	dry_lock_acquire(lock);
+	return false;
+}
+
 bool dry_lock_try(struct dry_lock *lock)
 {
 	if (lock->rank == 0 || lock->rank >= DRY_RANK_COUNT)

@@ -43,6 +43,11 @@ def holder(info):
     check(s["anonymous_bytes"] * 0.9 < s["heap_resident_bytes"], "most of it is drystone's", s)
     equal(s["guarded_bytes"], sum(b["bytes"] for b in info["big_blocks"] if b["kind"] == "guarded"), "guarded blocks")
     check(all(row.get("resident_bytes", 0) <= row["bytes"] for row in rows), "more resident than there is")
+    check(all(c["num_slabs"] <= c["slabs_made"] and c["bytes"] <= c["peak_bytes"] for c in caches), "slabs made, peaks")
+    check(all(c["lock_waits"] <= c["lock_rounds"] for c in caches), "waits for locks")
+    for key in ("slow_allocs", "slow_frees", "lock_rounds", "lock_waits", "batches", "slabs_made", "remote_frees"):
+        equal(s[key], sum(c[key] for c in caches), key)
+    check(s["slabs_made"] > 0 and s["failures"] == 0 and s["resident_peak_bytes"] >= s["resident_bytes"], "totals", s)
     check(info["whole"] and not info["core"] and info["program"] == "holder", "head")
 
 
@@ -54,7 +59,7 @@ def same(live, core):
         for row in live[key]:
             row.pop("resident_bytes", None)
         equal(live[key], core[key], key)
-    for key in ("resident_bytes", "anonymous_bytes", "swapped_bytes", "heap_resident_bytes", "untouched_bytes", "others_bytes"):
+    for key in ("resident_bytes", "resident_peak_bytes", "anonymous_bytes", "swapped_bytes", "heap_resident_bytes", "untouched_bytes", "others_bytes"):
         check(key in live["summary"] and key not in core["summary"], key)
         del live["summary"][key]
     equal(live["summary"], core["summary"], "summary")

@@ -58,6 +58,8 @@ static inline void check_figures(const struct dry_cache_stats *s, size_t page_si
 	CHECK(s->active_slabs * s->objects_per_slab >= s->active_objects);
 	CHECK(s->batchcount <= s->limit);
 	CHECK(s->slow_allocs <= s->allocs);
+	CHECK(test_is_tiny() || (s->slabs <= s->peak_slabs && s->peak_slabs <= s->slabs_made));
+	CHECK(s->node_waits <= s->node_locks);
 }
 
 static inline void exercise_cache_step(dry_cache *cache, size_t size, struct block *blocks, size_t room, size_t *held,

@@ -73,6 +73,32 @@ static void wakes(void)
 	dry_lock_release(&lock);
 }
 
+static _Atomic bool waited;
+
+static void *take_and_tell(void *arg)
+{
+	waited = dry_lock_acquire_contended(&lock);
+	dry_lock_release(&lock);
+	return arg;
+}
+
+/* Told is who waited, and nobody else. */
+static void tells_who_waits(void)
+{
+	pthread_t thread;
+
+	take_and_tell(NULL);
+	CHECK(!waited);
+	for (int tries = 0; !waited && tries < 100; tries++) { /* the thread may begin late */
+		dry_lock_acquire_unranked(&lock);
+		CHECK(pthread_create(&thread, NULL, take_and_tell, NULL) == 0);
+		dry_port_sleep_ms(20);
+		dry_lock_release(&lock);
+		pthread_join(thread, NULL);
+	}
+	CHECK(waited);
+}
+
 static void in_child(void (*fn)(void), int *status)
 {
 	pid_t child = fork();
@@ -173,6 +199,7 @@ int main(int argc, char **argv)
 	exclusion(&rng);
 	wakes();
 	fork_while_held();
+	tells_who_waits();
 	keeps_errno();
 	ranks();
 	return 0;

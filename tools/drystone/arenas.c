@@ -174,6 +174,7 @@ static void read_arena(struct reader *r, uint64_t at)
 	}
 	sum_add(s, SUM_RESERVED, pages * r->page_bytes);
 	sum_add(s, SUM_FREE_DIRTY, dirty * r->page_bytes);
+	sum_add(s, SUM_PURGED, READ(r, at, arena_purged) * r->page_bytes);
 	sum_add(s, SUM_FREE_CLEAN, READ(r, at, arena_free_clean) * r->page_bytes);
 	sum_add(s, SUM_TRIM, dirty * r->page_bytes);
 	add_arrays_beside(r, at);

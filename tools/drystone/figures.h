@@ -38,6 +38,7 @@ enum unit {
 	UNIT_BYTES,
 	UNIT_COUNT,
 	UNIT_COUNTER, /* grows only */
+	UNIT_BYTES_COUNTER,
 	UNIT_SHARE,   /* thousandths */
 	UNIT_CHANGE,  /* bytes a second, int64_t; known if the snapshot was compared with an older one */
 	UNIT_RATE,    /* a second, likewise */
@@ -77,6 +78,14 @@ enum unit {
 	  "frees that found the array cache full")                                                                         \
 	X(LOCKS, "lock_rounds", "LOCKS", UNIT_COUNTER, ON_CACHES | ON(ROW_NODE), true,                                     \
 	  "times that the lock of a node's slabs was taken for slabs")                                                     \
+	X(WAITS, "lock_waits", "WAITS", UNIT_COUNTER, ON_CACHES | ON(ROW_NODE), true, "of them, those that found it held") \
+	X(BATCHES, "batches", "BATCHES", UNIT_COUNTER, ON_CACHES | ON(ROW_NODE), true,                                     \
+	  "batches that went into or came out of shared and alien arrays")                                                 \
+	X(SLABS_MADE, "slabs_made", "MADE", UNIT_COUNTER, ON_CACHES | ON(ROW_NODE), true, "slabs that were made")          \
+	X(PEAK, "peak_bytes", "PEAK", UNIT_BYTES, ON_CACHES | ON(ROW_NODE), true, "the most memory of its slabs at a time") \
+	X(REMOTE, "remote_frees", "REMOTE", UNIT_COUNTER, ON_CACHES | ON(ROW_NODE), true,                                  \
+	  "objects that were freed on another memory node than theirs")                                                    \
+	X(FAILURES, "failures", "FAILED", UNIT_COUNTER, ON_CACHES, true, "allocations for which there was no memory")      \
 	X(GROWTH, "growth", "GROWTH/S", UNIT_CHANGE, ON_WHOLES, false, "change of its bytes a second")                     \
 	X(RATE, "alloc_rate", "ALLOCS/S", UNIT_RATE, ON_CACHES | ON(ROW_PROCESS), false, "allocations a second")
 
@@ -100,6 +109,7 @@ extern const struct figure_info figure_info[FIGURE_COUNT];
 #define TOTALS(X)                                                                                                          \
 	X(RSS, "resident_bytes", "resident", 0, UNIT_BYTES, "resident memory of the process")                              \
 	X(ANONYMOUS, "anonymous_bytes", "anonymous", 0, UNIT_BYTES, "resident memory that is no file's")                   \
+	X(PEAK, "resident_peak_bytes", "at most", 0, UNIT_BYTES, "the most resident memory that the process had")          \
 	X(SWAPPED, "swapped_bytes", "swapped out", 0, UNIT_BYTES, "memory of the process in swap")                         \
 	X(ALLOCATED, "allocated_bytes", "live", 1, UNIT_BYTES, "what the program holds")                                   \
 	X(LIVE_OBJECTS, "live_objects_bytes", "objects of caches", 2, UNIT_BYTES, "objects of caches")                     \
@@ -133,7 +143,15 @@ extern const struct figure_info figure_info[FIGURE_COUNT];
 	X(BIG_BLOCKS, "big_blocks", "big blocks", 0, UNIT_COUNT, "page runs and extents that the program holds")           \
 	X(ALLOCS, "allocs", "allocations", 0, UNIT_COUNTER, "allocations from caches")                                     \
 	X(SLOW_ALLOCS, "slow_allocs", "slow allocations", 0, UNIT_COUNTER, "of them, those that found an array cache empty") \
-	X(SLOW_FREES, "slow_frees", "slow frees", 0, UNIT_COUNTER, "frees that found an array cache full")
+	X(SLOW_FREES, "slow_frees", "slow frees", 0, UNIT_COUNTER, "frees that found an array cache full")                 \
+	X(LOCKS, "lock_rounds", "lock rounds", 0, UNIT_COUNTER, "times that the lock of a node's slabs was taken for slabs") \
+	X(WAITS, "lock_waits", "lock waits", 0, UNIT_COUNTER, "of them, those that found it held")                         \
+	X(BATCHES, "batches", "batches", 0, UNIT_COUNTER, "batches that went into or came out of shared and alien arrays") \
+	X(SLABS_MADE, "slabs_made", "slabs made", 0, UNIT_COUNTER, "slabs that were made")                                 \
+	X(REMOTE, "remote_frees", "remote frees", 0, UNIT_COUNTER, "objects that were freed on another memory node than theirs") \
+	X(FAILURES, "failures", "failures", 0, UNIT_COUNTER, "allocations, of big blocks too, for which there was no memory") \
+	X(REAPS, "reaps", "reaps", 0, UNIT_COUNTER, "rounds of housekeeping")                                              \
+	X(PURGED, "purged_bytes", "purged", 0, UNIT_BYTES_COUNTER, "bytes of free memory that went back to the system")
 
 enum total {
 #define X(name, ...) SUM_##name,

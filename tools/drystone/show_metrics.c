@@ -13,15 +13,15 @@
 
 #define OTHERS "(others)"
 
-static const char *type_of(enum unit unit)
+static bool grows(enum unit unit)
 {
-	return unit == UNIT_COUNTER ? "counter" : "gauge";
+	return unit == UNIT_COUNTER || unit == UNIT_BYTES_COUNTER;
 }
 
 static void print_family(const char *prefix, const char *key, enum unit unit, const char *help)
 {
-	printf("# TYPE drystone_%s%s %s\n", prefix, key, type_of(unit));
-	if (unit == UNIT_BYTES)
+	printf("# TYPE drystone_%s%s %s\n", prefix, key, grows(unit) ? "counter" : "gauge");
+	if (unit == UNIT_BYTES || unit == UNIT_BYTES_COUNTER)
 		printf("# UNIT drystone_%s%s bytes\n", prefix, key);
 	else if (unit == UNIT_SHARE)
 		printf("# UNIT drystone_%s%s ratio\n", prefix, key);
@@ -80,7 +80,7 @@ static void print_rows(const struct snapshot *s, const char *prefix, const char 
 			continue;
 		print_family(prefix, info->key, info->unit, info->help);
 		for (size_t i = 0; i < count; i++) {
-			printf("drystone_%s%s%s{heap=\"", prefix, info->key, info->unit == UNIT_COUNTER ? "_total" : "");
+			printf("drystone_%s%s%s{heap=\"", prefix, info->key, grows(info->unit) ? "_total" : "");
 			print_label(rows[i].heap);
 			printf("\",%s=\"", label);
 			print_label(rows[i].name);
@@ -99,7 +99,7 @@ void show_metrics(const struct snapshot *s, size_t most)
 		if (!s->has[i])
 			continue;
 		print_family("", info->key, info->unit, info->help);
-		printf("drystone_%s%s", info->key, info->unit == UNIT_COUNTER ? "_total" : "");
+		printf("drystone_%s%s", info->key, grows(info->unit) ? "_total" : "");
 		print_value(info->unit, s->sum[i]);
 	}
 	print_rows(s, "cache_", "cache", ON_CACHES, most);

@@ -62,6 +62,7 @@ void format_figure(char *text, size_t size, enum figure figure, uint64_t value)
 
 	switch (figure_info[figure].unit) {
 	case UNIT_BYTES:
+	case UNIT_BYTES_COUNTER:
 		format_bytes(text, size, value);
 		break;
 	case UNIT_CHANGE:
@@ -81,7 +82,7 @@ void format_figure(char *text, size_t size, enum figure figure, uint64_t value)
 
 int figure_width(enum figure figure)
 {
-	static const int widths[] = { [UNIT_BYTES] = 7, [UNIT_COUNT] = 9, [UNIT_COUNTER] = 11,
+	static const int widths[] = { [UNIT_BYTES] = 7, [UNIT_COUNT] = 9, [UNIT_COUNTER] = 11, [UNIT_BYTES_COUNTER] = 7,
 				      [UNIT_SHARE] = 6, [UNIT_CHANGE] = 8, [UNIT_RATE] = 9 };
 	int title = (int)strlen(figure_info[figure].title), width = widths[figure_info[figure].unit];
 
@@ -90,7 +91,7 @@ int figure_width(enum figure figure)
 
 static void show_head(const struct snapshot *s)
 {
-	static const enum total sizes[] = { SUM_RSS, SUM_ANONYMOUS, SUM_SWAPPED };
+	static const enum total sizes[] = { SUM_RSS, SUM_PEAK, SUM_ANONYMOUS, SUM_SWAPPED };
 	const char *before = "";
 	char text[32];
 

@@ -126,6 +126,7 @@ bool target_memory(const struct target *target, struct target_memory *memory)
 		const char *key;
 		size_t offset;
 	} keys[] = { { "\nVmRSS:", offsetof(struct target_memory, resident) },
+		     { "\nVmHWM:", offsetof(struct target_memory, peak) },
 		     { "\nRssAnon:", offsetof(struct target_memory, anonymous) },
 		     { "\nVmSwap:", offsetof(struct target_memory, swapped) } };
 	char text[8192];

@@ -46,7 +46,7 @@ void target_name(struct target *target, const char *name, size_t size);
 
 /* Bytes of a process by /proc/PID/status; false: it is none, or has ended. */
 struct target_memory {
-	uint64_t resident, anonymous, swapped;
+	uint64_t resident, peak, anonymous, swapped;
 };
 bool target_memory(const struct target *target, struct target_memory *memory);
 /* /proc/PID/pagemap, to be closed; -1: not to be had. */

@@ -156,6 +156,7 @@ static void add_part(struct reader *r, enum row_kind kind, const struct row *cac
 	row->v[FIG_CACHED] = (v[FIG_SHARED] + v[FIG_ALIEN] + v[FIG_ARRAYS]) * size;
 	row->v[FIG_IN_SLABS] = v[FIG_FREE_OBJS] * size;
 	row->v[FIG_TOTAL] = v[FIG_SLABS] * cache->v[FIG_PER_SLAB];
+	row->v[FIG_PEAK] = v[FIG_PEAK] * cache->v[FIG_PAGES] * r->page_bytes;
 	row->v[FIG_BYTES] = kind == ROW_NODE ? v[FIG_SLABS] * cache->v[FIG_PAGES] * r->page_bytes : row->v[FIG_CACHED];
 }
 
@@ -171,11 +172,18 @@ static void read_node(struct reader *r, uint64_t node, uint64_t *v)
 	v[FIG_SLOW_ALLOCS] = READ(r, node, node_slow_allocs);
 	v[FIG_SLOW_FREES] = READ(r, node, node_slow_frees);
 	v[FIG_LOCKS] = READ(r, node, node_lock_rounds);
+	v[FIG_WAITS] = READ(r, node, node_lock_waits);
+	v[FIG_BATCHES] = READ(r, node, node_shared_moves);
+	v[FIG_SLABS_MADE] = READ(r, node, node_slabs_made);
+	v[FIG_PEAK] = READ(r, node, node_peak_slabs); /* slabs, so far */
+	v[FIG_REMOTE] = READ(r, node, node_remote_frees);
+	v[FIG_FAILURES] = READ(r, node, node_failures);
 	v[FIG_ALLOCS] = READ(r, node, node_bulk_allocs) + READ(r, node, node_pops_apart) + v[FIG_SLOW_ALLOCS];
 	add_own(r, READ(r, node, node_shared_entry));
 	add_own(r, depots);
 	for (uint64_t i = 0; depots != 0 && i < r->nodes + layout->locals && r->damage == NULL; i++) {
 		v[i < r->nodes ? FIG_ALIEN : FIG_SHARED] += READ(r, depots + i * layout->depot_size, depot_avail);
+		v[FIG_BATCHES] += READ(r, depots + i * layout->depot_size, depot_moves);
 		add_own(r, READ(r, depots + i * layout->depot_size, depot_entry));
 	}
 }
@@ -246,6 +254,7 @@ static void derive(struct reader *r, struct row *row, uint64_t free_slabs)
 	v[FIG_TOTAL] = v[FIG_SLABS] * v[FIG_PER_SLAB];
 	v[FIG_ACTIVE] = less(v[FIG_TOTAL], v[FIG_FREE_OBJS] + v[FIG_SHARED] + v[FIG_ALIEN] + v[FIG_ARRAYS] + v[FIG_KEPT]);
 	v[FIG_BYTES] = v[FIG_SLABS] * slab;
+	v[FIG_PEAK] *= slab;
 	v[FIG_LIVE] = v[FIG_ACTIVE] * asked;
 	v[FIG_WASTE] = less(v[FIG_BYTES], v[FIG_LIVE]);
 	v[FIG_IN_SLABS] = v[FIG_FREE_OBJS] * size;
@@ -266,6 +275,12 @@ static void derive(struct reader *r, struct row *row, uint64_t free_slabs)
 	sum_add(s, SUM_ALLOCS, v[FIG_ALLOCS]);
 	sum_add(s, SUM_SLOW_ALLOCS, v[FIG_SLOW_ALLOCS]);
 	sum_add(s, SUM_SLOW_FREES, v[FIG_SLOW_FREES]);
+	sum_add(s, SUM_LOCKS, v[FIG_LOCKS]);
+	sum_add(s, SUM_WAITS, v[FIG_WAITS]);
+	sum_add(s, SUM_BATCHES, v[FIG_BATCHES]);
+	sum_add(s, SUM_SLABS_MADE, v[FIG_SLABS_MADE]);
+	sum_add(s, SUM_REMOTE, v[FIG_REMOTE]);
+	sum_add(s, SUM_FAILURES, v[FIG_FAILURES]);
 }
 
 static void add_cache(struct reader *r, uint64_t cache, uint64_t unused)
@@ -394,6 +409,9 @@ static void add_heap(struct reader *r, uint64_t heap, uint64_t unused)
 	if (!read_slots(r, heap))
 		return;
 	for_each(r, READ(r, heap, heap_caches), &layout->cache_next, MAX_CACHES, add_cache, 0);
+	sum_add(r->snapshot, SUM_FAILURES, READ(r, heap, heap_failures));
+	sum_add(r->snapshot, SUM_REAPS, READ(r, heap, heap_reaps));
+	sum_add(r->snapshot, SUM_PURGED, READ(r, heap, extents_purged));
 	if (!r->options->blocks || r->damage != NULL)
 		return;
 	metadata = r->snapshot->sum[SUM_METADATA];
@@ -424,6 +442,7 @@ static void read_memory(struct reader *r)
 	if (!target_memory(r->target, &memory))
 		return;
 	sum_add(r->snapshot, SUM_RSS, memory.resident);
+	sum_add(r->snapshot, SUM_PEAK, memory.peak);
 	sum_add(r->snapshot, SUM_ANONYMOUS, memory.anonymous);
 	sum_add(r->snapshot, SUM_SWAPPED, memory.swapped);
 }

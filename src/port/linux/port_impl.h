@@ -108,6 +108,18 @@ static inline bool dry_lock_try(struct dry_lock *lock)
 	return true;
 }
 
+/* As dry_lock_acquire(). true: another one held it. */
+static inline bool dry_lock_acquire_contended(struct dry_lock *lock)
+{
+#ifdef DRY_DEBUG
+	dry_lock_rank_check(lock->rank);
+#endif
+	bool waits = !dry_lock_try(lock);
+	if (DRY_UNLIKELY(waits))
+		dry_lock_acquire(lock);
+	return waits;
+}
+
 static inline void dry_lock_release(struct dry_lock *lock)
 {
 #ifdef DRY_DEBUG

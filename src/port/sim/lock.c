@@ -94,6 +94,14 @@ void dry_lock_acquire(struct dry_lock *lock)
 	count_rank(lock);
 }
 
+bool dry_lock_acquire_contended(struct dry_lock *lock)
+{
+	uint64_t waits = dry_sim_lock_stats[lock->rank].waits;
+
+	dry_lock_acquire(lock);
+	return dry_sim_lock_stats[lock->rank].waits != waits;
+}
+
 bool dry_lock_try(struct dry_lock *lock)
 {
 	DRY_SIM_POINT("try");

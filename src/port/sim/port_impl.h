@@ -28,6 +28,8 @@ struct dry_lock {
 
 void dry_lock_init(struct dry_lock *lock, enum dry_rank rank);
 void dry_lock_acquire(struct dry_lock *lock);
+/* As dry_lock_acquire(). true: another one held it. */
+bool dry_lock_acquire_contended(struct dry_lock *lock);
 /* Acquire without the rank rule: for fork handlers, which hold many locks of one rank. */
 void dry_lock_acquire_unranked(struct dry_lock *lock);
 /* true: the lock is held now. */
