@@ -40,7 +40,7 @@ info --sort name "$child" | sed '1,/^CACHE/d; /^$/,$d' | cut -d ' ' -f 1 >"$work
 [ "$(wc -l <"$work/names")" -gt 5 ] && sort -V -c "$work/names" 2>"$work/err" || fail "--sort name: $(cat "$work/err")"
 info --filter 'extent-*' "$child" | sed '1,/^CACHE/d; /^$/,$d' >"$work/out"
 [ "$(wc -l <"$work/out")" = "$(grep -c '^extent-' "$work/out")" ] && [ -s "$work/out" ] || fail "--filter: $(cat "$work/out")"
-info --columns num_slabs,objsize "$child" | grep -q '^CACHE  *SLABS  *SIZE$' || fail "--columns"
+info --columns name,num_slabs,objsize "$child" | grep -q '^CACHE  *SLABS  *SIZE$' || fail "--columns"
 info --node --json "$child" >"$work/out"
 info --cpu --json "$child" >>"$work/out"
 python3 -c 'import json, sys

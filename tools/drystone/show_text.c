@@ -31,10 +31,16 @@ bool columns_parse(struct columns *columns, const char *list)
 	for (const char *at = list; at != NULL; at = strchr(at, ',')) {
 		at += *at == ',';
 		snprintf(key, sizeof(key), "%.*s", (int)strcspn(at, ","), at);
-		if (!figure_by_key(key, &which) || which == SORT_NAME || columns->count == MAX_COLUMNS) {
+		if (!figure_by_key(key, &which)) {
 			cli_error("info: no column \"%s\"; `drystone info --keys` lists them", key);
 			return false;
 		}
+		if (columns->count == MAX_COLUMNS) {
+			cli_error("info: more than %d columns", MAX_COLUMNS);
+			return false;
+		}
+		if (which == SORT_NAME) /* is the first one in any case */
+			continue;
 		columns->figure[columns->count++] = (enum figure)which;
 	}
 	return true;
