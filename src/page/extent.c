@@ -181,14 +181,31 @@ static void *map_extent(const struct dry_extents *extents, size_t size, size_t a
 
 #define DENSE_LEAST   ((size_t)4 << 20) /* smaller extents are not worth it */
 #define DENSE_PERCENT 98
-#define PROBES        8 /* every so many mapped extents one is left without the hint, and looked at */
+#define HUGE_ALIGN    ((size_t)2 << 20) /* where a huge page may begin, on most machines; elsewhere it does no harm */
+#define SURE          2 /* so many extents in a row were filled: the next ones will be */
+/* After so many with the hint one is left without, and looked at; after twice as many with each that was filled. */
+#define PROBES        8
+#define PROBES_MOST   32
 
 static bool is_filled(uintptr_t addr, size_t size)
 {
 	return dry_port_density((void *)addr, size) >= DENSE_PERCENT;
 }
 
-/* Without the lock: a new extent that is the caller's. Two that were mapped before it were filled: so will be this. */
+/* Whether a new extent is to be looked at, and has no hint for that. */
+static bool probes_locked(struct dry_extents *extents)
+{
+	unsigned filled = extents->probe.filled, hints = PROBES;
+
+	for (unsigned i = SURE; i < filled && hints < PROBES_MOST; i++)
+		hints *= 2;
+	if (filled >= SURE && extents->probe.hinted++ < hints)
+		return false;
+	extents->probe.hinted = 0;
+	return true;
+}
+
+/* Without the lock: a new extent that is the caller's. */
 static void hint_new(struct dry_extents *extents, void *addr, size_t size)
 {
 	uintptr_t before;
@@ -206,7 +223,7 @@ static void hint_new(struct dry_extents *extents, void *addr, size_t size)
 	dry_lock_acquire(&extents->lock);
 	if (before != 0)
 		extents->probe.filled = filled ? extents->probe.filled + 1 : 0;
-	hint = extents->probe.filled >= 2 && ++extents->probe.mapped % PROBES != 0;
+	hint = !probes_locked(extents);
 	extents->probe.addr = hint ? 0 : (uintptr_t)addr;
 	extents->probe.size = size;
 	dry_lock_release(&extents->lock);
@@ -231,6 +248,7 @@ static void *map_extent_hard(struct dry_extents *extents, size_t size, size_t al
 /* The biggest spare extent, made bigger; else a new one. Drops the lock. */
 static void *make_locked(struct dry_extents *extents, size_t size, size_t align, unsigned node, size_t *dirty)
 {
+	bool dense = size >= DENSE_LEAST && extents->probe.filled >= SURE;
 	struct dry_extent_spare spare = { 0 };
 	void *addr = NULL;
 
@@ -246,7 +264,11 @@ static void *make_locked(struct dry_extents *extents, size_t size, size_t align,
 		dry_lock_release(&extents->lock);
 	}
 	if (addr == NULL) {
-		addr = map_extent_hard(extents, size, align, node);
+		/* not always: those that lie side by side are joined when they are free */
+		if (dense && align < HUGE_ALIGN)
+			addr = map_extent(extents, size, HUGE_ALIGN, node);
+		if (addr == NULL)
+			addr = map_extent_hard(extents, size, align, node);
 		if (addr != NULL)
 			hint_new(extents, addr, size);
 	}
@@ -381,6 +403,18 @@ static bool resize_here_locked(struct dry_extents *extents, struct dry_extent *e
 	return true;
 }
 
+#define COPIED_MOST ((size_t)64 << 20) /* of more a program would notice the pause */
+
+/*
+ * Whether a copy into a spare extent costs less than fresh pages at the end, which the spare one would be given back for: a
+ * page from the system, cleared, and one that goes back take the time of some four that are copied.
+ */
+static bool copy_pays_locked(const struct dry_extents *extents, const struct dry_extent *entry, size_t size)
+{
+	return entry->size <= COPIED_MOST && size - entry->size > entry->size / 4 &&
+	       dry_spare_find_locked(extents, size, 1, entry->node) >= 0;
+}
+
 /*
  * Bigger, by the port: who grows will grow again, so there is some more address space, without memory behind it.
  * While the port works the extent is in no table: its old place may already belong to another extent when the
@@ -421,7 +455,7 @@ void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, boo
 	if (entry == NULL)
 		ptr = NULL;
 	else if (size != entry->size && !resize_here_locked(extents, entry, size))
-		ptr = grow_locked(extents, *entry, size, may_move);
+		ptr = may_move && copy_pays_locked(extents, entry, size) ? NULL : grow_locked(extents, *entry, size, may_move);
 	dry_lock_release(&extents->lock);
 	return ptr;
 }

@@ -59,7 +59,8 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr);
 
 /*
  * Change the size of the live extent at ptr to `size` or a little more, in place or by moving its pages; after a move
- * it is aligned to a page. What is new may be other than zero. NULL: cannot, and nothing changed.
+ * it is aligned to a page. What is new may be other than zero. NULL: nothing changed; it cannot, or there is a free extent of
+ * that size, into which a copy costs less.
  */
 void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, bool may_move);
 

@@ -44,11 +44,11 @@ struct dry_extents {
 	uint64_t purged; /* bytes given back to the system, since the start */
 	unsigned cached; /* entries of spare[] */
 	struct dry_extent_spare spare[DRY_EXTENT_CACHED];
-	/* the extent that was mapped last without a hint, to be looked at; those in a row that were filled; mapped in all */
+	/* the extent that was mapped last without a hint, to be looked at; those in a row that were filled; hints since then */
 	struct {
 		uintptr_t addr;
 		size_t size;
-		unsigned filled, mapped;
+		unsigned filled, hinted;
 	} probe;
 	/* relaxed, anybody: bytes taken without memory behind them since somebody last set it to 0 */
 	_Atomic size_t fresh;

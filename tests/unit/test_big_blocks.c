@@ -109,6 +109,42 @@ static void grown(size_t add, size_t part)
 	CHECK(dry_heap_destroy(heap) == 0);
 }
 
+/* Eight that grow by half, each up to another size, and begin anew: what one gave up serves the others. */
+static void grown_side_by_side(struct rng *rng)
+{
+	enum { BLOCKS = 8 };
+	dry_heap *heap = dry_heap_create(NULL);
+	char *block[BLOCKS] = { NULL };
+	size_t size[BLOCKS] = { 0 }, limit[BLOCKS] = { 0 }, live = 0;
+	long pages = 0, before = faults();
+
+	for (size_t i = 0; i < 400; i++) {
+		size_t place = rng_below(rng, BLOCKS), more = size[place] + size[place] / 2;
+
+		live -= size[place];
+		if (size[place] == 0 || more > limit[place]) {
+			dry_free(heap, block[place]);
+			block[place] = NULL;
+			size[place] = 0;
+			more = (size_t)5 << 18;
+			limit[place] = more + rng_below(rng, (size_t)24 << 20);
+		}
+		block[place] = dry_realloc(heap, block[place], more);
+		CHECK(block[place] != NULL && (size[place] == 0 || block[place][size[place] / 2] == 1));
+		pages += touch(block[place], size[place], more);
+		memset(block[place] + more / 2, 1, 1);
+		memset(block[place] + more / 4 * 3, 1, 1); /* the middle of the next size */
+		size[place] = more;
+		live += more;
+		verify(heap, live);
+	}
+	printf("grown side by side: %ld pages, %ld faults\n", pages, faults() - before);
+	CHECK(!COUNTS || faults() - before < pages * 2 / 5);
+	for (size_t i = 0; i < BLOCKS; i++)
+		dry_free(heap, block[i]);
+	CHECK(dry_heap_destroy(heap) == 0);
+}
+
 /* Of a block from memory that was used before and such that was not, every byte is zero. */
 static void zeroed(void)
 {
@@ -158,6 +194,7 @@ int main(int argc, char **argv)
 	replaced(&rng);
 	grown(0, 2);
 	grown(100000, 1000);
+	grown_side_by_side(&rng);
 	zeroed();
 	exchanged();
 	return 0;
