@@ -15,7 +15,8 @@ __all__ = ["active", "caches", "slabinfo", "stats", "trim", "version"]
 HEAP_FIELDS = (("reserved", ctypes.c_size_t), ("in_use", ctypes.c_size_t), ("extents", ctypes.c_size_t),
                ("guarded", ctypes.c_size_t), ("dirty", ctypes.c_size_t), ("idle", ctypes.c_size_t),
                ("metadata", ctypes.c_size_t), ("caches", ctypes.c_size_t), ("slots", ctypes.c_size_t),
-               ("allocs", ctypes.c_uint64), ("slow_allocs", ctypes.c_uint64), ("slow_frees", ctypes.c_uint64))
+               ("allocs", ctypes.c_uint64), ("slow_allocs", ctypes.c_uint64), ("slow_frees", ctypes.c_uint64),
+               ("failures", ctypes.c_uint64), ("reaps", ctypes.c_uint64), ("purged", ctypes.c_uint64))
 CACHE_FIELDS = ("active_objects", "objects", "object_size", "objects_per_slab", "pages_per_slab")
 
 

@@ -50,6 +50,9 @@ pub struct dry_heap_stats {
     pub allocs: u64,
     pub slow_allocs: u64,
     pub slow_frees: u64,
+    pub failures: u64,
+    pub reaps: u64,
+    pub purged: u64,
 }
 
 #[repr(C)]
@@ -95,6 +98,11 @@ pub struct dry_cache_stats {
     pub slow_frees: u64,
     pub node_locks: u64,
     pub shared_locks: u64,
+    pub node_waits: u64,
+    pub slabs_made: u64,
+    pub peak_slabs: usize,
+    pub remote_frees: u64,
+    pub failures: u64,
 }
 
 pub const DRY_CACHE_HWALIGN: c_uint = 0x0001;

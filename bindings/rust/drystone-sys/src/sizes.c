@@ -4,7 +4,7 @@
 
 const size_t drystone_sys_sizes[] = {
 	sizeof(struct dry_heap_attr),   offsetof(struct dry_heap_attr, grace),
-	sizeof(struct dry_heap_stats),  offsetof(struct dry_heap_stats, slow_frees),
+	sizeof(struct dry_heap_stats),  offsetof(struct dry_heap_stats, purged),
 	sizeof(struct dry_cache_attr),  offsetof(struct dry_cache_attr, limit),
-	sizeof(struct dry_cache_stats), offsetof(struct dry_cache_stats, shared_locks),
+	sizeof(struct dry_cache_stats), offsetof(struct dry_cache_stats, failures),
 };

@@ -9,11 +9,11 @@ fn structures_are_as_in_c() {
         size_of::<dry_heap_attr>(),
         offset_of!(dry_heap_attr, grace),
         size_of::<dry_heap_stats>(),
-        offset_of!(dry_heap_stats, slow_frees),
+        offset_of!(dry_heap_stats, purged),
         size_of::<dry_cache_attr>(),
         offset_of!(dry_cache_attr, limit),
         size_of::<dry_cache_stats>(),
-        offset_of!(dry_cache_stats, shared_locks),
+        offset_of!(dry_cache_stats, failures),
     ];
     assert_eq!(ours, unsafe { drystone_sys_sizes });
 }
