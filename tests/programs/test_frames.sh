@@ -19,7 +19,7 @@ frames() {
 		-ex 'set environment DRYSTONE_CONF debug:U' -ex "source $here/frames.py" --args "$@" >"$work/out" 2>&1 </dev/null
 	sed -n "s/^frames /$name: frames /p" "$work/out"
 	sed -n 's/^frames \([0-9]*\) of \([0-9]*\) in \([0-9]*\) .*/\1 \2 \3/p' "$work/out" | {
-		read -r same all found && [ "$found" = "$stacks" ] && [ "$all" -gt $((stacks * 4)) ] &&
+		read -r same all found && [ "$found" = "$stacks" ] && [ "$all" -gt $((stacks * 3)) ] &&
 			[ $((same * 100)) -ge $((all * 95)) ]
 	} || fail "$name: $(tail -n 40 "$work/out")"
 }
