@@ -354,7 +354,8 @@ void dry_heap_owners(dry_heap *heap, void (*write)(void *arg, const char *text, 
 /*
  * Guard a sample of the default heap's allocations, general ones and objects of its caches, on average every mean-th one: an access
  * beyond such a block, or after its free, is reported where it happens. 0: no more. As DRYSTONE_CONF=guard:1 at start.
- * 0; -ENOMEM; -EAGAIN: there are other threads, and the kernel refuses to interrupt them (membarrier, under a filter).
+ * 0; -ENOMEM; -EAGAIN: there are other threads, and the kernel refuses to interrupt them (membarrier, under a filter), or, in the
+ * POSIX port, one of them was interrupted in the allocator and got no turn for 0.1 s; none are guarded then.
  */
 int dry_guard(size_t mean);
 

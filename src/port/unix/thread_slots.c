@@ -81,7 +81,7 @@ bool dry_thread_slot_attach(void)
 /* Once an owner was seen outside, its next sequence sees what the fence's caller wrote. */
 bool dry_thread_slots_quiet(void)
 {
-	unsigned patience = 20;
+	unsigned patience = 100; /* of a busy machine, where one that was interrupted inside waits for its turn */
 
 	for (unsigned id = 1; id < DRY_THREAD_SLOTS; id++) {
 		for (;;) {
