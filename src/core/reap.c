@@ -6,6 +6,7 @@
 #include "core/slots.h"
 
 #define FEW_REFILLS 2 /* a thread that goes to another CPU makes one */
+#define FEW_SLABS   2 /* of a cache in use: it would make them anew at once */
 
 struct drain {
 	struct dry_caches *caches;
@@ -17,7 +18,8 @@ struct drain {
 };
 
 struct look {
-	size_t refills, free, all; /* free, not in arrays; all objects that its slabs hold */
+	size_t refills, slabs;
+	size_t free; /* objects, not in arrays */
 };
 
 static struct look look_at(const struct dry_cache *cache)
@@ -29,7 +31,7 @@ static struct look look_at(const struct dry_cache *cache)
 		const struct dry_node *node = &cache->node[n];
 		look.refills += atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
 		look.free += atomic_load_explicit(&node->free_objects, memory_order_relaxed) + dry_depots_avail(cache, node);
-		look.all += atomic_load_explicit(&node->slabs, memory_order_relaxed) * cache->num;
+		look.slabs += atomic_load_explicit(&node->slabs, memory_order_relaxed);
 	}
 	return look;
 }
@@ -45,7 +47,8 @@ static bool is_unasked(const struct dry_cache *cache, enum dry_reap which)
 	if (!is_look(which))
 		return false;
 	struct look look = look_at(cache);
-	return look.refills - cache->refills_seen <= FEW_REFILLS && look.free >= look.all / 2;
+	return look.slabs > FEW_SLABS && look.refills - cache->refills_seen <= FEW_REFILLS &&
+	       look.free >= look.slabs * cache->num / 2;
 }
 
 /* Of a stopped array into the slabs. */

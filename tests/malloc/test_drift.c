@@ -8,7 +8,11 @@
  * Batches of one size, 25 to 1600 blocks, every one of another size, most of them freed at once: at most twice what was ever
  * live is resident, and a MiB. (Five times, when each look had to find the heap bigger than the one before.) In two threads
  * at once, which begin before the helper thread makes fences ready: three times.
+ *
+ * And a population that only swings: 64 live blocks of 16 bytes to 128 KiB, a random one replaced. The pages in use go up and
+ * down by hundreds of KiB, which is no reason to look each time (one round for 40 blocks, and three times the time, before).
  */
+#include <drystone/drystone.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -121,6 +125,36 @@ static size_t two_threads(struct rng *rng)
 	return (work[0].most + work[1].most) / 2 * 3;
 }
 
+#define REPLACEMENTS 100000u
+
+extern __typeof__(dry_heap_stats) dry_heap_stats __attribute__((weak));
+
+static size_t rounds(void)
+{
+	struct dry_heap_stats stats;
+
+	CHECK(!dry_heap_stats(NULL, &stats));
+	return stats.reaps;
+}
+
+static size_t swings(struct rng *rng)
+{
+	size_t begun = rounds(), made;
+
+	for (unsigned n = 0; n < REPLACEMENTS; n++) {
+		size_t least = (size_t)16 << rng_below(rng, 12);
+		char **one = &block[rng_below(rng, 64)];
+
+		free(*one);
+		CHECK(*one = malloc(least + rng_below(rng, least + 1)));
+		**one = 1;
+	}
+	made = rounds() - begun;
+	printf("swings: %zu rounds for %u blocks\n", made, REPLACEMENTS);
+	CHECK(made <= REPLACEMENTS / 1000);
+	return (size_t)8 << 20; /* some 1.4 MiB are live, and as much again is free at a time */
+}
+
 /* In a process of its own, so that its peak is. */
 static void run(const char *name, size_t (*work)(struct rng *), uint64_t seed)
 {
@@ -147,5 +181,7 @@ int main(int argc, char **argv)
 	run("drift", drift, seed);
 	run("batches", batches, seed);
 	run("batches of two threads", two_threads, seed);
+	if (dry_heap_stats != NULL)
+		run("swings", swings, seed);
 	return 0;
 }
