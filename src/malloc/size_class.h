@@ -34,16 +34,14 @@ static inline size_t dry_class_size(unsigned class)
 	return ((size_t)128 << group) + (((size_t)step + 1) << (group + 4));
 }
 
-/* The smallest class for size (at most DRY_CLASS_MAX) whose objects are aligned to align; DRY_CLASS_COUNT: none. */
+/*
+ * The smallest class for size (at most DRY_CLASS_MAX) whose objects are aligned to align; DRY_CLASS_COUNT: none. That is the one
+ * of the next multiple of align: a class's size is a multiple of its step, so of align where the step is as much; and where
+ * it is less, the multiples of align are sizes of classes.
+ */
 static inline unsigned dry_class_for(size_t size, size_t align)
 {
-	unsigned class = dry_class_of(size);
-
-	if (align > DRY_NATURAL_MAX)
-		return DRY_CLASS_COUNT;
-	while (class < DRY_CLASS_COUNT && (dry_class_size(class) & (align - 1)) != 0)
-		class ++;
-	return class;
+	return align <= DRY_NATURAL_MAX ? dry_class_of((size + align - 1) & ~(align - 1)) : DRY_CLASS_COUNT;
 }
 
 #endif

@@ -173,11 +173,24 @@ static inline void *front_zalloc(size_t size)
 	return object;
 }
 
-static inline void *front_aligned(size_t align, size_t size)
+static DRY_NOINLINE void *aligned_slow(size_t align, size_t size)
 {
 	struct dry_heap *heap = dry_heap_get(NULL);
 
+	dry_background_poke();
 	return heap != NULL ? dry_general_alloc(heap, size, align < ALIGN ? ALIGN : align, false) : NULL;
+}
+
+/* As fast_malloc(), with the class of dry_class_for(). */
+DRY_FAST void *front_aligned(size_t align, size_t size)
+{
+	if (DRY_LIKELY(size < dry_hits.size && size != 0 && align <= DRY_NATURAL_MAX)) {
+		size_t rounded = (size + align - 1) & ~(align - 1);
+		void *object = dry_percpu_pop(SLOTS, dry_class_at[(rounded + 15) / 16]);
+		if (DRY_LIKELY(object != NULL))
+			return object;
+	}
+	return aligned_slow(align, size);
 }
 
 /* A block of a class: it stays, or is copied between two hits. NULL: not the fast case. */
