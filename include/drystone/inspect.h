@@ -49,7 +49,7 @@ extern "C" {
 
 #define DRY_INSPECT_SYMBOL  "dry_inspect"
 #define DRY_INSPECT_MAGIC   "DRYSTONE-LAYOUT" /* 15 characters and the NUL */
-#define DRY_INSPECT_VERSION 8u /* grows when a field changes its meaning or place in this struct */
+#define DRY_INSPECT_VERSION 9u /* grows when a field changes its meaning or place in this struct */
 
 /* An integer, pointer, char array or inline struct array. size in bytes. */
 struct dry_inspect_field {
@@ -65,7 +65,8 @@ struct dry_inspect_field {
  * 1 / (1 - exp(-s / mean)) of them.
  *
  * Who may write to the process may ask for something by `request`: a mean of bytes between two samples, or one of the
- * values below. It is 0 again when that is done, which is at one of the next allocations.
+ * values below. It is 0 again when that is done, which is when an allocation of malloc next goes the slow way. So that the next one
+ * does, they write 0 to the size_t at `limit` before `request`, which is taken back then.
  */
 struct dry_inspect_profile {
 	uint64_t mean;   /* bytes between two samples, on average; 0: there was never one */
@@ -74,6 +75,7 @@ struct dry_inspect_profile {
 	uint64_t lost;   /* samples that no site could be had for */
 	uint32_t request;
 	uint32_t on;     /* 1: samples are taken */
+	uint64_t limit;  /* address; 0: there is none, or none yet */
 };
 #define DRY_INSPECT_PROFILE_OFF   UINT32_MAX
 #define DRY_INSPECT_PROFILE_WRITE (UINT32_MAX - 1) /* to the file of option profile_file */

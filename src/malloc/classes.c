@@ -6,6 +6,7 @@
 #include "core/create.h"
 #include "debug/live.h"
 #include "port/probe.h"
+#include "stats/sites.h"
 
 _Static_assert(DRY_CLASS_COUNT == DRY_GENERAL_CACHES, "a heap has room for every class");
 
@@ -16,6 +17,22 @@ uint16_t dry_class_at[DRY_CLASS_MAX / 16 + 1];
 uint16_t dry_class_size_at[DRY_AREA_MAX / DRY_AREA_UNIT];
 _Static_assert(DRY_CLASS_MAX <= UINT16_MAX, "the size of a class fits");
 
+/* release: who sees the limit sees the port ready */
+static void open_limit(size_t *limit)
+{
+	__atomic_store_n(limit, limit == &dry_hits.size ? DRY_CLASS_MAX + 1 : DRY_CLASS_MAX, __ATOMIC_RELEASE);
+	__atomic_store_n(&dry_profile.limit, (uintptr_t)limit, __ATOMIC_RELEASE);
+}
+
+void dry_general_reopen(void)
+{
+	/* acquire: pairs with open_limit() */
+	size_t *limit = (size_t *)(uintptr_t)__atomic_load_n(&dry_profile.limit, __ATOMIC_ACQUIRE);
+
+	if (limit != NULL)
+		open_limit(limit);
+}
+
 static void publish(unsigned class, const struct dry_cache *cache)
 {
 	size_t from = class == 0 ? 0 : dry_class_size(class - 1) / 16 + 1, to = dry_class_size(class) / 16;
@@ -25,17 +42,17 @@ static void publish(unsigned class, const struct dry_cache *cache)
 				 __ATOMIC_RELAXED);
 	for (size_t i = from; i <= to; i++)
 		__atomic_store_n(&dry_class_at[i], (uint16_t)cache->place, __ATOMIC_RELEASE);
-	/* release: who sees the limit sees the port ready */
 	if (cache->flags & DRY_CACHE_CHECKED) {
-		__atomic_store_n(&dry_checked_limit, DRY_CLASS_MAX, __ATOMIC_RELEASE);
+		open_limit(&dry_checked_limit);
 		return;
 	}
 	__atomic_store_n(&dry_hits.granules, dry_arena_granules(&cache->caches->backing.arena), __ATOMIC_RELAXED);
-	__atomic_store_n(&dry_hits.size, DRY_CLASS_MAX + 1, __ATOMIC_RELEASE);
+	open_limit(&dry_hits.size);
 }
 
 void dry_general_forget(struct dry_heap *heap)
 {
+	__atomic_store_n(&dry_profile.limit, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&dry_hits.size, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&dry_hits.granules, 0, __ATOMIC_RELAXED);
 	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++) {

@@ -9,6 +9,9 @@
 /* The cache of a class; made at first use. NULL: no memory. */
 struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
 
+/* Somebody has set a limit to 0, that the next allocation goes the slow way (<drystone/inspect.h>): it has, hits are hits again. */
+void dry_general_reopen(void);
+
 #define DRY_TAIL_ALIGN 512u /* most that objects with tails are aligned to: a lead before the first one costs as much */
 
 /* Back to no cache for any class of the default heap, and no fast path; what is allocated stays valid. At start only. */
@@ -20,7 +23,7 @@ void dry_general_forget(struct dry_heap *heap);
  * and there to the cache. Written once per class.
  */
 extern DRY_HIDDEN struct dry_hit_limits {
-	size_t size;     /* DRY_CLASS_MAX + 1 from the first cache on; 0 before, and where no call is to be a hit */
+	size_t size;     /* DRY_CLASS_MAX + 1 from the first cache on; 0 before, and where the next call shall be no hit */
 	size_t granules; /* of the arena, likewise */
 } dry_hits;
 extern DRY_HIDDEN size_t dry_checked_limit; /* as dry_hits.size less 1, under check:1 */

@@ -268,9 +268,14 @@ static int profile(struct dry_heap *heap, size_t mean)
 	return -DRY_EAGAIN;
 }
 
+/* By a signal; in the order in which others ask (<drystone/inspect.h>). */
 static void ask_to_write(void)
 {
-	__atomic_store_n(&dry_profile.request, DRY_INSPECT_PROFILE_WRITE, __ATOMIC_RELAXED);
+	size_t *limit = (size_t *)(uintptr_t)__atomic_load_n(&dry_profile.limit, __ATOMIC_ACQUIRE);
+
+	if (limit != NULL)
+		__atomic_store_n(limit, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&dry_profile.request, DRY_INSPECT_PROFILE_WRITE, __ATOMIC_RELEASE);
 }
 
 static void write_profile(void)
@@ -293,11 +298,15 @@ void dry_profile_begin(struct dry_heap *heap)
 
 void dry_profile_obey(void)
 {
-	uint32_t request = __atomic_exchange_n(&dry_profile.request, 0, __ATOMIC_RELAXED);
+	/* acquire: what was set to 0 for it is so before it is opened again */
+	uint32_t request = __atomic_exchange_n(&dry_profile.request, 0, __ATOMIC_ACQUIRE);
 
+	if (request == 0) /* another thread was first */
+		return;
+	dry_general_reopen();
 	if (request == DRY_INSPECT_PROFILE_WRITE)
 		write_profile();
-	else if (request != 0 && dry_main_heap.ready)
+	else if (dry_main_heap.ready)
 		profile(&dry_main_heap, request == DRY_INSPECT_PROFILE_OFF ? 0 : request);
 }
 

@@ -71,6 +71,29 @@ echo >&3
 echo >&3
 kill $signalled $asked 2>/dev/null
 
+# one that lives by hits alone, with one thread and with some
+cc -O1 -fno-builtin -pthread "$here/steady.c" -o "$work/steady" || fail "steady.c does not compile"
+for threads in 1 4; do
+	LD_PRELOAD=$lib "$work/steady" $threads >"$work/said" 2>"$work/err" &
+	steady=$!
+	children="$children $steady"
+	for _ in $(seq 500); do grep -q steady "$work/said" && break || sleep 0.02; done
+	for turn in first second; do
+		"$cli" profile --seconds 0.5 --rate 1000 --all --output "$work/steady.txt" $steady 2>"$work/err" &&
+			grep -Eq '^ *[1-9][0-9]* +100.00 .* work$' "$work/steady.txt" || fail "steady, $threads, $turn: $(cat "$work/err" "$work/steady.txt")"
+	done
+	"$cli" profile --seconds 0.1 --rate 1000000000 $steady >"$work/out" 2>"$work/err" || fail "steady, $threads, no sample: $?"
+	kill $steady
+done
+: >"$work/said"
+LD_PRELOAD=$lib "$work/steady" idle >"$work/said" &
+idle=$!
+children="$children $idle"
+for _ in $(seq 500); do grep -q steady "$work/said" && break || sleep 0.02; done
+"$cli" profile --seconds 0.1 $idle >"$work/out" 2>"$work/err" && fail "a profile of a program that sleeps"
+grep -q 'made no allocation' "$work/err" || fail "idle: $(cat "$work/err")"
+kill $idle
+
 # code without frame pointers
 if [ -x /usr/bin/python3 ]; then
 	PYTHONMALLOC=malloc "$cli" run --library "$lib" --profile "$work/python.folded" --conf profile:4096 -- /usr/bin/python3 -c \

@@ -59,13 +59,21 @@ static bool open_subject(struct subject *subject, const char *text)
 	return false;
 }
 
-/* The process does what it is asked for at one of its next allocations. */
+/*
+ * The process does what it is asked for at its next allocation: that is no hit, as no size is below the limit. The request is
+ * written last, and takes the limit back, so that a process never stays without hits.
+ */
 static bool ask(const struct subject *subject, uint32_t request)
 {
-	uint64_t address = (uint64_t)(uintptr_t)subject->layout.profile + offsetof(struct dry_inspect_profile, request);
-	struct iovec from = { &request, sizeof(request) }, to = { (void *)(uintptr_t)address, sizeof(request) };
+	uint64_t head = (uint64_t)(uintptr_t)subject->layout.profile, limit = 0;
+	size_t none = 0;
+	struct iovec from[2] = { { &none, sizeof(none) }, { &request, sizeof(request) } }, to[2] = { from[0], from[1] };
 
-	if (process_vm_writev(subject->source.pid, &from, 1, &to, 1, 0) == (ssize_t)sizeof(request))
+	if (!target_read(&subject->target, head + offsetof(struct dry_inspect_profile, limit), &limit, sizeof(limit)) || limit == 0)
+		from[0].iov_len = to[0].iov_len = 0; /* it has not allocated yet, or has no hits */
+	to[0].iov_base = (void *)(uintptr_t)limit;
+	to[1].iov_base = (void *)(uintptr_t)(head + offsetof(struct dry_inspect_profile, request));
+	if (process_vm_writev(subject->source.pid, from, 2, to, 2, 0) == (ssize_t)(from[0].iov_len + sizeof(request)))
 		return true;
 	cli_error("profile: process %d cannot be asked for samples: %s", (int)subject->source.pid, strerror(errno));
 	return false;
@@ -107,8 +115,8 @@ static bool watch(struct subject *subject, const struct options *options, struct
 	if (done && !before.on)
 		ask(subject, DRY_INSPECT_PROFILE_OFF);
 	if (done && !profile->on) {
-		cli_error("profile: process %d made no allocation, or none that array caches did not serve; or it runs with debug, "
-			  "fail or secure", (int)subject->source.pid);
+		cli_error("profile: process %d made no allocation by malloc meanwhile; or it runs with debug, fail or secure",
+			  (int)subject->source.pid);
 		done = false;
 	}
 	if (done)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* So many threads that allocate and free the same few blocks for ever: each call is a hit. `idle`: it sleeps. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *work(void *arg)
+{
+	for (unsigned turn = 0;; turn++) {
+		void *small = malloc(100), *other = realloc(calloc(1, 500), 700);
+		if (turn == 1000 && arg != NULL)
+			puts("steady");
+		fflush(stdout);
+		free(small);
+		free(other);
+		usleep(20);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	if (argc > 1 && strcmp(argv[1], "idle") == 0) {
+		puts("steady");
+		fflush(stdout);
+		pause();
+	}
+	for (int i = argc > 1 ? atoi(argv[1]) : 1; i > 1; i--)
+		pthread_create(&thread, NULL, work, NULL);
+	work(argv);
+}
