@@ -20,6 +20,12 @@ for kind in pb.gz folded html txt; do
 		python3 "$here/profile_check.py" "$work/out.pb.gz" "$work/truth" 2>"$work/err" || fail "out.pb.gz: $(tail -n 1 "$work/err")"
 	fi
 done
+# what --output wrote is read again, with the same figures
+if ldd "$cli" | grep -q libz; then
+	"$cli" profile -o "$work/read.folded" "$work/out.pb.gz" 2>"$work/err" && [ ! -s "$work/err" ] &&
+		grep -Eq '(^|;)main;work;page;\[kmalloc-4096\] [0-9]+$' "$work/read.folded" || fail "a .pb.gz is not read: $(cat "$work/err")"
+	"$cli" profile "$work/out.pb.gz" | grep -q ' by a sample every 512 bytes$' || fail "a .pb.gz does not keep its rate"
+fi
 grep -Eq '(^|;)main;work;page;\[kmalloc-4096\] [0-9]+$' "$work/out.folded" || fail "out.folded: $(head -n 3 "$work/out.folded")"
 grep -q 'const stacks = \[$' "$work/out.html" && ! grep -Eq 'src=|href=|//[a-z]+\.[a-z]+/' "$work/out.html" || fail "out.html is not whole in itself"
 grep -Eq '^ *[0-9]+ +[0-9.]+ +[0-9]+ +[0-9.]+  page$' "$work/out.txt" || fail "out.txt: $(cat "$work/out.txt")"

@@ -75,24 +75,14 @@ static const char *read_file(struct diff *diff, int side, const char *path, bool
 	struct profile profile = { 0 };
 	FILE *file = fopen(path, "r");
 	int first = file != NULL ? getc(file) : EOF;
-	const char *wrong = NULL;
+	const char *wrong;
 
 	if (file == NULL)
 		return strerror(errno);
 	rewind(file);
-	if (first == '{') {
-		wrong = read_json(diff, side, file, all);
-	} else if (first == 'h') {
-		wrong = profile_read_file(&profile, file);
-		if (wrong == NULL) {
-			profile_scale(&profile);
-			profile_symbolise(&profile);
-		}
-	} else {
-		wrong = profile_read_pb(&profile, path);
-	}
+	wrong = first == '{' ? read_json(diff, side, file, all) : profile_load(&profile, path);
 	fclose(file);
-	if (wrong == NULL)
+	if (wrong == NULL && first != '{')
 		wrong = add_profile(diff, side, &profile, all);
 	profile_free(&profile);
 	return wrong;

@@ -128,25 +128,51 @@ static bool watch(struct subject *subject, const struct options *options, struct
 
 /* ---- input ------------------------------------------------------------------------------------------- */
 
-static bool is_text(const char *path)
+static bool ends_in(const char *text, const char *end)
+{
+	size_t a = strlen(text), b = strlen(end);
+
+	return a >= b && strcmp(text + a - b, end) == 0;
+}
+
+/* A file that the library wrote, or a profile.proto: gzip's first bytes, or by its name. */
+static bool is_profile(const char *path)
 {
 	char start[14] = "";
 	FILE *file = fopen(path, "r");
-	bool text = file != NULL && fread(start, 1, sizeof(start), file) == sizeof(start) &&
-		memcmp(start, "heap profile: ", sizeof(start)) == 0;
+	size_t bytes = file != NULL ? fread(start, 1, sizeof(start), file) : 0;
 
 	if (file != NULL)
 		fclose(file);
-	return text;
+	return (bytes == sizeof(start) && memcmp(start, "heap profile: ", sizeof(start)) == 0) ||
+	       (bytes >= 2 && memcmp(start, "\x1f\x8b", 2) == 0) || (bytes > 0 && ends_in(path, ".pb"));
 }
 
-static bool read_text(const char *path, struct profile *profile)
+const char *profile_load(struct profile *profile, const char *path)
 {
 	FILE *file = fopen(path, "r");
-	const char *wrong = file != NULL ? profile_read_file(profile, file) : strerror(errno);
+	const char *wrong = NULL;
 
-	if (file != NULL)
-		fclose(file);
+	if (file == NULL)
+		return strerror(errno);
+	if (getc(file) == 'h') {
+		rewind(file);
+		wrong = profile_read_file(profile, file);
+		if (wrong == NULL) {
+			profile_scale(profile);
+			profile_symbolise(profile);
+		}
+	} else {
+		wrong = profile_read_pb(profile, path);
+	}
+	fclose(file);
+	return wrong;
+}
+
+static bool read_file(const char *path, struct profile *profile)
+{
+	const char *wrong = profile_load(profile, path);
+
 	if (wrong != NULL)
 		cli_error("profile: %s: %s", path, wrong);
 	return wrong == NULL;
@@ -168,18 +194,15 @@ static bool read_subject(const char *text, const struct options *options, struct
 			  text);
 		done = false;
 	}
+	if (done) {
+		profile_scale(profile);
+		profile_symbolise(profile);
+	}
 	target_close(&subject.target);
 	return done;
 }
 
 /* ---- output ------------------------------------------------------------------------------------------ */
-
-static bool ends_in(const char *text, const char *end)
-{
-	size_t a = strlen(text), b = strlen(end);
-
-	return a >= b && strcmp(text + a - b, end) == 0;
-}
 
 static bool write_output(const struct profile *profile, const struct options *options, const char *title)
 {
@@ -214,13 +237,8 @@ int profile_show_file(const char *from, const char *output)
 {
 	struct options options = { .seconds = -1, .value = ALL_BYTES, .output = output };
 	struct profile profile = { 0 };
-	bool done = read_text(from, &profile);
+	bool done = read_file(from, &profile) && write_output(&profile, &options, from);
 
-	if (done) {
-		profile_scale(&profile);
-		profile_symbolise(&profile);
-		done = write_output(&profile, &options, from);
-	}
 	profile_free(&profile);
 	return done ? 0 : CLI_FAILED;
 }
@@ -262,12 +280,10 @@ static int main_profile(int argc, char **argv)
 		cli_error("profile: which process or file? Try `drystone profile --help`");
 		return CLI_USAGE;
 	}
-	done = is_text(argv[optind]) ? read_text(argv[optind], &profile) : read_subject(argv[optind], &options, &profile);
-	if (done) {
-		profile_scale(&profile);
-		profile_symbolise(&profile);
-		done = write_output(&profile, &options, argv[optind]);
-	}
+	done = is_profile(argv[optind]) ? read_file(argv[optind], &profile) : read_subject(argv[optind], &options, &profile);
+	if (done && profile.count == 0)
+		fprintf(stderr, "drystone: profile: note: not one sample; a smaller --rate takes more\n");
+	done = done && write_output(&profile, &options, argv[optind]);
 	profile_free(&profile);
 	return done ? 0 : CLI_FAILED;
 }
@@ -287,8 +303,8 @@ const struct cli_command cli_profile = {
 	.main = main_profile,
 	.synopsis = "[OPTION]... PID | CORE | FILE",
 	.summary = "which functions hold a program's memory, by samples",
-	.about = "Show the heap profile of a process, of a core file, or of a FILE that the library wrote\n"
-		 "(DRYSTONE_CONF=profile:BYTES,profile_file:FILE).\n",
+	.about = "Show the heap profile of a process, of a core file, or of a FILE: one that the library wrote\n"
+		 "(DRYSTONE_CONF=profile:BYTES,profile_file:FILE), or a .pb.gz of this command.\n",
 	.options = options,
 	.notes = "A process is asked for samples by a word in its memory, and takes them from its next\n"
 		 "allocations on; it is not stopped. Only what it allocated since is in the profile.\n",

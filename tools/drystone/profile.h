@@ -55,6 +55,8 @@ struct profile {
 const char *profile_read(struct profile *profile, const struct target *target, const struct dry_inspect *layout);
 /* A file of option profile_file. NULL, or what is wrong with it. */
 const char *profile_read_file(struct profile *profile, FILE *file);
+/* profile.c: such a file, or a profile.proto: scaled, and with its functions. NULL, or what is wrong with it. */
+const char *profile_load(struct profile *profile, const char *path);
 /* Leave what was allocated before out: `before` is an earlier reading of the same process. */
 void profile_since(struct profile *profile, const struct profile *before);
 /* From samples to what they stand for. */

@@ -32,11 +32,12 @@ struct messages {
 	size_t count;
 };
 
-enum { TYPE = 1, SAMPLE = 2, LOCATION = 4, FUNCTION = 5, STRING = 6, MESSAGES };
+enum { TYPE = 1, SAMPLE = 2, LOCATION = 4, FUNCTION = 5, STRING = 6, MESSAGES, PERIOD = 12 };
 
 struct reader {
 	struct messages of[MESSAGES];
 	int value[8]; /* which of a sample's values it is; -1: none that is known */
+	uint64_t period; /* bytes between two samples; 0: it does not say */
 	bool bad;
 };
 
@@ -116,9 +117,12 @@ static void find_messages(struct reader *reader, struct span in)
 {
 	struct field field;
 
-	while (next_field(&in, &field))
+	while (next_field(&in, &field)) {
 		if (field.number == TYPE || field.number == SAMPLE || (field.number >= LOCATION && field.number <= STRING))
 			add_message(&reader->of[field.number], field.bytes);
+		else if (field.number == PERIOD)
+			reader->period = field.value;
+	}
 	reader->bad |= in.at != in.end;
 	for (int i = LOCATION; i <= FUNCTION; i++)
 		if (reader->of[i].count != 0)
@@ -275,6 +279,7 @@ const char *profile_read_pb(struct profile *profile, const char *path)
 		read_profile(&reader, profile);
 	else
 		wrong = "it is neither a snapshot nor a heap profile";
+	profile->mean = (double)reader.period;
 	if (wrong == NULL && reader.bad)
 		wrong = "a part of the profile makes no sense";
 	for (int i = 0; i < MESSAGES; i++)

@@ -108,8 +108,10 @@ void profile_print(const struct profile *profile, enum profile_value value, FILE
 		if (rows.bytes > 0)
 			each_function(profile, &profile->site[i], false, count_function, &rows);
 	}
-	fprintf(out, "%.0f bytes in %.0f objects %s, by a sample every %.0f bytes\n", total, objects,
-		value == LIVE_BYTES ? "in use" : "allocated in all", profile->mean);
+	fprintf(out, "%.0f bytes in %.0f objects %s", total, objects, value == LIVE_BYTES ? "in use" : "allocated in all");
+	if (profile->mean > 0)
+		fprintf(out, ", by a sample every %.0f bytes", profile->mean);
+	putc('\n', out);
 	if (rows.count == 0)
 		return;
 	qsort(rows.row, rows.count, sizeof(rows.row[0]), more_bytes);
