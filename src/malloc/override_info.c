@@ -24,11 +24,12 @@ DRY_REPLACEABLE struct mallinfo2 mallinfo2(void)
 
 	if (dry_heap_stats(NULL, &stats) != 0)
 		return info;
-	info.arena = stats.in_use + stats.dirty + stats.guarded;
-	info.hblkhd = stats.extents - stats.guarded;
-	info.uordblks = (stats.in_use > stats.idle ? stats.in_use - stats.idle : 0) + stats.guarded;
-	info.fordblks = info.arena - info.uordblks;
-	info.keepcost = stats.dirty;
+	struct dry_totals totals = dry_totals_of(&stats);
+	info.hblkhd = totals.big;
+	info.uordblks = totals.small;
+	info.fordblks = totals.free;
+	info.arena = totals.small + totals.free;
+	info.keepcost = totals.kept;
 	return info;
 }
 

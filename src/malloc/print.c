@@ -21,17 +21,23 @@ bool dry_print_is_alias(dry_cache *cache)
 void dry_print_stats(void)
 {
 	struct dry_heap_stats stats;
+	struct dry_totals totals;
 	char line[192];
 	uint64_t hundredths;
 
 	dry_heap_slabinfo(NULL, to_stderr, NULL);
 	if (dry_heap_stats(NULL, &stats) != 0)
 		return;
+	totals = dry_totals_of(&stats);
+	size_t used = totals.small + totals.big;
+	size_t length = dry_format(line, sizeof(line),
+				   "# drystone: bytes in use %zu (%zu of them big blocks) free %zu in all %zu\n",
+				   used, totals.big, totals.free, used + totals.free);
+	dry_port_write(line, length);
 	hundredths = stats.allocs != 0 ? (stats.allocs - stats.slow_allocs) * 10000 / stats.allocs : 10000;
-	size_t length = dry_format(line, sizeof(line), "# drystone: allocs %lu slow_allocs %lu slow_frees %lu hits %lu.%02lu%%\n",
-				   (unsigned long)stats.allocs, (unsigned long)stats.slow_allocs,
-				   (unsigned long)stats.slow_frees, (unsigned long)(hundredths / 100),
-				   (unsigned long)(hundredths % 100));
+	length = dry_format(line, sizeof(line), "# drystone: allocs %lu slow_allocs %lu slow_frees %lu hits %lu.%02lu%%\n",
+			    (unsigned long)stats.allocs, (unsigned long)stats.slow_allocs, (unsigned long)stats.slow_frees,
+			    (unsigned long)(hundredths / 100), (unsigned long)(hundredths % 100));
 	dry_port_write(line, length);
 }
 

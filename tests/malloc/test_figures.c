@@ -51,13 +51,22 @@ static void test_malloc_info(void)
 
 static void test_malloc_stats(void)
 {
+	enum { BIG = 50 << 20 };
 	struct capture capture;
-	char text[65536];
+	char text[65536], wanted[100];
+	void *big = malloc(BIG);
 
+	CHECK(big);
 	capture_begin(&capture);
 	malloc_stats();
 	fflush(stderr);
+	struct mallinfo2 info = mallinfo2();
 	CHECK(capture_end(&capture, text, sizeof(text)) > 0);
+	CHECK(info.hblkhd >= BIG && info.hblkhd < 2 * BIG);
+	snprintf(wanted, sizeof(wanted), "# drystone: bytes in use %zu (%zu of them big blocks) free ", info.uordblks + info.hblkhd,
+		 info.hblkhd);
+	CHECK(strstr(text, wanted));
+	free(big);
 }
 
 static void test_trim(struct rng *rng)
