@@ -78,7 +78,7 @@ static uint64_t weight(uint64_t mean, uint64_t size)
 }
 
 /* The block, with its stack; or NULL, and it is free. */
-static DRY_NOINLINE void *noted(struct dry_heap *heap, void *block, const struct dry_site_block *as)
+DRY_FAST void *noted(struct dry_heap *heap, void *block, const struct dry_site_block *as)
 {
 	uintptr_t frame[DRY_SITE_FRAMES];
 	unsigned frames = dry_port_stack(frame, whole ? DRY_WHOLE_FRAMES : DRY_SITE_FRAMES);
@@ -91,16 +91,28 @@ static DRY_NOINLINE void *noted(struct dry_heap *heap, void *block, const struct
 	return NULL;
 }
 
+/* Here and below a function by itself, which is called last: a frame less to follow, and no array of frames for who takes none. */
+static DRY_NOINLINE void *noted_block(struct dry_heap *heap, void *block, size_t size)
+{
+	struct dry_site_block as = { .size = size, .served = dry_general_usable(heap, block) };
+	as.class = whole ? 0 : dry_class_size(dry_class_of(as.served)); /* of lost blocks a stack is one site */
+	as.big = as.served > DRY_CLASS_MAX && !whole;
+	return noted(heap, block, &as);
+}
+
 static void *take(size_t size, size_t align, bool zero)
 {
 	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
 	void *block = dry_general_alloc(heap, size, align, zero);
 
-	if (block == NULL)
-		return NULL;
-	struct dry_site_block as = { .size = size, .served = dry_general_usable(heap, block) };
-	as.class = whole ? 0 : dry_class_size(dry_class_of(as.served)); /* of lost blocks a stack is one site */
-	as.big = as.served > DRY_CLASS_MAX && !whole;
+	return block != NULL ? noted_block(heap, block, size) : NULL;
+}
+
+static DRY_NOINLINE void *noted_object(struct dry_heap *heap, void *block, struct dry_cache *cache, void *object)
+{
+	struct dry_site_block as = { .size = cache->object_size, .served = cache->root->size, .class = cache->object_size,
+				     .name = cache->name, .instead = object };
+
 	return noted(heap, block, &as);
 }
 
@@ -108,10 +120,8 @@ void *dry_sample_instead(struct dry_cache *cache, void *object)
 {
 	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
 	void *block = dry_general_alloc(heap, cache->object_size, cache->root->align, false);
-	struct dry_site_block as = { .size = cache->object_size, .served = cache->root->size, .class = cache->object_size,
-				     .name = cache->name, .instead = object };
 
-	if (block == NULL || noted(heap, block, &as) == NULL)
+	if (block == NULL || noted_object(heap, block, cache, object) == NULL)
 		return NULL;
 	if (cache->root->ctor != NULL)
 		cache->root->ctor(block, cache->root->arg);

@@ -166,6 +166,12 @@ enum { CHAINED = 1 };
 enum { CHAINED = 0 };
 #endif
 
+#ifdef DRY_FRAME_POINTERS
+enum { INSIDE = 1 }; /* the library itself is built with them */
+#else
+enum { INSIDE = 0 };
+#endif
+
 /*
  * Where the stack ends that sp lies on; 0: it is of the program's own making. A thread's static thread-local data lies above its
  * stack, the environment above the first one's.
@@ -204,15 +210,27 @@ static DRY_STACK_READER bool step_by_pointer(struct dry_unix_frame *frame, uintp
 	return true;
 }
 
-static bool step(struct dry_unix_frame *frame, struct dry_unix_module *module)
+/* From the library's own code: cheaper than by table, where it is compiled so that each function that calls has a frame pointer. */
+static inline DRY_STACK_READER bool step_inside(struct dry_unix_frame *frame, uintptr_t end)
 {
-	uintptr_t end = stack_end(frame->sp);
+	const uintptr_t *at = (const uintptr_t *)frame->fp;
 
-	switch (dry_unix_unwind(frame, end != 0 ? end : UINTPTR_MAX, module)) {
+	if (frame->fp < frame->sp || frame->fp % sizeof(uintptr_t) != 0 || frame->fp + 2 * sizeof(uintptr_t) > end)
+		return false;
+	*frame = (struct dry_unix_frame){ at[1], (uintptr_t)(at + 2), at[0], false };
+	return true;
+}
+
+/* *end: of the stack that the last frame was on; 0 at first. A handler may have had another than what it interrupted. */
+static inline bool step(struct dry_unix_frame *frame, uintptr_t *end, struct dry_unix_module *module)
+{
+	if (frame->sp >= *end || frame->exact)
+		*end = stack_end(frame->sp);
+	switch (dry_unix_unwind(frame, *end != 0 ? *end : UINTPTR_MAX, module)) {
 	case DRY_UNIX_STEP:
 		return true;
 	case DRY_UNIX_UNKNOWN:
-		return is_code(frame->pc) && step_by_pointer(frame, end);
+		return is_code(frame->pc) && step_by_pointer(frame, *end);
 	default:
 		return false;
 	}
@@ -224,6 +242,7 @@ DRY_NOINLINE DRY_STACK_READER unsigned dry_port_stack(uintptr_t *frames, unsigne
 	struct dry_unix_frame frame = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(here + 2), here[0], false };
 	struct dry_unix_module module = { 0 };
 	struct part own = own_code();
+	uintptr_t end = stack_end(frame.sp);
 	unsigned count = 0;
 	int saved = errno;
 	bool inside = true;
@@ -237,9 +256,11 @@ DRY_NOINLINE DRY_STACK_READER unsigned dry_port_stack(uintptr_t *frames, unsigne
 		read_code();
 	while (count < max) {
 		inside = inside && lies_in(own, frame.pc);
+		if (INSIDE && inside && step_inside(&frame, end))
+			continue;
 		if (!inside)
 			frames[count++] = frame.pc;
-		if (!step(&frame, &module))
+		if (!step(&frame, &end, &module))
 			break;
 	}
 	errno = saved;

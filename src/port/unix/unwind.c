@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dl_iterate_phdr, _dl_find_object */
-#endif
 #include "port/unix/unwind.h"
 
 #include "base/compiler.h"
+#include "port/unix/unwind_module.h"
 
 #if defined(__x86_64__) && defined(__LP64__)
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -22,57 +18,6 @@ enum { FP = 6, SP = 7, PC = 16 };
 #define STACK  8     /* of an expression */
 #define WORD   ((int64_t)sizeof(uintptr_t))
 #define DEEP   __attribute__((no_sanitize("address", "undefined", "thread"))) /* reads others' frames */
-
-/* ---- which module -------------------------------------------------------------------------- */
-
-struct search {
-	uintptr_t pc;
-	struct dry_unix_module *module;
-};
-
-static int look(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	const struct search *search = arg;
-	const uint8_t *table = NULL;
-	bool inside = false;
-
-	(void)size;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-		uintptr_t from = info->dlpi_addr + part->p_vaddr;
-		if (part->p_type == PT_GNU_EH_FRAME)
-			table = (const uint8_t *)from;
-		if (part->p_type != PT_LOAD || search->pc - from >= part->p_memsz)
-			continue;
-		search->module->from = from;
-		search->module->to = from + part->p_memsz;
-		inside = true;
-	}
-	if (inside)
-		search->module->table = table;
-	return inside;
-}
-
-#ifdef DLFO_STRUCT_HAS_EH_DBASE
-#pragma weak _dl_find_object
-#endif
-
-static DRY_NOINLINE bool find_module(uintptr_t pc, struct dry_unix_module *module)
-{
-	struct search search = { pc, module };
-
-#ifdef DLFO_STRUCT_HAS_EH_DBASE
-	struct dl_find_object object;
-	if (_dl_find_object != NULL) {
-		if (_dl_find_object((void *)pc, &object) != 0)
-			return false;
-		*module = (struct dry_unix_module){ (uintptr_t)object.dlfo_map_start, (uintptr_t)object.dlfo_map_end,
-						    object.dlfo_eh_frame };
-		return module->table != NULL;
-	}
-#endif
-	return dl_iterate_phdr(look, &search) != 0 && module->table != NULL;
-}
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
@@ -554,7 +499,7 @@ enum dry_unix_step dry_unix_unwind(struct dry_unix_frame *frame, uintptr_t end, 
 	uint64_t pc = frame->exact ? frame->pc : frame->pc - 1;
 	enum dry_unix_step step;
 
-	if ((pc < module->from || pc >= module->to) && !find_module(pc, module)) {
+	if ((pc < module->from || pc >= module->to) && !dry_unix_module_find(pc, module)) {
 		*module = (struct dry_unix_module){ 0 };
 		return DRY_UNIX_UNKNOWN;
 	}

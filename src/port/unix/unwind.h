@@ -13,10 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct dry_unix_module {
-	uintptr_t from, to;
-	const uint8_t *table; /* .eh_frame_hdr */
-};
+#include "port/unix/unwind_module.h"
 
 struct dry_unix_frame {
 	uintptr_t pc, sp, fp;
