@@ -33,7 +33,7 @@ const char *const top_keys[] = {
 void top_columns(const struct top *top, struct columns *columns)
 {
 	static const struct columns of_processes = {
-		{ FIG_RESIDENT, FIG_BYTES, FIG_LIVE, FIG_WASTE, FIG_ACTIVE, FIG_GROWTH, FIG_RATE }, 7
+		{ FIG_RESIDENT, FIG_BYTES, FIG_LIVE, FIG_WASTE, FIG_GROWTH, FIG_RATE }, 6
 	};
 	static const struct columns of_caches = { { FIG_BYTES, FIG_SHARE, FIG_LIVE, FIG_WASTE, FIG_ACTIVE, FIG_GROWTH, FIG_RATE },
 						  7 };
