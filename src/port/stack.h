@@ -18,7 +18,10 @@
  */
 unsigned dry_port_stack(uintptr_t *frames, unsigned max);
 
-/* Text for a return address, "function+0x1c (module+0x2345)" or what of it is known. For reports only. Returns its length. */
+/*
+ * Text for a return address, "function+0x1c (module+0x2345 93ac61ec5a8eb139)" or what of it is known, with the first 8 bytes of the
+ * module's build ID. For reports only. Returns its length.
+ */
 size_t dry_port_symbol(uintptr_t address, char *text, size_t size);
 
 /*

@@ -18,8 +18,8 @@ report() {
 	done
 }
 report after 139 'use after free: 0x[0-9a-f]+: write, 5 bytes into a freed block of 4096 bytes' \
-	'access by thread [0-9]+   touch\+0x[0-9a-f]+ \(guarded\+0x[0-9a-f]+\)' \
-	'allocated by thread [0-9]+   parse\+[^ ]+ [^ ]+   make\+[^ ]+ [^ ]+   main\+' 'freed by thread [0-9]+   drop\+[^ ]+ [^ ]+   main\+'
+	'access by thread [0-9]+   touch\+0x[0-9a-f]+ \(guarded\+0x[0-9a-f]+( [0-9a-f]{16})?\)' \
+	'allocated by thread [0-9]+   parse\+[^ ]+ \([^)]+\)   make\+[^ ]+ \([^)]+\)   main\+' 'freed by thread [0-9]+   drop\+[^ ]+ \([^)]+\)   main\+'
 report beyond 139 'access out of bounds: 0x[0-9a-f]+: write, 0 bytes after a block of 4096 bytes' 'access by .* touch\+' 'allocated by .* make\+'
 grep -q '^freed' "$work/err" && fail "a live block was freed"
 report twice 134 'double free: 0x[0-9a-f]+: 0 bytes into a freed block of 4096 bytes' 'call by .* drop\+' 'allocated by .* make\+' 'freed by .* drop\+'

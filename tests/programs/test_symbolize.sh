@@ -28,6 +28,14 @@ printf '  (whole+0x%x)\n' $((0x$main + 4)) | "$cli" symbolize -f ./whole | grep 
 	skip "the command was built without elfutils"
 report t debug:FZU ./whole
 judge "debug information"
+# another build of the same name is passed over, wherever it comes first
+grep -q '(whole+0x[0-9a-f]* [0-9a-f]\{16\})$' report && grep -q '(libc.so.6+0x[0-9a-f]* [0-9a-f]\{16\})$' report || fail "no build IDs: $(cat report)"
+mkdir other && c++ -O2 -g "$here/whole.cpp" -o other/whole || fail "whole.cpp does not compile again"
+"$cli" symbolize -f other/whole <report >whole.txt 2>err
+cmp -s report whole.txt || grep -v '(libc' whole.txt | grep -q 'whole.cpp' && fail "a line of another build: $(cat whole.txt)"
+grep -q 'other/whole is not the build that the report is of' err || fail "another build: $(cat err)"
+PATH=$work/other:$work:$PATH "$cli" symbolize <report >whole.txt 2>err
+judge "the second of two builds"
 # names of Rust, its older mangling and its newer one; and one that is none
 cat >rust.c <<'END'
 void older(void) __asm__("_ZN4core3fmt5write17h0123456789abcdefE");
@@ -75,6 +83,11 @@ fi
 # libc's, by its build ID
 [ -e /usr/lib/debug/.build-id ] && { grep -q '__libc_start_call_main .*\.h:[0-9]* (libc.so.6' whole.txt ||
 	fail "build ID: $(grep libc whole.txt)"; }
+# and when libc itself is gone
+if [ -e /usr/lib/debug/.build-id ]; then
+	sed 's/(libc.so.6+/(libgone.so.7+/' report | "$cli" symbolize -f ./whole >whole.txt 2>err
+	grep -q '__libc_start_call_main .*\.h:[0-9]* (libgone.so.7' whole.txt || fail "build ID, no file: $(grep libgone whole.txt err)"
+fi
 archive=$(dirname "$lib")/libdrystone.a
 if [ -e "$archive" ] && c++ -O1 -g -static -Wl,--eh-frame-hdr "$here/whole.cpp" -o whole_static "$archive" 2>/dev/null; then
 	lib=

@@ -66,7 +66,8 @@ static void test_frames(void)
 
 static void test_names(void)
 {
-	char text[128], cut[9];
+	char text[128], cut[9], narrow[60];
+	const char *place;
 	size_t length;
 
 	outer();
@@ -74,6 +75,13 @@ static void test_names(void)
 	CHECK_EQ(length, strlen(text));
 	CHECK(strstr(text, "inner+0x") == text);
 	CHECK(strstr(text, "(unit_stack"));
+	/* a name that is too long leaves the place whole */
+	CHECK(place = strstr(text, " (unit_stack"));
+	CHECK(place - text > 6);
+	length = dry_port_symbol(frames[0], narrow, strlen(place) + 6);
+	CHECK_EQ(length, strlen(place) + 5);
+	CHECK(strncmp(narrow, text, 5) == 0);
+	CHECK(!strcmp(narrow + 5, place));
 	length = dry_port_symbol(frames[0], cut, sizeof(cut));
 	CHECK_EQ(length, strlen(cut));
 	CHECK(strlen(cut) < sizeof(cut));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * drystone symbolize: reports of the library made whole. Lines "  [FUNCTION+0x1c ](MODULE+0x2345)" become functions, files and
- * lines; all else is copied. A module is found by its name: given by --file, or where programs and libraries are.
+ * drystone symbolize: reports of the library made whole. Lines "  [FUNCTION+0x1c ](MODULE+0x2345[ BUILD])" become functions,
+ * files and lines; all else is copied. A module is found by its name: given by --file, or where programs and libraries are; one of
+ * another build is passed over. What is gone may have left its debug file, which is found by the build alone.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -19,10 +20,14 @@
 #include "run.h"
 #include "symbols.h"
 
+#define BUILD 16 /* digits of a build ID */
+
 struct module {
 	char *name;
+	char build[BUILD + 1];   /* "": not known */
 	struct symbols *symbols; /* NULL: not found */
 	uint64_t base;
+	char *other;             /* a file of that name and another build; NULL: there was none */
 };
 
 static struct module *modules;
@@ -37,50 +42,82 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* In folders with colons between them. */
-static bool find_in(const char *folders, const char *name, char *path)
+static bool try_file(struct module *module, const char *path)
 {
+	if (access(path, R_OK) != 0 || (module->symbols = symbols_open_file(path, &module->base)) == NULL)
+		return false;
+	if (symbols_is_build(module->symbols, module->build))
+		return true;
+	symbols_close(module->symbols);
+	module->symbols = NULL;
+	if (module->other == NULL)
+		module->other = strdup(path);
+	return false;
+}
+
+static bool try_files(struct module *module, const char *pattern)
+{
+	bool done = false;
+	glob_t found;
+
+	if (glob(pattern, 0, NULL, &found) != 0)
+		return false;
+	for (size_t i = 0; i < found.gl_pathc && !done; i++)
+		done = try_file(module, found.gl_pathv[i]);
+	globfree(&found);
+	return done;
+}
+
+/* In folders with colons between them. */
+static bool try_folders(struct module *module, const char *folders)
+{
+	char pattern[PATH_MAX];
+
+	if (strpbrk(module->name, "*?[\\") != NULL)
+		return false;
 	for (const char *at = folders; at != NULL && *at != '\0'; at += strspn(at, ":")) {
 		int length = (int)strcspn(at, ":");
-		glob_t found;
-		snprintf(path, PATH_MAX, "%.*s/%s", length, at, name);
+		snprintf(pattern, sizeof(pattern), "%.*s/%s", length, at, module->name);
 		at += length;
-		if (strpbrk(name, "*?[\\") != NULL || glob(path, 0, NULL, &found) != 0)
-			continue;
-		snprintf(path, PATH_MAX, "%s", found.gl_pathv[0]);
-		globfree(&found);
-		if (access(path, R_OK) == 0)
+		if (try_files(module, pattern))
 			return true;
 	}
 	return false;
 }
 
-static bool find_file(const char *name, char *path)
+static bool find(struct module *module)
 {
+	char pattern[PATH_MAX];
+
 	for (size_t i = 0; i < file_count; i++)
-		if (strcmp(base_name(files[i]), name) == 0)
-			return snprintf(path, PATH_MAX, "%s", files[i]) > 0;
-	return find_in(getenv("LD_LIBRARY_PATH"), name, path) || find_in(getenv("PATH"), name, path) ||
-	       find_in("/lib:/lib/*-linux-*:/lib64:/usr/lib:/usr/lib/*-linux-*:/usr/lib64:/usr/local/lib:/usr/local/lib/*-linux-*:"
-		       "/usr/lib/python3*/lib-dynload:/usr/lib/*-linux-*/*",
-		       name, path);
+		if (strcmp(base_name(files[i]), module->name) == 0 && try_file(module, files[i]))
+			return true;
+	if (try_folders(module, getenv("LD_LIBRARY_PATH")) || try_folders(module, getenv("PATH")) ||
+	    try_folders(module, "/lib:/lib/*-linux-*:/lib64:/usr/lib:/usr/lib/*-linux-*:/usr/lib64:/usr/local/lib:"
+				"/usr/local/lib/*-linux-*:/usr/lib/python3*/lib-dynload:/usr/lib/*-linux-*/*"))
+		return true;
+	snprintf(pattern, sizeof(pattern), "/usr/lib/debug/.build-id/%.2s/%s*.debug", module->build, module->build + 2);
+	return module->build[0] != '\0' && try_files(module, pattern);
 }
 
-static struct module *module_of(const char *name)
+static struct module *module_of(const char *name, const char *build)
 {
-	char path[PATH_MAX];
 	struct module *module;
 
 	for (size_t i = 0; i < module_count; i++)
-		if (strcmp(modules[i].name, name) == 0)
+		if (strcmp(modules[i].name, name) == 0 && strcmp(modules[i].build, build) == 0)
 			return &modules[i];
 	modules = cli_realloc(modules, module_count + 1, sizeof(*modules));
 	module = &modules[module_count++];
 	*module = (struct module){ .name = strdup(name) };
-	if (!find_file(name, path))
+	strcpy(module->build, build);
+	if (find(module))
+		return module;
+	if (module->other != NULL)
+		cli_error("symbolize: %s is not the build that the report is of (%s); name that one by --file", module->other,
+			  build);
+	else
 		cli_error("symbolize: no file %s is found; name it by --file, or it was deleted", name);
-	else if ((module->symbols = symbols_open_file(path, &module->base)) == NULL)
-		cli_error("symbolize: %s: nothing can be read from it", path);
 	return module;
 }
 
@@ -112,16 +149,21 @@ static void print(void *arg, const char *name, const char *file, int line)
 	*last = (struct printer){ last->out, strdup(name), file != NULL ? strdup(file) : NULL, line, true };
 }
 
-/* "(MODULE+0x2345)" at the end of a line that begins with blanks; where it begins, or NULL. */
-static const char *place_in(const char *line, char *module, size_t room, uint64_t *offset)
+/* "(MODULE+0x2345 BUILD)" at the end of a line that begins with blanks; where it begins, or NULL. BUILD may be missing. */
+static const char *place_in(const char *line, char *module, size_t room, uint64_t *offset, char build[BUILD + 1])
 {
 	const char *open = strrchr(line, '('), *plus = open != NULL ? strrchr(open, '+') : NULL;
 	char *end;
 
+	build[0] = '\0';
 	if (strncmp(line, "  ", 2) != 0 || plus == NULL || strncmp(plus, "+0x", 3) != 0 || !isxdigit((unsigned char)plus[3]) ||
 	    plus == open + 1 || (size_t)(plus - open) > room)
 		return NULL;
 	*offset = strtoull(plus + 1, &end, 16);
+	if (*end == ' ' && strspn(end + 1, "0123456789abcdef") == BUILD) {
+		snprintf(build, BUILD + 1, "%s", end + 1);
+		end += 1 + BUILD;
+	}
 	if (strcmp(end, ")\n") != 0 && strcmp(end, ")") != 0)
 		return NULL;
 	snprintf(module, room, "%.*s", (int)(plus - open - 1), open + 1);
@@ -130,15 +172,15 @@ static const char *place_in(const char *line, char *module, size_t room, uint64_
 
 static void symbolize(FILE *report, FILE *out)
 {
-	char *line = NULL, name[NAME_MAX + 1], end[NAME_MAX + 32];
+	char *line = NULL, name[NAME_MAX + 1], end[NAME_MAX + 32], build[BUILD + 1];
 	size_t room = 0;
 	bool exact = false; /* the address is the instruction's, not behind a call */
 
 	while (getline(&line, &room, report) > 0) {
 		struct printer last = { .out = out };
 		uint64_t offset = 0;
-		if (place_in(line, name, sizeof(name), &offset) != NULL) {
-			const struct module *module = module_of(name);
+		if (place_in(line, name, sizeof(name), &offset, build) != NULL) {
+			const struct module *module = module_of(name, build);
 			if (module->symbols != NULL)
 				symbols_find(module->symbols, module->base + offset - !exact, print, &last);
 		}
@@ -215,6 +257,7 @@ static int main_symbolize(int argc, char **argv)
 	for (size_t i = 0; i < module_count; i++) {
 		symbols_close(modules[i].symbols);
 		free(modules[i].name);
+		free(modules[i].other);
 	}
 	free(modules);
 	free(files);
@@ -235,6 +278,6 @@ const struct cli_command cli_symbolize = {
 	.synopsis = "[OPTION]... [REPORT]",
 	.summary = "functions, files and lines for a report's addresses",
 	.about = "Copy REPORT, or what comes on standard input, and put functions, files and lines\n"
-		 "where the library said MODULE+OFFSET.\n",
+		 "where the library said MODULE+OFFSET BUILD.\n",
 	.options = options,
 };

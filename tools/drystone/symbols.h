@@ -9,6 +9,8 @@ struct symbols;
 
 /* NULL: nothing is known, which the others take. */
 struct symbols *symbols_open(const struct target_map *maps, size_t count);
+/* Whether a file that was opened alone is the build whose ID begins so; also if it has no ID, or `id` is "". */
+bool symbols_is_build(const struct symbols *symbols, const char *id);
 /* Of one file, alone; *base becomes the address of what is at offset 0 in it when it is mapped. NULL: it cannot be read. */
 struct symbols *symbols_open_file(const char *path, uint64_t *base);
 void symbols_close(struct symbols *symbols);

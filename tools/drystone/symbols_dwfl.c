@@ -6,6 +6,7 @@
 #ifdef DRY_DEMANGLES
 #include <libiberty/demangle.h>
 #endif
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 struct symbols {
 	Dwfl *dwfl;
+	Dwfl_Module *alone; /* the one file; NULL: of a process */
 	char *debug_path;
 	Dwfl_Callbacks calls;
 };
@@ -71,7 +73,23 @@ struct symbols *symbols_open_file(const char *path, uint64_t *base)
 		return NULL;
 	}
 	*base = start;
+	symbols->alone = module;
 	return symbols;
+}
+
+bool symbols_is_build(const struct symbols *symbols, const char *id)
+{
+	const unsigned char *bits = NULL;
+	GElf_Addr bias, at;
+	int bytes = dwfl_module_getelf(symbols->alone, &bias) != NULL ? dwfl_module_build_id(symbols->alone, &bits, &at) : 0;
+	char text[3];
+
+	for (int i = 0; i < bytes && id[2 * i] != '\0'; i++) {
+		snprintf(text, sizeof(text), "%02x", bits[i]);
+		if (strncmp(id + (ptrdiff_t)2 * i, text, 2) != 0)
+			return false;
+	}
+	return true;
 }
 
 void symbols_close(struct symbols *symbols)

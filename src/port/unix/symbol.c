@@ -14,6 +14,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -22,7 +23,9 @@
 
 #define NAME_ROOM 128
 #define PATH_ROOM 512
+#define PLACE_ROOM 128
 #define PIECE     64u /* symbols read at once */
+#define BUILD     8u  /* bytes of a build ID: no two builds share them by chance */
 
 #if UINTPTR_MAX > UINT32_MAX
 typedef Elf64_Ehdr elf_header;
@@ -166,29 +169,86 @@ static bool find_module(uintptr_t address, Dl_info *info, char *path, size_t roo
 	return true;
 }
 
+/* Among the notes from `at` to `end`; NULL: none. */
+static const unsigned char *build_in(const char *at, const char *end, size_t align)
+{
+	static const char owner[] = "GNU";
+	ElfW(Nhdr) note;
+
+	while ((size_t)(end - at) > sizeof(note)) {
+		memcpy(&note, at, sizeof(note));
+		const char *name = at + sizeof(note);
+		size_t names = (note.n_namesz + align - 1) & ~(align - 1), bytes = (note.n_descsz + align - 1) & ~(align - 1);
+		if (names > (size_t)(end - name) || bytes > (size_t)(end - name) - names)
+			return NULL;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(owner) && note.n_descsz >= BUILD &&
+		    memcmp(name, owner, sizeof(owner)) == 0)
+			return (const unsigned char *)name + names;
+		at = name + names + bytes;
+	}
+	return NULL;
+}
+
+/* By the module's headers, which are mapped where it begins. */
+static const unsigned char *build_of(const Dl_info *module)
+{
+	const ElfW(Ehdr) *header = module->dli_fbase;
+	const ElfW(Phdr) *part = (const void *)((const char *)header + header->e_phoff), *end = part + header->e_phnum;
+	const unsigned char *build = NULL;
+	uintptr_t first = UINTPTR_MAX;
+
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+		return NULL;
+	for (const ElfW(Phdr) *at = part; at < end; at++)
+		if (at->p_type == PT_LOAD && at->p_vaddr - at->p_offset < first)
+			first = at->p_vaddr - at->p_offset;
+	for (; part < end && build == NULL; part++) {
+		const char *notes = (const char *)header + (part->p_vaddr - first);
+		if (part->p_type == PT_NOTE)
+			build = build_in(notes, notes + part->p_memsz, part->p_align == 8 ? 8 : 4);
+	}
+	return build;
+}
+
+/* "(module+0x2345 93ac61ec5a8eb139)" */
+static size_t describe_place(uintptr_t address, const Dl_info *info, char *text, size_t size)
+{
+	const unsigned char *build = build_of(info);
+	const char *module = info->dli_fname;
+	size_t n;
+
+	for (const char *c = module; *c != '\0'; c++)
+		if (*c == '/')
+			module = c + 1;
+	n = dry_format(text, size, "(%s+0x%lx", module, (unsigned long)(address - (uintptr_t)info->dli_fbase));
+	for (unsigned i = 0; build != NULL && i < BUILD; i++)
+		n += dry_format(text + n, size - n, "%s%02x", i == 0 ? " " : "", build[i]);
+	return n + dry_format(text + n, size - n, ")");
+}
+
 size_t dry_port_symbol(uintptr_t address, char *text, size_t size)
 {
 	uintptr_t call = address - 1; /* the call is before its return address, and may be the last thing in its function */
 	Dl_info info = { 0 };
 	struct name name;
-	char path[PATH_ROOM];
+	char path[PATH_ROOM], place[PLACE_ROOM];
 	int saved = errno;
-	size_t n = 0;
+	size_t n = 0, room;
 
 	if (!find_module(call, &info, path, sizeof(path))) {
 		errno = saved;
 		return dry_format(text, size, "%p", (void *)address);
 	}
-	const char *module = info.dli_fname;
-	for (const char *c = module; *c != '\0'; c++)
-		if (*c == '/')
-			module = c + 1;
+	/* A name of C++ may be longer than the line, and the place is what can be looked up later. */
+	room = describe_place(address, &info, place, sizeof(place));
+	room = size > room + 1 ? size - room : 1;
 	if (info.dli_sname != NULL)
-		n = dry_format(text, size, "%s+0x%lx ", info.dli_sname,
-			       (unsigned long)(address - (uintptr_t)info.dli_saddr));
+		n = dry_format(text, room, "%s+0x%lx ", info.dli_sname, (unsigned long)(address - (uintptr_t)info.dli_saddr));
 	else if (look_up(call, &info, &name))
-		n = dry_format(text, size, "%s+0x%lx ", name.text, (unsigned long)(name.offset + 1));
-	n += dry_format(text + n, size - n, "(%s+0x%lx)", module, (unsigned long)(address - (uintptr_t)info.dli_fbase));
+		n = dry_format(text, room, "%s+0x%lx ", name.text, (unsigned long)(name.offset + 1));
+	if (n != 0)
+		text[n - 1] = ' ';
+	n += dry_format(text + n, size - n, "%s", place);
 	errno = saved;
 	return n;
 }
