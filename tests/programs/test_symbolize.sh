@@ -88,10 +88,13 @@ if [ -e /usr/lib/debug/.build-id ]; then
 	sed 's/(libc.so.6+/(libgone.so.7+/' report | "$cli" symbolize -f ./whole >whole.txt 2>err
 	grep -q '__libc_start_call_main .*\.h:[0-9]* (libgone.so.7' whole.txt || fail "build ID, no file: $(grep libgone whole.txt err)"
 fi
+# Linked statically, with a table for unwinding and, as Debian's gcc does it, without.
 archive=$(dirname "$lib")/libdrystone.a
-if [ -e "$archive" ] && c++ -O1 -g -static -Wl,--eh-frame-hdr "$here/whole.cpp" -o whole_static "$archive" 2>/dev/null; then
-	lib=
+lib=
+for flag in -Wl,--eh-frame-hdr -Wl,--no-eh-frame-hdr; do
+	[ -e "$archive" ] && c++ -O1 -g -static $flag "$here/whole.cpp" -o whole_static "$archive" 2>/dev/null || continue
 	report t debug:FZU ./whole_static
-	judge "static program"
-fi
+	judge "static program, $flag"
+	[ "$(grep -c '^  _start .*(whole_static' whole.txt)" -ge 2 ] || fail "static program, $flag: stacks end early: $(cat whole.txt)"
+done
 finish

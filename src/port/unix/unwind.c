@@ -169,6 +169,22 @@ static bool find_entry(const uint8_t *table, uint64_t pc, struct entry *entry)
 	return read_entry(entry, table + pair[1], pc);
 }
 
+/* Without a table: one after the other. Rows are kept afterwards. */
+static bool search_entry(const uint8_t *at, const uint8_t *stop, uint64_t pc, struct entry *entry)
+{
+	while (stop - at > 8) {
+		const uint8_t *next = at;
+		uint32_t length = (uint32_t)fixed(&next, 4);
+
+		if (length == 0 || length > (size_t)(stop - next))
+			return false;
+		if (read_entry(entry, at, pc))
+			return true;
+		at = next + length;
+	}
+	return false;
+}
+
 /* ---- rules ----------------------------------------------------------------------------------- */
 
 enum how { SAME, UNDEFINED, AT_OFFSET, IS_OFFSET, BY_REGISTER, AT_EXPRESSION, IS_EXPRESSION, OTHER };
@@ -484,7 +500,9 @@ static DRY_NOINLINE enum dry_unix_step by_table(struct dry_unix_frame *frame, ui
 	struct row first = { .cfa.how = OTHER }, row;
 	struct entry entry;
 
-	if (!find_entry(module->table, pc, &entry) || !run(&entry, entry.common, entry.common_end, UINT64_MAX, &first, &first))
+	bool found = module->end == NULL ? find_entry(module->table, pc, &entry) :
+					   search_entry(module->table, module->end, pc, &entry);
+	if (!found || !run(&entry, entry.common, entry.common_end, UINT64_MAX, &first, &first))
 		return DRY_UNIX_UNKNOWN;
 	row = first;
 	if (!run(&entry, entry.own, entry.own_end, pc, &row, &first))
