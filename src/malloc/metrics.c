@@ -12,12 +12,21 @@
 static struct dry_lock writing = DRY_LOCK_INIT(DRY_RANK_METRICS);
 static bool to_file; /* written at start */
 
+/* node_exporter reads files of this name, in the older format. */
+static bool is_older(void)
+{
+	static const char end[] = ".prom";
+	size_t length = strlen(dry_option_metrics);
+
+	return length >= sizeof(end) && memcmp(dry_option_metrics + length - (sizeof(end) - 1), end, sizeof(end)) == 0;
+}
+
 static void write_file(void)
 {
 	static bool said;
 
 	dry_lock_acquire(&writing);
-	if (!dry_port_save(dry_option_metrics, dry_metrics_write) && !said) {
+	if (!dry_port_save(dry_option_metrics, is_older() ? dry_metrics_write_older : dry_metrics_write) && !said) {
 		said = true;
 		dry_warn("metrics: cannot be written: %s", dry_option_metrics);
 	}

@@ -128,6 +128,7 @@ static void collect(void)
 struct out {
 	dry_port_writer *write;
 	void *arg;
+	bool older; /* format */
 };
 
 static void put(const struct out *out, const char *text)
@@ -137,15 +138,17 @@ static void put(const struct out *out, const char *text)
 
 static void put_family(const struct out *out, const struct family *family)
 {
+	const char *end = out->older && family->type == COUNTER ? "_total" : "";
 	char line[256];
 
-	dry_format(line, sizeof(line), "# TYPE drystone_%s %s\n", family->key, family->type == COUNTER ? "counter" : "gauge");
+	dry_format(line, sizeof(line), "# TYPE drystone_%s%s %s\n", family->key, end,
+		   family->type == COUNTER ? "counter" : "gauge");
 	put(out, line);
-	if (family->unit != NULL) {
+	if (family->unit != NULL && !out->older) {
 		dry_format(line, sizeof(line), "# UNIT drystone_%s %s\n", family->key, family->unit);
 		put(out, line);
 	}
-	dry_format(line, sizeof(line), "# HELP drystone_%s %s.\n", family->key, family->help);
+	dry_format(line, sizeof(line), "# HELP drystone_%s%s %s.\n", family->key, end, family->help);
 	put(out, line);
 }
 
@@ -188,24 +191,34 @@ static void put_figure(const struct out *out, enum figure figure)
 	}
 }
 
-void dry_metrics_write(dry_port_writer *write, void *arg)
+static void write_all(const struct out *out)
 {
-	struct out out = { write, arg };
 	uint64_t share;
 	char line[32];
 
 	collect();
 	for (int i = 0; i < TOTALS; i++) {
-		put_family(&out, &totals[i]);
-		put_name(&out, &totals[i]);
-		put_value(&out, gathered.sum[i]);
+		put_family(out, &totals[i]);
+		put_name(out, &totals[i]);
+		put_value(out, gathered.sum[i]);
 	}
 	share = gathered.sum[ACTIVE] != 0 ? gathered.sum[WASTE] * 1000 / gathered.sum[ACTIVE] : 0;
-	put_family(&out, &fragmentation);
-	put_name(&out, &fragmentation);
+	put_family(out, &fragmentation);
+	put_name(out, &fragmentation);
 	dry_format(line, sizeof(line), " %llu.%03llu\n", (unsigned long long)(share / 1000), (unsigned long long)(share % 1000));
-	put(&out, line);
+	put(out, line);
 	for (int i = 0; i < FIGURES && gathered.count != 0; i++)
-		put_figure(&out, (enum figure)i);
-	put(&out, "# EOF\n");
+		put_figure(out, (enum figure)i);
+	if (!out->older)
+		put(out, "# EOF\n");
+}
+
+void dry_metrics_write(dry_port_writer *write, void *arg)
+{
+	write_all(&(struct out){ write, arg, false });
+}
+
+void dry_metrics_write_older(dry_port_writer *write, void *arg)
+{
+	write_all(&(struct out){ write, arg, true });
 }

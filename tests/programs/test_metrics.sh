@@ -17,6 +17,14 @@ asked = {name for panel in json.load(open(sys.argv[1], encoding="utf-8"))["panel
 assert len(asked) > 8 and all(re.search(r"^%s[ {]" % name, text, re.M) for name in asked), asked
 EOF
 
+# for node_exporter, by the file's name; promtool reads it as it is
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:$work/older.prom "$work/profiled" >"$work/out" || fail "with metrics in the older format: $?"
+grep -q '^# TYPE drystone_allocs_total counter$' "$work/older.prom" && ! grep -Eq '^# (UNIT|EOF)' "$work/older.prom" ||
+	fail "older format: $(head -n 5 "$work/older.prom")"
+if command -v promtool >/dev/null; then
+	promtool check metrics <"$work/older.prom" >"$work/lint" 2>&1 && [ ! -s "$work/lint" ] || fail "promtool: $(head -n 5 "$work/lint")"
+fi
+
 # while it runs: rewritten, never seen in part; at a socket, by HTTP and without; as the command says
 mkfifo "$work/orders"
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:$work/live.txt,metrics_ms:10 "$work/profiled" again <"$work/orders" >"$work/said" &

@@ -23,13 +23,14 @@ struct info {
 	struct columns columns; /* none: the default ones */
 	double interval;       /* seconds; 0: once */
 	bool kernel, keys;
+	bool older;            /* metrics, in Prometheus' own format */
 	struct source source;
 };
 
 static bool set_format(struct info *info, enum format format)
 {
 	if (info->format != FORMAT_TEXT && info->format != format) {
-		cli_error("info: one of --slabinfo, --json and --openmetrics at most");
+		cli_error("info: one of --slabinfo, --json, --openmetrics and --prometheus at most");
 		return false;
 	}
 	info->format = format;
@@ -67,6 +68,8 @@ static bool set_option(struct info *info, int letter, char *argument)
 	case 'j':
 		return set_format(info, FORMAT_JSON);
 	case 'm':
+	case 'p':
+		info->older = letter == 'p';
 		return set_format(info, FORMAT_METRICS);
 	case 'l':
 		return set_format(info, FORMAT_SLABINFO);
@@ -105,7 +108,7 @@ static bool is_sensible(const struct info *info)
 	const char *why = NULL;
 
 	if (info->format == FORMAT_METRICS && info->interval != 0)
-		why = "--openmetrics is of one moment: it does not go with --watch";
+		why = "--openmetrics and --prometheus are of one moment: they do not go with --watch";
 	else if (info->part != ROW_CACHE && (info->format == FORMAT_METRICS || info->format == FORMAT_SLABINFO || info->kernel))
 		why = "--cpu and --node go with the table and --json, and not with --kernel";
 	else if (info->columns.count != 0 && info->format != FORMAT_TEXT)
@@ -175,7 +178,7 @@ static bool show(const struct info *info, const struct snapshot *full)
 	} else if (info->format == FORMAT_JSON) {
 		show_json(&s);
 	} else if (info->format == FORMAT_METRICS) {
-		show_metrics(&s, MOST_METRICS);
+		show_metrics(&s, MOST_METRICS, info->older);
 	} else {
 		columns_default(&columns, info->selection.parts, s.compared);
 		show_summary(&s);
@@ -286,6 +289,7 @@ static const struct cli_option options[] = {
 	{ 'a', "all", NULL, "also caches without memory, and the further names of caches\nthat share their slabs" },
 	{ 'j', "json", NULL, "everything, as JSON" },
 	{ 'm', "openmetrics", NULL, "as OpenMetrics, which Prometheus reads" },
+	{ 'p', "prometheus", NULL, "the same in Prometheus' older text format, for promtool and\nfiles of node_exporter" },
 	{ 'l', "slabinfo", NULL, "the caches in the format of /proc/slabinfo 2.1" },
 	{ 'K', "keys", NULL, "list the keys of --sort and --columns" },
 	{ 'k', "kernel", NULL, "the running kernel's caches, from /proc/slabinfo" },

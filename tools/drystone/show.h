@@ -37,6 +37,6 @@ void show_slabinfo(const struct snapshot *snapshot);
 void json_text(const char *key, const char *text);
 void show_json(const struct snapshot *snapshot);
 /* Caches beyond `most` are summed up as one. */
-void show_metrics(const struct snapshot *snapshot, size_t most);
+void show_metrics(const struct snapshot *snapshot, size_t most, bool older);
 
 #endif

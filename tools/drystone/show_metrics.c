@@ -2,6 +2,8 @@
 /*
  * A snapshot in the OpenMetrics 1.0 text format: families with TYPE, UNIT and HELP, the samples of a family together, units in
  * the names, counters with _total, and an end. The number of samples is bounded: what is beyond the bound is one sample.
+ *
+ * In Prometheus' older format a family of counters has _total in its name, too, and there are neither UNIT nor end.
  */
 #include "show.h"
 #include "cli.h"
@@ -18,14 +20,19 @@ static bool grows(enum unit unit)
 	return unit == UNIT_COUNTER || unit == UNIT_BYTES_COUNTER;
 }
 
+static bool older_format;
+
 static void print_family(const char *prefix, const char *key, enum unit unit, const char *help)
 {
-	printf("# TYPE drystone_%s%s %s\n", prefix, key, grows(unit) ? "counter" : "gauge");
-	if (unit == UNIT_BYTES || unit == UNIT_BYTES_COUNTER)
+	const char *end = older_format && grows(unit) ? "_total" : "";
+
+	printf("# TYPE drystone_%s%s%s %s\n", prefix, key, end, grows(unit) ? "counter" : "gauge");
+	if ((unit == UNIT_BYTES || unit == UNIT_BYTES_COUNTER) && !older_format)
 		printf("# UNIT drystone_%s%s bytes\n", prefix, key);
-	else if (unit == UNIT_SHARE)
+	else if (unit == UNIT_SHARE && !older_format)
 		printf("# UNIT drystone_%s%s ratio\n", prefix, key);
-	printf("# HELP drystone_%s%s %c%s.\n", prefix, key, help[0] >= 'a' && help[0] <= 'z' ? help[0] - 32 : help[0], help + 1);
+	printf("# HELP drystone_%s%s%s %c%s.\n", prefix, key, end, help[0] >= 'a' && help[0] <= 'z' ? help[0] - 32 : help[0],
+	       help + 1);
 }
 
 static void print_label(const char *text)
@@ -91,8 +98,9 @@ static void print_rows(const struct snapshot *s, const char *prefix, const char 
 	free(rows);
 }
 
-void show_metrics(const struct snapshot *s, size_t most)
+void show_metrics(const struct snapshot *s, size_t most, bool older)
 {
+	older_format = older;
 	for (int i = 0; i < TOTAL_COUNT; i++) {
 		const struct total_info *info = &total_info[i];
 
@@ -104,5 +112,6 @@ void show_metrics(const struct snapshot *s, size_t most)
 	}
 	print_rows(s, "cache_", "cache", ON_CACHES, most);
 	print_rows(s, "block_", "class", ON_BIG, most);
-	puts("# EOF");
+	if (!older)
+		puts("# EOF");
 }
