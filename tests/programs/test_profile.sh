@@ -89,6 +89,8 @@ for threads in 1 4; do
 			grep -Eq '^ *[1-9][0-9]* +100.00 .* work$' "$work/steady.txt" || fail "steady, $threads, $turn: $(cat "$work/err" "$work/steady.txt")"
 	done
 	"$cli" profile --seconds 0.1 --rate 1000000000 $steady >"$work/out" 2>"$work/err" || fail "steady, $threads, no sample: $?"
+	"$cli" profile --seconds 0.1 --rate 1000 -o "$work/steady.html" $steady 2>"$work/err" &&
+		grep -q "^const title = \"steady, process $steady\";$" "$work/steady.html" || fail "title: $(grep title "$work/steady.html" | head -n 2)"
 	kill $steady
 done
 : >"$work/said"

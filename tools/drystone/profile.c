@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* process_vm_writev */
 #endif
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -178,13 +179,15 @@ static bool read_file(const char *path, struct profile *profile)
 	return wrong == NULL;
 }
 
-static bool read_subject(const char *text, const struct options *options, struct profile *profile)
+/* title: of a process, with its program's name. */
+static bool read_subject(const char *text, const struct options *options, struct profile *profile, char *title, size_t size)
 {
 	struct subject subject = { .layout = { .version = 0 } };
 	bool done = open_subject(&subject, text);
 
 	if (!done)
 		return false;
+	snprintf(title, size, "%s, %s%s", subject.target.program, subject.source.path != NULL ? "" : "process ", text);
 	if (options->seconds < 0 || subject.source.path != NULL)
 		done = look(&subject, profile);
 	else
@@ -258,6 +261,7 @@ static int main_profile(int argc, char **argv)
 {
 	struct options options = { .seconds = -1, .rate = 512 << 10, .value = LIVE_BYTES };
 	struct profile profile = { 0 };
+	char title[PATH_MAX + 64];
 	double rate;
 	bool done;
 	int c;
@@ -280,10 +284,14 @@ static int main_profile(int argc, char **argv)
 		cli_error("profile: which process or file? Try `drystone profile --help`");
 		return CLI_USAGE;
 	}
-	done = is_profile(argv[optind]) ? read_file(argv[optind], &profile) : read_subject(argv[optind], &options, &profile);
+	snprintf(title, sizeof(title), "%s", argv[optind]);
+	if (is_profile(argv[optind]))
+		done = read_file(argv[optind], &profile);
+	else
+		done = read_subject(argv[optind], &options, &profile, title, sizeof(title));
 	if (done && profile.count == 0)
 		fprintf(stderr, "drystone: profile: note: not one sample; a smaller --rate takes more\n");
-	done = done && write_output(&profile, &options, argv[optind]);
+	done = done && write_output(&profile, &options, title);
 	profile_free(&profile);
 	return done ? 0 : CLI_FAILED;
 }
