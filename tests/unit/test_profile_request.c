@@ -26,6 +26,11 @@ static void *by_calloc(void)
 	return calloc(10, 10);
 }
 
+static void *by_aligned(void)
+{
+	return aligned_alloc(64, 192);
+}
+
 static void *by_realloc(void)
 {
 	return realloc(malloc(100), 300);
@@ -72,6 +77,7 @@ int main(void)
 	profile = (void *)(uintptr_t)dry_inspect.profile;
 	check_obeys(by_malloc);
 	check_obeys(by_calloc);
+	check_obeys(by_aligned);
 	check_obeys(by_realloc);
 	for (int i = 0; i < 2; i++)
 		CHECK(pthread_create(&threads[i], NULL, work, NULL) == 0);
