@@ -91,6 +91,14 @@ for threads in 1 4; do
 	"$cli" profile --seconds 0.1 --rate 1000000000 $steady >"$work/out" 2>"$work/err" || fail "steady, $threads, no sample: $?"
 	"$cli" profile --seconds 0.1 --rate 1000 -o "$work/steady.html" $steady 2>"$work/err" &&
 		grep -q "^const title = \"steady, process $steady\";$" "$work/steady.html" || fail "title: $(grep title "$work/steady.html" | head -n 2)"
+	# ended early, it does not leave the process taking samples
+	"$cli" profile --seconds 100 --rate 2000 --all $steady >"$work/out" 2>"$work/err" &
+	command=$!
+	sleep 0.5
+	kill -TERM $command
+	wait $command && grep -q ' work$' "$work/out" || fail "ended early: $? $(cat "$work/out" "$work/err")"
+	"$cli" profile --all $steady >"$work/one" && sleep 0.1 && "$cli" profile --all $steady >"$work/two"
+	cmp -s "$work/one" "$work/two" || fail "ended early, it goes on taking samples"
 	kill $steady
 done
 : >"$work/said"

@@ -5,6 +5,7 @@
 #endif
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -89,12 +90,34 @@ static bool look(const struct subject *subject, struct profile *profile)
 	return wrong == NULL;
 }
 
-static void wait_for(double seconds)
-{
-	struct timespec left = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+static volatile sig_atomic_t interrupted;
 
-	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+static void interrupt(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
+/* From now on ^C ends the wait, and not the command: it would leave the process taking samples for ever. */
+static void catch_interrupts(void)
+{
+	struct sigaction action = { .sa_handler = interrupt };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+/* Returns for how long. */
+static double wait_for(double seconds)
+{
+	struct timespec left = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) }, from, to;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	while (!interrupted && nanosleep(&left, &left) != 0 && errno == EINTR)
 		;
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	return (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
 }
 
 /* Sampled for a while: what was allocated meanwhile, and what of all that was sampled is in use at the end. */
@@ -102,11 +125,13 @@ static bool watch(struct subject *subject, const struct options *options, struct
 {
 	struct profile before = { 0 };
 	bool done = look(subject, &before);
+	double seconds = 0;
 
+	catch_interrupts();
 	if (done && !before.on)
 		done = ask(subject, options->rate);
 	if (done)
-		wait_for(options->seconds);
+		seconds = wait_for(options->seconds);
 	if (done) { /* what was loaded meanwhile is to be known by its name */
 		target_close(&subject->target);
 		done = target_open(&subject->target, subject->source.pid) == TARGET_OK;
@@ -122,7 +147,7 @@ static bool watch(struct subject *subject, const struct options *options, struct
 	}
 	if (done)
 		profile_since(profile, &before);
-	profile->seconds = options->seconds;
+	profile->seconds = seconds;
 	profile_free(&before);
 	return done;
 }
@@ -315,5 +340,6 @@ const struct cli_command cli_profile = {
 		 "(DRYSTONE_CONF=profile:BYTES,profile_file:FILE), or a .pb.gz of this command.\n",
 	.options = options,
 	.notes = "A process is asked for samples by a word in its memory, and takes them from its next\n"
-		 "allocations on; it is not stopped. Only what it allocated since is in the profile.\n",
+		 "allocations on; it is not stopped. Only what it allocated since is in the profile. ^C ends\n"
+		 "the wait early.\n",
 };
