@@ -6,8 +6,8 @@
  * paths only. The hit path has nothing to do with it, because an annotated cache has no array caches: its
  * place in the slots is 0, so that every allocation and free comes to the slow twins.
  *
- * A cache is annotated (dry_cache.annotated) unless somebody may look into its free objects: the library itself
- * (CHAIN, OBJFREELIST), a reader (TYPESAFE_BY_RCU), or debugging of its own.
+ * A cache is annotated (debug/hooks.c) unless somebody may look into its free objects: the library itself (CHAIN, OBJFREELIST),
+ * a reader (TYPESAFE_BY_RCU), or debugging of its own.
  */
 #ifndef DRY_BASE_ANNOTATE_H
 #define DRY_BASE_ANNOTATE_H
