@@ -42,13 +42,10 @@ static bool is_look(enum dry_reap which)
 }
 
 /* Next to nobody missed an object since the last look, and half of what there is, or more, is free: slabs may come free. */
-static bool is_unasked(const struct dry_cache *cache, enum dry_reap which)
+static bool is_unasked(const struct dry_cache *cache, const struct look *look)
 {
-	if (!is_look(which))
-		return false;
-	struct look look = look_at(cache);
-	return look.slabs > FEW_SLABS && look.refills - cache->refills_seen <= FEW_REFILLS &&
-	       look.free >= look.slabs * cache->num / 2;
+	return look->slabs > FEW_SLABS && look->refills - cache->refills_seen <= FEW_REFILLS &&
+	       look->free >= look->slabs * cache->num / 2;
 }
 
 /* Of a stopped array into the slabs. */
@@ -64,8 +61,13 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 {
 	unsigned avail = dry_array_avail(array);
 	uint32_t now = (uint32_t)dry_peek64(&array->word); /* a hint in a dry run */
+	bool due = drain->which == DRY_REAP_ALL || array->seen == now;
 
-	if (drain->which != DRY_REAP_ALL && array->seen != now && !is_unasked(cache, drain->which)) {
+	if (!due && is_look(drain->which) && avail != 0) {
+		struct look look = look_at(cache);
+		due = is_unasked(cache, &look);
+	}
+	if (!due) {
 		if (drain->mark)
 			array->seen = now;
 		return;
@@ -81,7 +83,7 @@ static void drain_slots(struct drain *drain)
 {
 	struct dry_caches *caches = drain->caches;
 
-	for (uint32_t slot = 0; slot < caches->slot_count; slot++) {
+	for (uint32_t slot = 0; slot < caches->slots_open; slot++) {
 		char *area = caches->areas[slot];
 		if (area == dry_stopped_area)
 			continue;
@@ -142,6 +144,24 @@ static void drain_quarantine(struct dry_cache *cache)
 		cache->debug->drain(cache);
 }
 
+/* Depots and free slabs. */
+static void reap_nodes(struct dry_cache *cache, enum dry_reap which)
+{
+	bool all = which == DRY_REAP_ALL;
+
+	if (is_look(which)) {
+		struct look look = look_at(cache);
+		all = is_unasked(cache, &look);
+		cache->refills_seen = look.refills;
+		/* an empty depot's memory can wait; what has no arrays has no more than free slabs, and to make them anew may
+		 * cost more: fences (debug/fence.h) */
+		if (look.slabs == 0 || cache->place == 0)
+			return;
+	}
+	dry_node_drain_depots(cache, all);
+	dry_node_shrink(cache, all);
+}
+
 void dry_caches_reap(struct dry_caches *caches, enum dry_reap which)
 {
 	/* Held throughout: objects on their way are nobody else's to miss (destroy counts them). */
@@ -153,16 +173,9 @@ void dry_caches_reap(struct dry_caches *caches, enum dry_reap which)
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
 		if (cache->root != cache)
 			continue;
-		/* without arrays it has no more than its free slabs; to make them anew may cost more: fences (debug/fence.h) */
-		if (is_look(which) && cache->place == 0)
-			continue;
-		bool all = which == DRY_REAP_ALL || is_unasked(cache, which);
 		if (which == DRY_REAP_ALL)
 			drain_quarantine(cache);
-		dry_node_drain_depots(cache, all);
-		dry_node_shrink(cache, all);
-		if (is_look(which))
-			cache->refills_seen = look_at(cache).refills;
+		reap_nodes(cache, which);
 	}
 	dry_lock_release(&caches->lock);
 	dry_lock_release(&caches->reap_lock);

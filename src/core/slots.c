@@ -139,7 +139,8 @@ bool dry_slot_prepare(struct dry_caches *caches)
 bool dry_slots_stop_locked(struct dry_caches *caches)
 {
 	__atomic_store_n(&caches->stopped, true, __ATOMIC_RELAXED);
-	for (uint32_t slot = 0; slot < caches->slot_count; slot++)
+	/* those above have that already */
+	for (uint32_t slot = 0; slot < caches->slots_open; slot++)
 		__atomic_store_n(&caches->slots[slot], dry_stopped_area, __ATOMIC_RELAXED);
 	/* The fence is a full barrier on every thread: sequences that begin after it see the stores. */
 	if (dry_port_slot_fence())
@@ -152,6 +153,6 @@ void dry_slots_start_locked(struct dry_caches *caches)
 {
 	__atomic_store_n(&caches->stopped, false, __ATOMIC_RELAXED);
 	/* release: what was done to the arrays is seen by who finds the area again */
-	for (uint32_t slot = 0; slot < caches->slot_count; slot++)
+	for (uint32_t slot = 0; slot < caches->slots_open; slot++)
 		__atomic_store_n(&caches->slots[slot], caches->areas[slot], __ATOMIC_RELEASE);
 }
