@@ -151,9 +151,13 @@ static void typed_round(unsigned c)
 		dry_free_slow(typed[c], let_go(&held[0]));
 }
 
+#define KINDS 6
+
 static void *allocate(size_t i, size_t size)
 {
-	switch (i % 6) {
+	void *block;
+
+	switch (i % KINDS) {
 	case 0:
 		return calloc(1, size);
 	case 1:
@@ -162,6 +166,8 @@ static void *allocate(size_t i, size_t size)
 		return reallocarray(NULL, 1, size);
 	case 3:
 		return memalign(16, size);
+	case 4:
+		return posix_memalign(&block, 16, size) == 0 ? block : NULL;
 	default:
 		return malloc(size);
 	}
@@ -233,6 +239,12 @@ static void malloc_round(size_t size)
 	static struct held held[HELD];
 	size_t n = 0;
 
+	for (size_t kind = 0; kind < KINDS; kind++) { /* its first hit after a batch guesses the newest object wrong */
+		for (; n < HELD; n++)
+			hold(&held[n], allocate(kind, size), size);
+		while (n)
+			n--, release(n, let_go(&held[n]), size);
+	}
 	for (int again = 0; again < 2; again++) {
 		for (; n < HELD; n++)
 			hold(&held[n], allocate(n, size), size);
