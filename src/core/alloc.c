@@ -12,6 +12,7 @@
 #include "core/batch.h"
 #include "core/countdown.h"
 #include "core/depot.h"
+#include "core/fast.h"
 #include "core/reap.h"
 #include "core/slab.h"
 #include "core/slots.h"
@@ -137,6 +138,23 @@ static DRY_NOINLINE void *refill(struct dry_cache *cache, dry_gfp gfp)
 	return object;
 }
 
+static void *get(struct dry_cache *cache, dry_gfp gfp, int node)
+{
+	void *object;
+
+	if (DRY_UNLIKELY(node != DRY_NODE_ANY))
+		return alloc_direct(cache, gfp, (unsigned)node % cache->caches->nodes);
+	if (cache->place == 0 || !dry_slot_prepare(cache->caches))
+		return alloc_direct(cache, gfp, dry_caches_home(cache->caches));
+	/* The slot may be new to the thread, or the thread new to the slot. */
+	object = pop(cache);
+	if (object == NULL && dry_countdown_stop(cache))
+		object = pop(cache);
+	if (object == NULL)
+		object = refill(cache, gfp);
+	return object != NULL ? object : alloc_direct(cache, gfp, dry_caches_home(cache->caches));
+}
+
 DRY_SLOW void *dry_alloc_slow(struct dry_cache *cache, dry_gfp gfp, int node)
 {
 	void *object;
@@ -149,17 +167,11 @@ DRY_SLOW void *dry_alloc_slow(struct dry_cache *cache, dry_gfp gfp, int node)
 	const struct dry_debug_hooks *hooks = cache->caches->hooks;
 	if (DRY_UNLIKELY(hooks->allows != NULL) && !hooks->allows(cache))
 		return NULL;
-	if (DRY_UNLIKELY(node != DRY_NODE_ANY))
-		return alloc_direct(cache, gfp, (unsigned)node % cache->caches->nodes);
-	if (cache->place == 0 || !dry_slot_prepare(cache->caches))
-		return alloc_direct(cache, gfp, dry_caches_home(cache->caches));
-	/* The slot may be new to the thread, or the thread new to the slot. */
-	object = pop(cache);
-	if (object == NULL && dry_countdown_stop(cache))
-		object = pop(cache);
-	if (object == NULL)
-		object = refill(cache, gfp);
-	return object != NULL ? object : alloc_direct(cache, gfp, dry_caches_home(cache->caches));
+	object = get(cache, gfp, node);
+	if (DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED))
+		while (object != NULL && !hooks->claim(cache, object))
+			object = get(cache, gfp, node);
+	return object;
 }
 
 /* ---- free ------------------------------------------------------------------------------- */
@@ -295,6 +307,10 @@ DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
 	cache = cache->root;
 	if (!is_live(cache, object))
 		return;
+	if (DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED) && !cache->caches->hooks->release(cache, object)) {
+		dry_backing_corrupt(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
+		return;
+	}
 	if (cache->place != 0 && dry_slot_prepare(cache->caches)) {
 		if (!dry_percpu_push(DRY_SLOTS(cache->caches), cache->place, object))
 			flush(cache, object);
@@ -312,11 +328,11 @@ size_t dry_alloc_bulk(struct dry_cache *cache, dry_gfp gfp, size_t n, void **obj
 	size_t done = 0;
 
 	cache = cache->root;
-	if (cache->place != 0 && n != 0)
-		done = dry_percpu_pop_batch(DRY_SLOTS(cache->caches), cache->place, objects, n);
+	if (cache->hits != 0 && n != 0)
+		done = dry_percpu_pop_batch(DRY_SLOTS(cache->caches), cache->hits, objects, n);
 	if (done != 0)
 		count_slow(&cache->node[0].bulk_allocs, done);
-	while (done < n && cache->caches->hooks->allows == NULL && !cache->debug) {
+	while (done < n && cache->caches->hooks->allows == NULL && !cache->debug && !(cache->flags & DRY_CACHE_CHECKED)) {
 		unsigned home = dry_caches_home(cache->caches);
 		unsigned want = n - done < 65536 ? (unsigned)(n - done) : 65536;
 		unsigned got = dry_node_refill(cache, home, gfp, objects + done, want);
@@ -336,7 +352,6 @@ size_t dry_alloc_bulk(struct dry_cache *cache, dry_gfp gfp, size_t n, void **obj
 void dry_free_bulk(struct dry_cache *cache, size_t n, void *const *objects)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!dry_backing_is_of(&cache->caches->backing, objects[i], cache->place) ||
-		    !dry_percpu_push(DRY_SLOTS(cache->caches), cache->place, objects[i]))
+		if (!dry_fast_free(cache, objects[i]))
 			dry_free_slow(cache, objects[i]);
 }

@@ -51,7 +51,7 @@
 #define DRY_CACHE_SECURE 0x1000000u
 #define DRY_SECURE_TAIL  8 /* bytes of such a slot that no object has */
 
-/* Internal flag, without meaning here: a general cache whose blocks check:1 knows (debug/live.h). */
+/* Internal flag: the hooks are told of each object that is handed out, and asked at each free (debug_ops.h). */
 #define DRY_CACHE_CHECKED 0x2000000u
 
 /* Debugged caches that hand out at random: of how many free objects one is chosen, at the least. */
@@ -66,11 +66,12 @@ enum dry_cache_state { DRY_CACHE_DEAD = 0, DRY_CACHE_LIVE = 0x11fe };
 struct dry_cache {
 	/* read by a hit */
 	struct dry_caches *caches;
-	uint32_t place; /* of its arrays; 0: it has none */
+	uint32_t hits;  /* place, as hits of the public calls know it; 0: all of them are to be slow, or it has no arrays */
 	uint32_t state; /* enum dry_cache_state; changes once, by destroy */
 	uint32_t flags;
 
 	/* read by refill and flush */
+	uint32_t place;             /* of its arrays; 0: it has none */
 	uint32_t limit, batchcount; /* of its arrays; changed by dry_cache_tune(), while they are stopped */
 	uint32_t room;              /* entries of its arrays, as placed: limit <= room */
 	uint8_t countdowns;         /* enum dry_countdowns; guarded by caches->lock, read without */

@@ -97,19 +97,20 @@ static void place_locked(struct dry_cache *cache)
 	cache->room = cache->limit;
 	cache->countdowns = cache->caches->counted && dry_countdown_suits(cache) ? DRY_COUNTDOWNS_ON : DRY_COUNTDOWNS_NEVER;
 	cache->place = dry_slot_place_locked(cache);
+	cache->hits = cache->flags & DRY_CACHE_CHECKED ? 0 : cache->place;
 }
 
 static void unplace_locked(struct dry_cache *cache)
 {
 	dry_slot_unplace_locked(cache, cache->place);
-	cache->place = 0;
+	cache->hits = cache->place = 0;
 }
 
 /* Whether caches made with these may share slabs. */
 static bool is_mergeable(const struct dry_cache_attr *attr)
 {
 	return attr->ctor == NULL && attr->dtor == NULL && attr->reclaim == NULL && attr->limit == 0 &&
-	       (attr->flags & ~DRY_CACHE_HWALIGN) == 0;
+	       (attr->flags & ~(DRY_CACHE_HWALIGN | DRY_CACHE_CHECKED)) == 0;
 }
 
 /* A root cache whose slabs will do; caller holds the lock. */
@@ -133,6 +134,7 @@ static bool make_alias(struct dry_cache *alias, struct dry_caches *caches, const
 		init_struct(alias, caches, attr->name);
 		alias->root = root;
 		alias->place = root->place;
+		alias->hits = root->hits;
 		alias->flags = attr->flags;
 		alias->object_size = attr->size;
 		alias->state = DRY_CACHE_LIVE;
@@ -193,7 +195,7 @@ static void forget(struct dry_cache *cache)
 
 	dry_lock_acquire(&caches->lock);
 	cache->state = DRY_CACHE_DEAD;
-	cache->place = 0;
+	cache->hits = cache->place = 0;
 	walked = caches->walks != 0;
 	if (walked) {
 		cache->alias = caches->forgotten;

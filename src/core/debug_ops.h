@@ -53,6 +53,10 @@ struct dry_debug_hooks {
 	/* The operations of a cache with these flags, before and (typed) after its type is known; NULL: not debugged. */
 	const struct dry_debug_ops *(*choose)(const struct dry_cache *cache, bool typed);
 	bool (*allows)(const struct dry_cache *cache); /* asked by every slow allocation; false: it fails */
+	/* Of caches with DRY_CACHE_CHECKED. An object is about to be handed out; false: somebody has it, which was reported. */
+	bool (*claim)(const struct dry_cache *cache, const void *object);
+	/* It is freed; false: nobody has it, which will be. */
+	bool (*release)(const struct dry_cache *cache, const void *object);
 	void (*heap)(struct dry_caches *caches);       /* a heap of the program's is made */
 	void (*heap_gone)(struct dry_caches *caches);  /* and about to be destroyed, with what is in it */
 	bool no_arrays;                                /* every allocation is to be a slow one */

@@ -11,14 +11,14 @@
 /* NULL: the array is empty, or there is none. */
 DRY_FAST void *dry_fast_alloc(struct dry_cache *cache)
 {
-	return dry_percpu_pop(DRY_SLOTS(cache->caches), cache->place);
+	return dry_percpu_pop(DRY_SLOTS(cache->caches), cache->hits);
 }
 
 /* false: the array is full, or the object is not plainly one of the cache. */
 DRY_FAST bool dry_fast_free(struct dry_cache *cache, void *object)
 {
-	return DRY_LIKELY(dry_backing_is_of(&cache->caches->backing, object, cache->place)) &&
-	       DRY_LIKELY(dry_percpu_push(DRY_SLOTS(cache->caches), cache->place, object));
+	return DRY_LIKELY(dry_backing_is_of(&cache->caches->backing, object, cache->hits)) &&
+	       DRY_LIKELY(dry_percpu_push(DRY_SLOTS(cache->caches), cache->hits, object));
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/annotate.h"
 #include "core/cache.h"
 #include "debug/fail.h"
+#include "debug/live.h"
 #include "debug/object.h"
 #include "debug/secure.h"
 #include "debug/select.h"
@@ -62,6 +63,14 @@ static unsigned flags_for_secure(const struct dry_cache_attr *attr)
 	return flags_for(attr) | ((attr->flags & UNSUITED) == 0 ? DRY_CACHE_NO_MERGE | DRY_CACHE_SECURE : 0);
 }
 
+/* Objects that are too small to be known one by one go to their slabs, which know. */
+static unsigned flags_for_check(const struct dry_cache_attr *attr)
+{
+	bool small = attr->size < DRY_LIVE_APART && attr->align < DRY_LIVE_APART;
+
+	return flags_for(attr) | (small ? DRY_CACHE_NO_ARRAYS : DRY_CACHE_CHECKED);
+}
+
 static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool typed)
 {
 	if (cache->flags & DRY_CACHE_DEBUG)
@@ -81,6 +90,9 @@ static const struct dry_debug_hooks slow = { .wanted = flags_for, .choose = choo
 static const struct dry_debug_hooks secure = {
 	.wanted = flags_for_secure, .choose = choose, .heap = dry_secure_heap, .no_arrays = true, .tail = DRY_SECURE_TAIL,
 };
+static const struct dry_debug_hooks check = {
+	.wanted = flags_for_check, .choose = choose, .heap = dry_live_heap, .claim = dry_live_claim, .release = dry_live_let_go,
+};
 static const struct dry_debug_hooks failing = {
 	.wanted = flags_for, .choose = choose, .allows = dry_fail_allows, .no_arrays = true,
 };
@@ -98,6 +110,11 @@ const struct dry_debug_hooks *dry_hooks_slow(void)
 const struct dry_debug_hooks *dry_hooks_secure(void)
 {
 	return &secure;
+}
+
+const struct dry_debug_hooks *dry_hooks_check(void)
+{
+	return &check;
 }
 
 const struct dry_debug_hooks *dry_hooks_failing(void)

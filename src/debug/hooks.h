@@ -13,5 +13,6 @@ const struct dry_debug_hooks *dry_hooks_slow(void);
 const struct dry_debug_hooks *dry_hooks_secure(void);
 /* The usual, and allocations fail as the options ask for. No arrays. */
 const struct dry_debug_hooks *dry_hooks_failing(void);
+const struct dry_debug_hooks *dry_hooks_check(void);
 
 #endif

@@ -1,59 +1,71 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * check:1: which blocks of the general caches the program has. Bytes beside the arena, one for each 16 of it: 1 where
- * such a block begins that is handed out, else 0. So what is freed twice, or begins in no block, is known at once, and no
- * block is handed out while it is another's.
+ * check:1: which objects the program has. Bytes beside a heap's arena, one for each 16 of it: 0, or 1 more than where in
+ * them an object begins that is handed out. So what is freed twice, or begins no object, is known at once, and
+ * nothing is handed out while it is somebody's. Objects are 16 bytes apart at least: caches of smaller ones have no arrays,
+ * and their slabs know.
  *
- * Concurrency: plain bytes, each its block's. Two frees of a block at the very same moment may both pass; then claim()
- * refuses to hand the block out a second time.
+ * Concurrency: plain bytes, each its object's. Two frees of an object at the very same moment may both pass; then claim()
+ * refuses to hand it out a second time.
  */
 #ifndef DRY_DEBUG_LIVE_H
 #define DRY_DEBUG_LIVE_H
 
 #include "base/compiler.h"
+#include "core/cache.h"
 #include "debug/side.h"
 
-extern struct dry_side dry_live DRY_HIDDEN;
+#define DRY_LIVE_APART 16u
+
+extern struct dry_side dry_live DRY_HIDDEN; /* of the default heap */
 
 static inline bool dry_live_is_on(void)
 {
 	return dry_live.at != NULL;
 }
 
-static inline char *dry_live_at(size_t offset)
+static inline char *dry_live_at(const struct dry_side *side, size_t offset)
 {
-	return dry_live.at + offset / 16;
+	return side->at + offset / DRY_LIVE_APART;
 }
 
-/* The block is about to be handed out; false after a report: somebody has it. */
-DRY_SLOW bool dry_live_claim(const void *block);
+/* Objects of the default heap from now on. false: no room for that. */
+bool dry_live_init(struct dry_caches *caches);
+/* And of a heap of the program's; where there is no room for it, its objects are not known. */
+void dry_live_heap(struct dry_caches *caches);
 
-/* The same, in a hit; false: the other one has to be asked. */
+/* As in core/debug_ops.h. */
+DRY_SLOW bool dry_live_claim(const struct dry_cache *cache, const void *object);
+bool dry_live_let_go(const struct dry_cache *cache, const void *object);
+/* false: no live object of the cache begins there. */
+bool dry_live_knows(const struct dry_cache *cache, const void *ptr);
+
+/* A block of the default heap, aligned to 16, is about to be handed out by a hit; false: claim() has to be asked. */
 DRY_FAST bool dry_live_mark(const void *block)
 {
 	size_t offset = (uintptr_t)block - dry_live.base;
 
-	if (DRY_UNLIKELY(offset >= dry_side_covered(&dry_live)) || DRY_UNLIKELY(*dry_live_at(offset)))
+	if (DRY_UNLIKELY(offset >= dry_side_covered(&dry_live)) || DRY_UNLIKELY(*dry_live_at(&dry_live, offset)))
 		return false;
-	*dry_live_at(offset) = 1;
+	*dry_live_at(&dry_live, offset) = 1;
 	return true;
 }
 
-/* Whether a live block begins at any pointer. */
-DRY_FAST bool dry_live_has(const void *ptr)
+/* Whether a live object begins at any pointer. */
+DRY_FAST bool dry_live_has(const struct dry_side *side, const void *ptr)
 {
-	size_t offset = (uintptr_t)ptr - dry_live.base;
+	size_t offset = (uintptr_t)ptr - side->base;
 
-	return offset < dry_side_covered(&dry_live) && offset % 16 == 0 && *dry_live_at(offset);
+	return offset < dry_side_covered(side) && *dry_live_at(side, offset) == (char)(1 + offset % DRY_LIVE_APART);
 }
 
 /* The same, and it is freed. */
-DRY_FAST bool dry_live_release(const void *ptr)
+DRY_FAST bool dry_live_release(const struct dry_side *side, const void *ptr)
 {
-	bool live = dry_live_has(ptr);
+	bool live = dry_live_has(side, ptr);
 
 	if (DRY_LIKELY(live))
-		*dry_live_at((uintptr_t)ptr - dry_live.base) = 0;
+		*dry_live_at(side, (uintptr_t)ptr - side->base) = 0;
 	return live;
 }
 

@@ -186,10 +186,7 @@ bool dry_secure_init(struct dry_caches *caches)
 
 void dry_secure_heap(struct dry_caches *caches)
 {
-	struct dry_side *side = dry_backing_meta_alloc(&caches->backing, sizeof(*side));
-
-	if (side != NULL && dry_side_init(side, &caches->backing.arena, sizeof(uint16_t)))
-		caches->shadows = side;
+	caches->shadows = dry_side_make(caches, sizeof(uint16_t));
 	dry_arena_forgo_huge(&caches->backing.arena);
 }
 

@@ -9,6 +9,13 @@ bool dry_side_init(struct dry_side *side, struct dry_arena *arena, unsigned widt
 	return side->at != NULL;
 }
 
+struct dry_side *dry_side_make(struct dry_caches *caches, unsigned width)
+{
+	struct dry_side *side = dry_backing_meta_alloc(&caches->backing, sizeof(*side));
+
+	return side != NULL && dry_side_init(side, &caches->backing.arena, width) ? side : NULL;
+}
+
 void dry_side_look(struct dry_side *side)
 {
 	/* acquire: pairs with the release of who committed the chunk, and its entries before */

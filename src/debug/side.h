@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "core/cache.h"
 #include "page/page.h"
 
 struct dry_side {
@@ -21,6 +22,9 @@ struct dry_side {
 
 /* false: there is no room. The table goes with the arena. */
 bool dry_side_init(struct dry_side *side, struct dry_arena *arena, unsigned width);
+
+/* One for a heap of the program's; NULL: no room. It goes with the heap. */
+struct dry_side *dry_side_make(struct dry_caches *caches, unsigned width);
 
 /* All that the arena has now is covered: an object of it that is about to be handed out, too. */
 void dry_side_look(struct dry_side *side);

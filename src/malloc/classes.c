@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/fmt.h"
 #include "core/create.h"
-#include "debug/live.h"
 #include "port/probe.h"
 #include "stats/sites.h"
 
@@ -76,8 +75,6 @@ static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned cla
 	dry_format(name, sizeof(name), "%s-%zu", tail != 0 ? "secure" : "kmalloc", size);
 	struct dry_cache_attr attr = { .name = name, .size = size - tail, .flags = DRY_CACHE_NO_MERGE };
 	attr.align = align < most ? align : most;
-	if (heap->is_default && dry_live_is_on())
-		attr.flags |= DRY_CACHE_CHECKED;
 	cache = dry_cache_make(&heap->caches, &attr, true, &error);
 	if (cache == NULL)
 		return NULL;

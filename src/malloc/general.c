@@ -26,7 +26,7 @@ static size_t class_size_of(const struct dry_heap *heap, const void *object)
 	const struct dry_arena *arena = &heap->caches.backing.arena;
 	size_t granule = ((uintptr_t)object - arena->base) >> DRY_GRANULE_SHIFT;
 
-	if (!heap->is_default || granule >= dry_arena_granules(arena) || (dry_live_is_on() && !dry_live_has(object)))
+	if (!heap->is_default || granule >= dry_arena_granules(arena) || (dry_live_is_on() && !dry_live_has(&dry_live, object)))
 		return 0;
 	return dry_class_size_at[arena->map[granule] / (DRY_AREA_UNIT / 8)];
 }
@@ -108,7 +108,7 @@ static bool is_checked(const struct dry_cache *cache)
 
 static size_t room_in_slab(const struct dry_slab *slab, const void *ptr)
 {
-	if (is_checked(slab->cache) && !dry_live_has(ptr))
+	if (is_checked(slab->cache) && !dry_live_knows(slab->cache, ptr))
 		return DRY_NOT_LIVE;
 	const struct dry_debug_ops *debug = slab->cache->debug;
 
@@ -150,9 +150,6 @@ static void *alloc_slow(struct dry_cache *cache, size_t size)
 
 	if (DRY_UNLIKELY(cache->debug != NULL) && object != NULL)
 		debug_size(cache, object, size);
-	if (DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED))
-		while (object != NULL && !dry_live_claim(object))
-			object = dry_heap_alloc_slow(cache);
 	return object;
 }
 
@@ -236,7 +233,7 @@ static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool ze
 	if (class < DRY_CLASS_COUNT) {
 		struct dry_cache *cache = dry_general_cache(heap, class);
 		object = cache != NULL ? dry_percpu_pop(DRY_SLOTS(&heap->caches), cache->place) : NULL;
-		if (object != NULL && DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED) && !dry_live_claim(object))
+		if (object != NULL && is_checked(cache) && !dry_live_claim(cache, object))
 			object = NULL;
 		if (DRY_UNLIKELY(object == NULL) && cache != NULL && !sampled_now(heap, cache, size, align, zero, &object))
 			object = dry_general_alloc_slow(cache, size);
@@ -273,13 +270,6 @@ static DRY_SLOW void report_foreign(struct dry_heap *heap, void *object)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "never given out");
 }
 
-static DRY_SLOW void report_not_live(const struct dry_slab *slab, const void *object)
-{
-	bool interior = dry_slab_index(slab->cache, slab, object) == UINT32_MAX;
-
-	dry_fatal(interior ? DRY_FATAL_INTERIOR : DRY_FATAL_DOUBLE_FREE, object, slab->cache->name, NULL);
-}
-
 /* The arena has grown since the limit was published: frees of what is beyond come here until it is raised. */
 static void raise_limit(const struct dry_heap *heap)
 {
@@ -297,9 +287,7 @@ static void free_in_arena(struct dry_heap *heap, void *object)
 	struct dry_slab *slab = dry_slab_in(run);
 
 	raise_limit(heap);
-	if (slab != NULL && is_checked(slab->cache) && !dry_live_release(object))
-		report_not_live(slab, object);
-	else if (slab != NULL)
+	if (slab != NULL)
 		dry_free_slow(slab->cache, object);
 	else if (run == NULL && dry_extent_free(&heap->extents, object))
 		return; /* where the arena gave up address space */

@@ -219,7 +219,9 @@ bool dry_profile_start(struct dry_heap *heap)
 	empties = secure || dry_option_check;
 	if (empties)
 		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
-	if (dry_option_check && !secure && !dry_side_init(&dry_live, dry_heap_arena(heap), 1))
+	if (dry_option_check && !secure && dry_live_init(&heap->caches))
+		dry_heaps_debug(dry_hooks_check());
+	else if (dry_option_check && !secure)
 		dry_warn("check:1: no address space for it");
 	if (secure) {
 		dry_kinds_keep();

@@ -4,8 +4,8 @@
  * of it what an attacker wants: two live blocks at one place, a block where there is none (`target`), or a call of a
  * function of its choice. Any other end will do: a report, a fault, a program that goes on with its own data broken.
  *
- *   bad frees        of a block, twice in any way; of a pointer into one; realloc() of a freed one; another size. None succeeds
- *                    under check:1 and secure:1, but two frees of an object of a cache under check:1
+ *   bad frees        of a block, or an object of a cache, also in a heap of the program's: twice in any way; of a pointer into
+ *                    one; realloc() of a freed one; another size. None succeeds under check:1 and secure:1
  *   bad writes       over all that a block leads to, by one write after the other up and down until a page faults, and by every
  *                    page up to 8 MiB away that does not fault: depots, arrays of CPUs, caches, descriptors, tables
  *                    of guarded blocks lie out of reach, so that none succeeds under any profile
@@ -38,6 +38,9 @@ enum { FAILED = 0, SUCCEEDED = 7, NOTHING_TRIED = 8 };
 extern __typeof__(dry_cache_create) dry_cache_create __attribute__((weak));
 extern __typeof__(dry_cache_alloc) dry_cache_alloc __attribute__((weak));
 extern __typeof__(dry_cache_free) dry_cache_free __attribute__((weak));
+extern __typeof__(dry_heap_create) dry_heap_create __attribute__((weak));
+extern __typeof__(dry_alloc) dry_alloc __attribute__((weak));
+extern __typeof__(dry_free) dry_free __attribute__((weak));
 extern __typeof__(dry_heap_trim) dry_heap_trim __attribute__((weak));
 extern __typeof__(dry_heap_stats) dry_heap_stats __attribute__((weak));
 extern __typeof__(dry_guard) dry_guard __attribute__((weak));
@@ -201,23 +204,90 @@ static int of_another_size(size_t size)
 	return gain(8 * size, NULL);
 }
 
-/* An object of a cache, with others in between. */
-static int typed_twice(size_t size)
+/* A bad free of an object of a cache, with others in between; then as many as it takes. Also in a heap of the program's. */
+static int typed(size_t size, dry_heap *heap, size_t into, void *(*by)(void *))
 {
 	struct dry_cache_attr attr = { .name = "typed", .size = size };
-	static unsigned char *object[KEEP];
-	dry_cache *cache = dry_cache_create ? dry_cache_create(NULL, &attr) : NULL;
+	static unsigned char *object[KEEP + 1];
+	dry_cache *cache = dry_cache_create ? dry_cache_create(heap, &attr) : NULL;
+	unsigned n = 0;
 
 	if (!cache)
 		return NOTHING_TRIED;
 	for (unsigned i = 0; i < 100; i++)
 		CHECK(object[i] = dry_cache_alloc(cache));
-	for (unsigned i = 0; i < 100; i++)
+	for (unsigned i = into == 0 ? 0 : 1; i < 100; i++)
 		dry_cache_free(cache, object[i]);
-	dry_cache_free(cache, object[50]);
-	for (unsigned i = 0; i < KEEP; i++)
-		CHECK(object[i] = dry_cache_alloc(cache));
+	if (by) {
+		void *what[2] = { cache, object[50] };
+		pthread_t thread;
+		CHECK(pthread_create(&thread, NULL, by, what) == 0 && pthread_join(thread, NULL) == 0);
+	} else {
+		dry_cache_free(cache, object[into == 0 ? 50 : 0] + into);
+	}
+	if (into != 0)
+		n = 1;
+	while (n < KEEP)
+		CHECK(object[n++] = dry_cache_alloc(cache));
 	return overlap(object, KEEP, size);
+}
+
+static void *free_typed(void *what)
+{
+	dry_cache_free(((void **)what)[0], ((void **)what)[1]);
+	return NULL;
+}
+
+static dry_heap *own_heap(void)
+{
+	return dry_heap_create ? dry_heap_create(NULL) : NULL;
+}
+
+static int typed_twice(size_t size)
+{
+	return typed(size, NULL, 0, NULL);
+}
+
+static int typed_twice_by_two(size_t size)
+{
+	return typed(size, NULL, 0, free_typed);
+}
+
+static int typed_interior(size_t size)
+{
+	return typed(size, NULL, 8, NULL);
+}
+
+static int typed_twice_in_heap(size_t size)
+{
+	dry_heap *heap = own_heap();
+
+	return heap ? typed(size, heap, 0, NULL) : NOTHING_TRIED;
+}
+
+static int typed_interior_in_heap(size_t size)
+{
+	dry_heap *heap = own_heap();
+
+	return heap ? typed(size, heap, 8, NULL) : NOTHING_TRIED;
+}
+
+/* As twice_apart(), of blocks of a heap. */
+static int twice_in_heap(size_t size)
+{
+	static unsigned char *block[KEEP];
+	dry_heap *heap = own_heap();
+
+	if (!heap)
+		return NOTHING_TRIED;
+	for (unsigned i = 0; i < 100; i++)
+		CHECK(block[i] = dry_alloc(heap, size));
+	for (unsigned i = 0; i < 100; i++)
+		dry_free(heap, block[i]);
+	dry_free(heap, block[30]);
+	for (unsigned i = 0; i < KEEP; i++)
+		CHECK(block[i] = dry_alloc(heap, size));
+	return overlap(block, KEEP, size);
 }
 
 static int interior(size_t size)
@@ -393,9 +463,12 @@ static const struct attack {
 	{ twice, 0, { 24, 500, 6000 } },           { twice_apart, 2, { 24, 500, 6000 } },
 	{ twice_by_two, 2, { 24, 500, 6000 } },    { freed_again_later, 2, { 24, 500, 6000 } },
 	{ freed_and_resized, 2, { 24, 500, 6000 } }, { of_another_size, 0, { 24, 500, 2000 } },
-	{ twice_through_depot, 2, { 24, 500, 6000 } }, { typed_twice, 3, { 24, 100, 1000 } },
+	{ twice_through_depot, 2, { 24, 500, 6000 } }, { typed_twice, 2, { 8, 24, 1000 } },
 	{ write_guards, 0, { 24, 6000, 300000 } },
 	{ interior, 2, { 32, 500, 6000 } },        { misaligned, 2, { 32, 500, 6000 } },
+	{ typed_twice_by_two, 2, { 8, 24, 1000 } }, { typed_interior, 2, { 24, 100, 1000 } },
+	{ typed_twice_in_heap, 2, { 8, 24, 1000 } }, { typed_interior_in_heap, 2, { 24, 100, 1000 } },
+	{ twice_in_heap, 2, { 24, 500, 6000 } },
 	{ foreign, 0, { 32, 500, 6000 } },         { write_target, 0, { 24, 6000, 300000 } },
 	{ write_code, 0, { 24, 6000, 300000 } },   { links, 0, { 8, 8, 8 } },
 };
@@ -449,6 +522,6 @@ int main(int argc, char **argv)
 				return 1;
 			}
 		}
-	CHECK(tried >= 95 && none <= 4);
+	CHECK(tried >= 120 && none <= 4);
 	return 0;
 }

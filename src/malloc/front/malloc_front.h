@@ -70,7 +70,7 @@ static DRY_SLOW void *malloc_miss(size_t size)
 
 static DRY_SLOW void *malloc_unsure(void *object, size_t size)
 {
-	return dry_live_claim(object) ? object : malloc_miss(size);
+	return dry_live_claim(dry_backing_find(&HEAP->caches.backing, object)->cache, object) ? object : malloc_miss(size);
 }
 
 static DRY_NOINLINE void *malloc_slow(size_t size)
@@ -95,20 +95,17 @@ static DRY_SLOW void free_miss(void *object)
 	errno = saved;
 }
 
-/* A live block, which is no longer known as such, where the free array has no room. */
+/* A block that is no longer known as live, where the array has no room for it: as if nothing had been done yet. */
 static DRY_SLOW void free_released(void *object)
 {
-	int saved = errno;
-
-	dry_free_slow(dry_backing_find(&HEAP->caches.backing, object)->cache, object);
-	dry_background_freed();
-	errno = saved;
+	if (dry_live_claim(dry_backing_find(&HEAP->caches.backing, object)->cache, object))
+		free_miss(object);
 }
 
 static DRY_NOINLINE void free_slow(void *object)
 {
 	/* check:1: the hit of a block that the program has */
-	if (!dry_live_release(object)) {
+	if (!dry_live_release(&dry_live, object)) {
 		free_miss(object);
 		return;
 	}
