@@ -328,35 +328,43 @@ static bool get_pages(uint32_t page, uint32_t pages)
 	return false;
 }
 
-void *dry_guard_alloc(size_t size, size_t align)
+/*
+ * A place for `pages` pages and the one after them that faults, the first at a multiple of `align`; 0: there is none. Pages that
+ * the alignment takes before it are nobody's.
+ */
+static uint32_t find_place_locked(uint32_t pages, size_t align)
 {
 	struct dry_guard_region *g = &dry_guarded;
-	struct dry_guard_block *block;
-	size_t page;
+	uint32_t before = align > page_size() ? (uint32_t)(align >> g->page_shift) - 1 : 0, room = before + pages + 1;
+	uint32_t at = find_room_locked(room, DRY_GUARD_SKIPS);
 
-	if (dry_guard_base() == 0)
-		return NULL;
-	page = page_size();
-	align = alignment(size, align);
-	if (size > g->most / 8 || align > page)
-		return NULL;
-	uint32_t pages = (uint32_t)((dry_round_up(size, align) + page - 1) >> g->page_shift), id, at = 0;
-	dry_lock_acquire(&g->lock);
-	id = take_id_locked();
-	if (id != 0)
-		at = find_room_locked(pages + 1, DRY_GUARD_SKIPS);
-	if (id != 0 && at == 0) {
+	if (at == 0) {
 		uint32_t end = region_pages();
-		at = grow_locked(pages + 1) ? end : 0;
+		at = grow_locked(room) ? end : 0;
 	}
 	/* The region is small: all of it, and held blocks make room. */
-	while (id != 0 && at == 0) {
-		at = find_room_locked(pages + 1, g->blocks_max + 2);
+	while (at == 0) {
+		at = find_room_locked(room, g->blocks_max + 2);
 		if (at == 0 && g->held_first == g->held_end)
-			break;
+			return 0;
 		if (at == 0)
 			give_id_locked(let_go_locked());
 	}
+	return (uint32_t)((dry_round_up((uintptr_t)page_address(at), align) - g->base) >> g->page_shift);
+}
+
+/* A block that nobody knows of yet, without memory; NULL: no room, or as many as there may be. */
+static struct dry_guard_block *take_place(size_t size, size_t align)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	size_t within = align < page_size() ? align : page_size();
+	uint32_t pages = (uint32_t)((dry_round_up(size, within) + page_size() - 1) >> g->page_shift), id, at = 0;
+	struct dry_guard_block *block;
+
+	dry_lock_acquire(&g->lock);
+	id = take_id_locked();
+	if (id != 0)
+		at = find_place_locked(pages, align > page_size() ? align : page_size());
 	if (at == 0) {
 		if (id != 0)
 			give_id_locked(id);
@@ -367,17 +375,31 @@ void *dry_guard_alloc(size_t size, size_t align)
 	block->page = at;
 	block->pages = pages;
 	block->size = size;
-	block->user = (uintptr_t)page_address(at) + dry_round_down(((size_t)pages << g->page_shift) - size, align);
+	block->user = (uintptr_t)page_address(at) + dry_round_down(((size_t)pages << g->page_shift) - size, within);
 	block->state = DRY_GUARD_MAKING;
 	g->live++;
 	own_locked(at, pages + 1, id);
 	/* Far, so that a wrong index does not meet the next one, and where is not to be known. */
 	g->cursor = at + pages + 1 + GAP + (uint32_t)(dry_secure_random() & 3);
 	dry_lock_release(&g->lock);
-	if (pages != 0 && !get_pages(at, pages)) {
+	return block;
+}
+
+void *dry_guard_alloc(size_t size, size_t align)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	struct dry_guard_block *block;
+
+	align = alignment(size, align);
+	if (dry_guard_base() == 0 || size > g->most / 8 || align > g->most / 8)
+		return NULL;
+	block = take_place(size, align);
+	if (block == NULL)
+		return NULL;
+	if (block->pages != 0 && !get_pages(block->page, block->pages)) {
 		dry_lock_acquire(&g->lock);
-		own_locked(at, pages + 1, 0);
-		give_id_locked(id);
+		own_locked(block->page, block->pages + 1, 0);
+		give_id_locked((uint32_t)(block - g->block));
 		g->live--;
 		dry_lock_release(&g->lock);
 		return NULL;
@@ -387,7 +409,7 @@ void *dry_guard_alloc(size_t size, size_t align)
 	block->instead = NULL;
 	block->allocated.count = block->freed.count = 0;
 	dry_guard_note_stack(&block->allocated);
-	atomic_fetch_add_explicit(&dry_main_heap.guarded, (size_t)pages << g->page_shift, memory_order_relaxed);
+	atomic_fetch_add_explicit(&dry_main_heap.guarded, (size_t)block->pages << g->page_shift, memory_order_relaxed);
 	__atomic_store_n(&block->state, DRY_GUARD_LIVE, __ATOMIC_RELEASE); /* pairs with find_live() */
 	return (void *)block->user;
 }

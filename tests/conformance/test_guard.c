@@ -183,9 +183,9 @@ static size_t use_caches(struct rng *rng)
 		CHECK((plain != 0) == (made != 0));
 		taken += plain + made;
 	}
-	/* What is aligned to more than a page is not guarded. */
+	/* Also what is aligned to more than a page. */
 	size_t wide = use_cache((struct dry_cache_attr){ .name = "wide", .size = 40, .align = 65536 }, rng);
-	CHECK((wide != 0) == (taken != 0 && taken_by == sampled));
+	CHECK((wide != 0) == (taken != 0));
 	return taken;
 }
 
