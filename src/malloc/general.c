@@ -350,14 +350,16 @@ static bool knows_sizes(const struct dry_cache *cache, size_t room)
 	       (cache->flags & (DRY_CACHE_RED_ZONE | DRY_CACHE_SECURE)) != 0;
 }
 
-/* Whether `size` bytes would have been put there: as far as a class, or a number of pages, tells. */
+/* Whether `size` bytes would have been put there: as far as a class, or a number of pages, tells. An extent may be some bigger. */
 static bool is_alike(struct dry_heap *heap, const struct found *place, size_t size, size_t align)
 {
 	unsigned class = dry_general_class(heap, size, align);
 
 	if (place->slab != NULL)
 		return class < DRY_CLASS_COUNT && dry_class_size(class) == place->room;
-	return place->run == NULL || dry_round_up(size, (size_t)1 << dry_heap_arena(heap)->page_shift) == place->room;
+	if (place->run == NULL)
+		return dry_general_fits(size, place->room);
+	return dry_round_up(size, (size_t)1 << dry_heap_arena(heap)->page_shift) == place->room;
 }
 
 bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size, size_t align)
@@ -421,6 +423,8 @@ static void *resize(struct dry_heap *heap, const struct found *place, void *obje
 {
 	size_t tail = heap->caches.hooks->tail;
 
+	if (DRY_UNLIKELY(dry_live_is_on()) && place->run != NULL && place->slab == NULL) /* check:1 knows its size by its pages */
+		return resize_big(heap, place, object, size);
 	/* Not by half and half again: a secure object's shadow has room for a slack of half its slot. */
 	if (!dry_general_fits(size, place->room) ||
 	    (place->slab != NULL && !dry_general_fits(size - 1, place->slab->cache->object_size + tail)))

@@ -29,11 +29,28 @@ static void *get(struct rng *rng, size_t size)
 	}
 }
 
+void free_sized(void *block, size_t size) __attribute__((weak));
+
+/* Who resized a block may free it as one of its last size. */
+static void resized(void)
+{
+	for (size_t size = 20; size < 9000000; size = size * 5 / 3 + 7)
+		for (size_t k = 1; k <= 20 && free_sized; k++) {
+			size_t last = size * k / 9 + 1;
+			char *block = realloc(malloc(size), last);
+
+			CHECK(block);
+			block[last - 1] = 1;
+			free_sized(block, last);
+		}
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
 
 	CHECK_EQ(malloc_usable_size(NULL), 0);
+	resized();
 	for (size_t size = 0; size < 70000; size += size < 4200 ? 1 : 113) {
 		void *block = malloc(size);
 
