@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* A random number of the exponential distribution with mean 1, times 2^16; after dry_secure_seed(). */
+/* A random number of the exponential distribution with mean 1, times 2^16; after dry_secret_seed(). */
 uint64_t dry_chance_exponential(void);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "base/fmt.h"
 #include "base/memory.h"
+#include "debug/canary.h"
 #include "debug/object.h"
 
 const unsigned char *dry_other_byte(const unsigned char *at, size_t n, unsigned char value)
@@ -33,13 +34,32 @@ void dry_poison(const struct dry_cache *cache, void *object)
 	((unsigned char *)object)[bytes - 1] = DRY_BYTE_END;
 }
 
+uint16_t dry_object_mark(const struct dry_cache *cache, const void *object)
+{
+	if (cache->ctor == NULL || (cache->flags & (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_POISON)))
+		return 0;
+	return dry_secret_mark(object, (const char *)object + cache->object_size);
+}
+
+static bool verify_mark(const struct dry_cache *cache, const void *object)
+{
+	struct dry_record *owner = dry_record_of(cache, object);
+	uint16_t mark = owner != NULL ? owner->mark : 0;
+
+	if (mark == 0 || mark == dry_object_mark(cache, object))
+		return true;
+	dry_fatal(DRY_FATAL_POISON, object, cache->name, "its content is not what it was when it was freed");
+	owner->mark = 0; /* it is reported once */
+	return false;
+}
+
 bool dry_object_verify_free(struct dry_cache *cache, void *object)
 {
 	size_t last = dry_poisoned_bytes(cache) - 1;
 	const unsigned char *end = (unsigned char *)object + last, *wrong;
 
 	if (!(cache->flags & DRY_CACHE_POISON))
-		return true;
+		return verify_mark(cache, object);
 	wrong = dry_other_byte(object, last, DRY_BYTE_FREE);
 	if (DRY_LIKELY(wrong == NULL && *end == DRY_BYTE_END))
 		return true;

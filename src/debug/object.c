@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/fmt.h"
 #include "core/slab.h"
+#include "debug/canary.h"
 #include "debug/stacks.h"
 #include "port/stack.h"
 
@@ -87,6 +88,7 @@ static void layout(struct dry_cache *cache)
 		end = cache->record_at + sizeof(struct dry_record);
 	}
 	cache->size = dry_round_up(cache->before + end, cache->align);
+	dry_secret_seed();
 	/* relaxed: the same by everybody, and constant from then on */
 	__atomic_store_n(&dry_fatal_explain, dry_debug_explain, __ATOMIC_RELAXED);
 }
@@ -126,6 +128,7 @@ static void handed_out(struct dry_cache *cache, void *object)
 	if (owner != NULL) {
 		owner->asked = cache->object_size & ASKED_MAX;
 		owner->kind = DRY_KIND_MALLOC;
+		owner->mark = 0;
 		save_track(&owner->allocated, cache);
 		atomic_store_explicit(&owner->state, DRY_OBJECT_LIVE, memory_order_relaxed);
 	}
@@ -157,6 +160,7 @@ static bool taken_back(struct dry_cache *cache, void *object)
 		return false;
 	if (owner != NULL) {
 		owner->asked = cache->object_size & ASKED_MAX;
+		owner->mark = dry_object_mark(cache, object);
 		save_track(&owner->freed, cache);
 	}
 	if (cache->flags & DRY_CACHE_TRACE)

@@ -44,7 +44,8 @@ struct dry_record {
 	uint32_t asked : 28; /* bytes; 1 <= asked <= object_size */
 	uint32_t kind : 4;   /* LIVE: enum dry_kind */
 	struct dry_track allocated, freed; /* `when` 0: never */
-	void *next; /* KEPT: the next younger one in the quarantine */
+	void *next;    /* KEPT: the next younger one in the quarantine */
+	uint16_t mark; /* not LIVE, where no pattern can be: of its content (debug/canary.h); 0: none */
 };
 
 /* NULL: the cache keeps none. */
@@ -74,7 +75,9 @@ const unsigned char *dry_other_byte(const unsigned char *at, size_t n, unsigned 
 /* The byte at `at` should be `value`. */
 void dry_report_damage(struct dry_cache *cache, enum dry_fatal_code code, const unsigned char *at, unsigned char value);
 void dry_poison(const struct dry_cache *cache, void *object);
-/* Verify a free object's poison; false after a report. */
+/* Of a constructed object, whose content stays when it is freed, and which nobody may look at then; 0: of no other. */
+uint16_t dry_object_mark(const struct dry_cache *cache, const void *object);
+/* Verify a free object's poison, or mark; false after a report. */
 bool dry_object_verify_free(struct dry_cache *cache, void *object);
 
 /* owners.c: list who has the live objects of a cache that is being destroyed. */

@@ -8,6 +8,7 @@
 #include "base/fmt.h"
 #include "core/batch.h"
 #include "core/slab.h"
+#include "debug/canary.h"
 #include "debug/object.h"
 #include "debug/side.h"
 #include "page/huge.h"
@@ -16,6 +17,7 @@
 enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 14 };
 enum { KIND_AT = 12, SLACK = (1 << KIND_AT) - 1 }; /* LIVE: enum dry_kind from that bit on; the slack, in bytes */
 
+#define SHADOWED     16u   /* bytes of the arena for each shadow */
 #define SMALL        1024u /* bytes of a slot; bigger ones have a ring of their own */
 #define RING_SMALL   4096u
 #define RING_BIG     256u
@@ -37,89 +39,34 @@ static void *_Atomic small_places[RING_SMALL], *_Atomic big_places[RING_BIG];
 static struct ring rings[2] = { { 0, RING_SMALL, RING_SMALL, small_places }, { 0, RING_BIG, RING_BIG, big_places } };
 static const struct dry_arena *arena; /* of the default heap, once there are shadows */
 static struct dry_side shadows;
-/* Three for canaries, three for choices. Atomic: 0 until dry_secure_seed(), then the same for good. */
-static uint64_t key[6];
 bool dry_secure_zero = true;
-
-/* ---- canaries -------------------------------------------------------------- */
-
-static uint64_t key_at(const uint64_t *keys, int i)
-{
-	return __atomic_load_n(&keys[i], __ATOMIC_RELAXED);
-}
-
-/*
- * A permutation by three secrets: three rounds of a multiplication and a shift of the upper half onto the lower one, which no
- * sum or product commutes with. What it gives for some x tells nothing usable of others. keys[1] is odd.
- */
-static inline uint64_t scramble(uint64_t x, const uint64_t *keys)
-{
-	uint64_t factor = key_at(keys, 1);
-
-	x = (x ^ key_at(keys, 0)) * factor;
-	x = ((x ^ x >> 32) + key_at(keys, 2)) * factor;
-	x = (x ^ x >> 29) * factor;
-	return x ^ x >> 32;
-}
-
-/* No byte is zero or a letter: strings that run over write those. `at` is a multiple of 8. */
-static uint64_t canary_at(uintptr_t at)
-{
-	return scramble(at, key) | UINT64_C(0x8080808080808080);
-}
-
-/* The last eight bytes have a zero in their midst: a string without an end that is read ends there, in no neighbour. */
-static uint64_t tail_at(uintptr_t at)
-{
-	return canary_at(at) & ~(UINT64_C(0xff) << 32);
-}
-
-static unsigned char canary_byte(uintptr_t at)
-{
-	return (unsigned char)(canary_at(at & ~(uintptr_t)7) >> at % 8 * 8);
-}
-
-static void put_word(char *at, uint64_t word)
-{
-	memcpy(at, &word, sizeof(word));
-}
-
-static void fill_tail(char *end)
-{
-	put_word(end - DRY_SECURE_TAIL, tail_at((uintptr_t)end - DRY_SECURE_TAIL));
-}
-
-/* [from, to) before a tail; `to` is a multiple of 8 */
-static void fill_slack(char *from, char *to)
-{
-	for (; (uintptr_t)from % 8 != 0 && from < to; from++)
-		*from = (char)canary_byte((uintptr_t)from);
-	for (; from < to; from += 8)
-		put_word(from, canary_at((uintptr_t)from));
-}
-
-/* The first byte in [from, end) that differs; NULL: none. The last eight are a tail. */
-static const char *find_broken(const char *from, const char *end)
-{
-	const char *tail = end - DRY_SECURE_TAIL;
-	uint64_t word, right;
-
-	for (; (uintptr_t)from % 8 != 0; from++)
-		if (*(const unsigned char *)from != canary_byte((uintptr_t)from))
-			return from;
-	for (; from < end; from += 8) {
-		memcpy(&word, from, sizeof(word));
-		right = from == tail ? tail_at((uintptr_t)from) : canary_at((uintptr_t)from);
-		for (unsigned i = 0; word != right && i < 8; i++)
-			if ((word ^ right) >> i * 8 & 0xff)
-				return from + i;
-	}
-	return NULL;
-}
 
 static const char *find_nonzero(const char *from, const char *to)
 {
 	return (const char *)dry_other_byte((const unsigned char *)from, (size_t)(to - from), 0);
+}
+
+/* ---- shadows ------------------------------------------------------------------ */
+
+static _Atomic uint16_t *shadow_of(const struct dry_cache *cache, const void *object)
+{
+	const struct dry_side *side = cache->caches->shadows;
+
+	if (side == NULL || (uintptr_t)object - side->base >= dry_side_covered(side))
+		return NULL;
+	return (_Atomic uint16_t *)(void *)side->at + ((uintptr_t)object - side->base) / SHADOWED;
+}
+
+/* relaxed unless said otherwise: who holds an object got it from who wrote its shadow */
+static uint16_t shadow_get(_Atomic uint16_t *shadow)
+{
+	return atomic_load_explicit(shadow, memory_order_relaxed);
+}
+
+static void shadow_set(_Atomic uint16_t *shadow, unsigned state, size_t slack)
+{
+	/* release: pairs with the acquire of check_slab(), which looks at objects of others */
+	atomic_store_explicit(shadow, (uint16_t)(state | slack), memory_order_release);
 }
 
 /* ---- reports --------------------------------------------------------------- */
@@ -141,17 +88,38 @@ static bool is_wiped(const struct dry_cache *cache)
 	return cache->ctor == NULL && dry_secure_zero;
 }
 
-/* What a free, KEPT or FREE object must look like. false after a report. */
-static bool verify_wiped(const struct dry_cache *cache, const char *object, size_t slack)
+/* Whether their content stays, and is known by its mark: in the second of their shadows, where they have one. */
+static bool is_marked(const struct dry_cache *cache)
 {
-	const char *bad;
+	return cache->ctor != NULL && dry_secure_zero && cache->size >= 2 * SHADOWED;
+}
 
-	bad = is_wiped(cache) ? find_nonzero(object, object + cache->size - slack) : NULL;
+/* While the process ends others may hand it out and write to it: then it is no free object any more. */
+static bool mark_holds(const char *object, const char *end, _Atomic uint16_t *shadow)
+{
+	uint16_t mark = shadow_get(shadow + 1);
+
+	if (mark == 0 || mark == dry_secret_mark(object, end))
+		return true;
+	return (atomic_load_explicit(shadow, memory_order_acquire) & STATE) == LIVE || shadow_get(shadow + 1) != mark;
+}
+
+/* What a free, KEPT or FREE object must look like. false after a report. */
+static bool verify_free(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow)
+{
+	size_t slack = shadow_get(shadow) & SLACK;
+	const char *end = object + cache->size - slack, *bad = is_wiped(cache) ? find_nonzero(object, end) : NULL;
+
 	if (bad == NULL)
-		bad = find_broken(object + cache->size - slack, object + cache->size);
-	if (bad != NULL)
+		bad = dry_canary_find_broken(end, object + cache->size);
+	if (bad != NULL) {
 		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - slack);
-	return bad == NULL;
+		return false;
+	}
+	if (!is_marked(cache) || mark_holds(object, end, shadow))
+		return true;
+	dry_fatal(DRY_FATAL_POISON, object, cache->name, "its content is not what it was when it was freed");
+	return false;
 }
 
 /*
@@ -160,24 +128,24 @@ static bool verify_wiped(const struct dry_cache *cache, const char *object, size
  */
 static bool verify_canaries(const struct dry_cache *cache, const char *object, size_t slack, uint32_t index)
 {
-	const char *bad = find_broken(object + cache->size - slack, object + cache->size);
+	const char *bad = dry_canary_find_broken(object + cache->size - slack, object + cache->size);
 	bool whole = bad == NULL;
 
 	if (!whole)
 		report_at(DRY_FATAL_OVERFLOW, cache, object, bad, cache->size - slack);
-	bad = index > 0 || cache->lead != 0 ? find_broken(object - DRY_SECURE_TAIL, object) : NULL;
+	bad = index > 0 || cache->lead != 0 ? dry_canary_find_broken(object - DRY_SECURE_TAIL, object) : NULL;
 	if (bad != NULL)
 		report_at(DRY_FATAL_UNDERFLOW, cache, object, bad, cache->size - slack);
 	return whole;
 }
 
-/* ---- shadows ------------------------------------------------------------------ */
+/* ---- making ------------------------------------------------------------------- */
 
 bool dry_secure_init(struct dry_caches *caches)
 {
 	if (!dry_side_init(&shadows, &caches->backing.arena, sizeof(uint16_t)))
 		return false;
-	dry_secure_seed();
+	dry_secret_seed();
 	arena = &caches->backing.arena;
 	dry_arena_forgo_huge(&caches->backing.arena);
 	caches->shadows = &shadows;
@@ -188,46 +156,6 @@ void dry_secure_heap(struct dry_caches *caches)
 {
 	caches->shadows = dry_side_make(caches, sizeof(uint16_t));
 	dry_arena_forgo_huge(&caches->backing.arena);
-}
-
-static _Atomic uint16_t *shadow_of(const struct dry_cache *cache, const void *object)
-{
-	const struct dry_side *side = cache->caches->shadows;
-
-	if (side == NULL || (uintptr_t)object - side->base >= dry_side_covered(side))
-		return NULL;
-	return (_Atomic uint16_t *)(void *)side->at + ((uintptr_t)object - side->base) / 16;
-}
-
-/* relaxed unless said otherwise: who holds an object got it from who wrote its shadow */
-static uint16_t shadow_get(_Atomic uint16_t *shadow)
-{
-	return atomic_load_explicit(shadow, memory_order_relaxed);
-}
-
-static void shadow_set(_Atomic uint16_t *shadow, unsigned state, size_t slack)
-{
-	/* release: pairs with the acquire of check_slab(), which looks at objects of others */
-	atomic_store_explicit(shadow, (uint16_t)(state | slack), memory_order_release);
-}
-
-void dry_secure_seed(void)
-{
-	/* Objects that have canaries already must keep their secrets. */
-	for (int i = 0; i < 6; i++) {
-		uint64_t none = 0;
-		if (__atomic_load_n(&key[i], __ATOMIC_RELAXED) == 0)
-			__atomic_compare_exchange_n(&key[i], &none, dry_port_random() | 1, false, __ATOMIC_RELAXED,
-						    __ATOMIC_RELAXED);
-	}
-}
-
-uint64_t dry_secure_random(void)
-{
-	static _Atomic uint64_t counter;
-
-	/* relaxed: any order will do */
-	return scramble(atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed), key + 3);
 }
 
 /* ---- what the core calls ------------------------------------------------------- */
@@ -245,10 +173,12 @@ static void slab_made(struct dry_cache *cache, void *object)
 		return;
 	if (cache->ctor == NULL)
 		memset(object, 0, cache->size - DRY_SECURE_TAIL);
-	fill_tail(end);
+	dry_canary_tail(end);
 	if (cache->lead != 0 && object == dry_slab_objects(cache, dry_slab_of(cache, object)))
-		fill_tail(object);
+		dry_canary_tail(object);
 	shadow_set(shadow, FREE, DRY_SECURE_TAIL);
+	if (is_marked(cache))
+		shadow_set(shadow + 1, 0, 0);
 }
 
 /* A live object now has `size` bytes, at most the cache's object size. */
@@ -256,7 +186,7 @@ static void set_size(struct dry_cache *cache, _Atomic uint16_t *shadow, void *ob
 {
 	char *start = object;
 
-	fill_slack(start + size, start + cache->size - DRY_SECURE_TAIL);
+	dry_canary_fill(start + size, start + cache->size - DRY_SECURE_TAIL);
 	shadow_set(shadow, LIVE, cache->size - size);
 }
 
@@ -269,7 +199,7 @@ static void handed_out(struct dry_cache *cache, void *object)
 	if (shadow == NULL)
 		return;
 	slack = shadow_get(shadow) & SLACK;
-	bool wiped = verify_wiped(cache, object, slack);
+	bool wiped = verify_free(cache, object, shadow);
 	if (is_wiped(cache))
 		memset(wiped ? end + DRY_SECURE_TAIL - slack : start, 0, wiped ? slack - DRY_SECURE_TAIL : (size_t)(end - start));
 	set_size(cache, shadow, object, cache->object_size);
@@ -281,7 +211,7 @@ static void last_look(struct dry_cache *cache, void *object)
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
 
 	if (shadow != NULL)
-		verify_wiped(cache, object, shadow_get(shadow) & SLACK);
+		verify_free(cache, object, shadow);
 }
 
 static struct dry_cache *cache_of(const void *object)
@@ -358,11 +288,13 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	slab = dry_slab_of(cache, object);
 	if (!verify_canaries(cache, object, slack, dry_slab_index(cache, slab, object))) {
 		char *end = (char *)object + cache->size;
-		fill_slack(end - slack, end - DRY_SECURE_TAIL);
-		fill_tail(end);
+		dry_canary_fill(end - slack, end - DRY_SECURE_TAIL);
+		dry_canary_tail(end);
 	}
 	if (is_wiped(cache))
 		memset(object, 0, cache->size - slack);
+	if (is_marked(cache)) /* in the slab or the ring, whoever looks at it got it from here */
+		shadow_set(shadow + 1, 0, dry_secret_mark(object, (char *)object + cache->size - slack));
 	if (cache->caches->shadows != &shadows) { /* the ring has none of heaps that may go */
 		shadow_set(shadow, FREE, slack);
 		return true;
@@ -480,7 +412,7 @@ const struct dry_debug_ops dry_debug_secure = {
 	.sized = sized,
 	.usable = usable,
 	.kind = kind,
-	.random = dry_secure_random,
+	.random = dry_secret_random,
 };
 
 /* ---- when the process ends ---------------------------------------------------- */
@@ -495,9 +427,11 @@ static bool check_free(const struct dry_cache *cache, const char *object)
 	uint16_t seen = shadow != NULL ? atomic_load_explicit(shadow, memory_order_acquire) : 0;
 	const char *end = object + cache->size - (seen & SLACK), *bad = object;
 
-	if ((seen & STATE) != FREE || !is_wiped(cache))
+	if ((seen & STATE) != FREE)
 		return false;
-	while ((bad = find_nonzero(bad, end)) != NULL && *(const unsigned char *)bad == canary_byte((uintptr_t)bad))
+	if (!is_wiped(cache))
+		return is_marked(cache) && (verify_free(cache, object, shadow) || true);
+	while ((bad = find_nonzero(bad, end)) != NULL && *(const unsigned char *)bad == dry_canary_byte((uintptr_t)bad))
 		bad++;
 	if (bad != NULL && atomic_load_explicit(shadow, memory_order_acquire) == seen)
 		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - (seen & SLACK));
@@ -518,7 +452,7 @@ static void check_object(const struct dry_cache *cache, const char *object)
 		seen = shadow != NULL ? atomic_load_explicit(shadow, memory_order_acquire) : 0;
 		if ((seen & STATE) != LIVE)
 			return;
-		bad = find_broken(object + cache->size - (seen & SLACK), object + cache->size);
+		bad = dry_canary_find_broken(object + cache->size - (seen & SLACK), object + cache->size);
 		if (bad == NULL)
 			return;
 		dry_port_yield();
@@ -533,7 +467,7 @@ static void check_kept(const struct dry_cache *cache, const char *object)
 
 	/* An object in the quarantine changes state only when it leaves. */
 	if ((seen & STATE) == KEPT)
-		verify_wiped(cache, object, seen & SLACK);
+		verify_free(cache, object, shadow);
 }
 
 /*
@@ -558,15 +492,9 @@ static uint32_t check_slab(struct dry_page *page, struct dry_slab *slab, struct 
 	return index;
 }
 
-void dry_secure_check_all(void)
+void dry_secure_check_kept(void)
 {
-	uint32_t pages, looked = 0;
-	size_t read = 0; /* of free objects, in bytes */
-
-	if (arena == NULL)
-		return;
-	pages = atomic_load_explicit(&arena->committed, memory_order_acquire);
-	for (unsigned r = 0; r < 2; r++) {
+	for (unsigned r = 0; r < 2 && arena != NULL; r++) {
 		for (uint32_t i = 0; i < rings[r].most; i++) {
 			/* Taken out, it is nobody else's. */
 			void *object = atomic_exchange_explicit(&rings[r].place[i], NULL, memory_order_acq_rel);
@@ -578,10 +506,18 @@ void dry_secure_check_all(void)
 				__atomic_fetch_sub(&cache->kept_objects, 1, __ATOMIC_RELEASE);
 		}
 	}
-	if (pages > dry_side_covered(&shadows) >> arena->page_shift)
-		pages = (uint32_t)(dry_side_covered(&shadows) >> arena->page_shift);
-	for (uint32_t i = 0; i < pages && looked < MAX_CHECKED;) {
-		struct dry_page *page = &arena->desc[i];
+}
+
+void dry_secure_check(const struct dry_caches *caches)
+{
+	const struct dry_arena *of = &caches->backing.arena;
+	const struct dry_side *side = caches->shadows;
+	uint32_t pages = atomic_load_explicit(&of->committed, memory_order_acquire), covered, looked = 0;
+	size_t read = 0; /* of free objects, in bytes */
+
+	covered = (uint32_t)(dry_side_covered(side) >> of->page_shift);
+	for (uint32_t i = 0; i < pages && i < covered && looked < MAX_CHECKED;) {
+		struct dry_page *page = &of->desc[i];
 		struct dry_slab *slab = dry_slab_in(page);
 		struct dry_cache *cache = slab != NULL ? slab->cache : NULL;
 		uint32_t count = page->kind != DRY_PAGE_NONE && page->count != 0 ? page->count : 1;

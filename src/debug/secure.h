@@ -13,7 +13,7 @@
  * FREE and KEPT objects are zero up to their slack; whatever differs when they are handed out or
  * leave the quarantine was written after the free. The last eight bytes are the same from the
  * slab's making on, so that the object to the right can look at them at any time. Constructed
- * objects keep their content: only their canaries are watched.
+ * objects keep their content, of which a mark stands in the shadow of their second 16 bytes.
  *
  * Concurrency: no lock. A shadow is one atomic; the quarantine's places are exchanged.
  *
@@ -39,16 +39,11 @@ void dry_secure_heap(struct dry_caches *caches);
 /* Wipe objects when they are freed, and verify it later; false: their content stays. Written at start. */
 extern bool dry_secure_zero;
 
-/* At the end of the process: look at every live object's canaries, and at all that is in quarantine. */
-void dry_secure_check_all(void);
+/* At the end of the process: look at all that is in quarantine, and (of a heap with shadows) at every object. */
+void dry_secure_check_kept(void);
+void dry_secure_check(const struct dry_caches *caches);
 
 /* For a process that may have so much memory: fewer objects wait. At any time, by one thread; no lock is held. */
 void dry_secure_fit(size_t memory);
-
-/* Choose the process's secrets, once; before the first call of what follows. */
-void dry_secure_seed(void);
-
-/* Bits for choices: cheap, and unknown to who does not know the process's secrets; canaries tell nothing of them. */
-uint64_t dry_secure_random(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include "guard/internal.h"
 #include "page/budget.h"
 #include "debug/object.h"
-#include "debug/secure.h"
+#include "debug/canary.h"
 #include "port/guard.h"
 
 #define GAP  15   /* pages between two blocks, while there is room */
@@ -117,7 +117,7 @@ static bool make_locked(const struct dry_guard_attr *attr, size_t size, size_t m
 		release(start, tables, most);
 		return false;
 	}
-	dry_secure_seed();
+	dry_secret_seed();
 	g->page_shift = (uint8_t)dry_log2_floor(page);
 	g->live_max = attr->live;
 	g->held_max = attr->held;
@@ -380,7 +380,7 @@ static struct dry_guard_block *take_place(size_t size, size_t align)
 	g->live++;
 	own_locked(at, pages + 1, id);
 	/* Far, so that a wrong index does not meet the next one, and where is not to be known. */
-	g->cursor = at + pages + 1 + GAP + (uint32_t)(dry_secure_random() & 3);
+	g->cursor = at + pages + 1 + GAP + (uint32_t)(dry_secret_random() & 3);
 	dry_lock_release(&g->lock);
 	return block;
 }

@@ -6,6 +6,7 @@
 
 #include "base/fmt.h"
 #include "guard/guard.h"
+#include "guard/empty.h"
 #include "guard/internal.h"
 #include "debug/say.h"
 #include "port/stack.h"
@@ -99,6 +100,10 @@ static int explain_fault(uintptr_t address, const struct dry_guard_block *block,
 	if (block != NULL) {
 		describe(text, room, block, is_freed(block), address);
 		return is_freed(block) ? DRY_FATAL_USE_AFTER_FREE : DRY_FATAL_OUT_OF_BOUNDS;
+	}
+	if (dry_empty_contains((const void *)address)) {
+		dry_format(text, room, "a block of 0 bytes");
+		return DRY_FATAL_OUT_OF_BOUNDS;
 	}
 	if (backing->pages == NULL || !dry_backing_contains(backing, (const void *)address) ||
 	    dry_arena_index(&backing->arena, (const void *)address) >=

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 
 #include "debug/chance.h"
-#include "debug/secure.h"
+#include "debug/canary.h"
 #include "guard/guard.h"
 
 static _Atomic size_t mean;
@@ -22,7 +22,7 @@ void dry_guard_sample(size_t every)
 	atomic_store_explicit(&mean, every, memory_order_relaxed);
 	if (every == 0)
 		return;
-	dry_secure_seed();
+	dry_secret_seed();
 	set_next(every);
 }
 

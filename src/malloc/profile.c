@@ -35,8 +35,11 @@
 #define GUARDS_SHARE 128u /* of the memory that the process may have, that much for guarded blocks */
 #define APART      (16u << 10) /* bytes; bigger ones all are: no canary finds a write that jumps from one into the next */
 #define MIB        ((size_t)1 << 20)
+#define BIGGEST    "kmalloc-32768" /* the name that debug: has for those of no class as well */
+#define WATCHED    (DRY_CACHE_RED_ZONE | DRY_CACHE_POISON | DRY_CACHE_STORE_USER | DRY_CACHE_QUARANTINE)
 
-static bool secure, empties; /* written at start; secure:1; blocks of no bytes cannot be accessed */
+/* Written at start: secure:1; blocks of no bytes cannot be accessed; those of no class are guarded. */
+static bool secure, empties, big;
 static bool leaks; /* written at start: all blocks are noted, and the lost ones listed at the end */
 static _Atomic uint32_t first, first_of[DRY_CLASS_COUNT];
 
@@ -61,7 +64,7 @@ static bool make_guards(void)
 	room = dry_port_address_room();
 	if (dry_option_guard)
 		attr.live = attr.held = 1024;
-	if (secure)
+	if (big)
 		attr = (struct dry_guard_attr){ 16384 * MIB, 16384, 2048 };
 	dry_guard_fit(guards_for(dry_policy_memory()));
 	if (room != SIZE_MAX && attr.region > room / 8)
@@ -76,11 +79,12 @@ static bool count_to(_Atomic uint32_t *count, uint32_t max)
 	       atomic_fetch_add_explicit(count, 1, memory_order_relaxed) < max;
 }
 
-/* Under secure:1: what no secure object can be, and what a program does only a few times; there its errors hide. */
+/* What no slot can hold; under secure:1 also what a program does only a few times: there its errors hide. */
 static bool is_chosen(size_t size, unsigned class)
 {
-	return class == DRY_CLASS_COUNT || size > APART || size == 0 ||
-	       count_to(&first, FIRST) || count_to(&first_of[class], FIRST_SIZE);
+	if (class == DRY_CLASS_COUNT)
+		return big;
+	return secure && (size > APART || size == 0 || count_to(&first, FIRST) || count_to(&first_of[class], FIRST_SIZE));
 }
 
 static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block)
@@ -90,7 +94,7 @@ static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero
 	enum dry_turn turn = small ? dry_turns_take(heap, class) : DRY_TURN_NONE;
 	bool due = small ? turn == DRY_TURN_GUARD : dry_guard_due();
 
-	*block = (due || (secure && is_chosen(size, class))) && make_guards() ? dry_guard_alloc(size, align) : NULL;
+	*block = (due || is_chosen(size, class)) && make_guards() ? dry_guard_alloc(size, align) : NULL;
 	if (*block == NULL && size == 0 && empties)
 		*block = dry_empty_alloc(align);
 	if (*block == NULL && dry_plain_due(size))
@@ -200,6 +204,20 @@ void dry_profile_follow(void)
 		fit();
 }
 
+/* What is in no slot with zones and an owner, where those of the biggest have them, is guarded. */
+static bool start_debug(struct dry_heap *heap)
+{
+	if (!dry_debug_selects())
+		return false;
+	dry_kinds_keep();
+	empties = big = dry_annotate == NULL && (dry_debug_wanted(BIGGEST) & WATCHED) != 0;
+	if (big) {
+		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
+		dry_guard_report_faults();
+	}
+	return true;
+}
+
 bool dry_profile_start(struct dry_heap *heap)
 {
 	if (dry_fail_selects()) {
@@ -208,12 +226,9 @@ bool dry_profile_start(struct dry_heap *heap)
 		return true;
 	}
 	/* A memory checker or a debugging cache sees more. */
-	if (dry_annotate != NULL || dry_debug_selects()) {
-		if (dry_debug_selects())
-			dry_kinds_keep();
-		return dry_debug_selects();
-	}
-	secure = dry_option_secure;
+	if (dry_annotate != NULL || dry_debug_selects())
+		return start_debug(heap);
+	secure = big = dry_option_secure;
 	if (dry_option_leaks_file[0] != '\0' && !secure && start_leaks(heap))
 		return true;
 	empties = secure || dry_option_check;
@@ -326,6 +341,26 @@ DRY_EXPORT int dry_profile_write(const char *path)
 
 /* ---- end and fork ------------------------------------------------------------------------ */
 
+static void check_heap(struct dry_heap *heap)
+{
+	if (secure && heap->caches.shadows != NULL)
+		dry_secure_check(&heap->caches);
+	/* Frees that are still in array caches, or in quarantine, have not been looked at. */
+	if (dry_heap_is_quiet(heap))
+		dry_caches_reap(&heap->caches, DRY_REAP_ALL);
+}
+
+/* Those of the program's, too, but where it brought the memory: that may be gone. */
+static void check_heaps(void)
+{
+	if (!dry_lock_try(&dry_heaps_lock))
+		return;
+	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
+		if (dry_heap_arena(heap)->owns_memory && heap->extents.source.reserve == NULL)
+			check_heap(heap);
+	dry_lock_release(&dry_heaps_lock);
+}
+
 void dry_profile_finish(struct dry_heap *heap)
 {
 	if (leaks && !dry_sample_write_lost(dry_option_leaks_file))
@@ -334,11 +369,9 @@ void dry_profile_finish(struct dry_heap *heap)
 		write_profile();
 	if (!dry_option_exit_check || !heap->ready)
 		return;
-	dry_secure_check_all();
+	dry_secure_check_kept();
 	dry_guard_check_all();
-	/* Frees that are still in array caches have not been looked at. */
-	if (dry_heap_is_quiet(heap))
-		dry_caches_reap(&heap->caches, DRY_REAP_ALL);
+	check_heaps();
 }
 
 void dry_profile_before_fork(void)

@@ -6,7 +6,7 @@
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "core/alloc.h"
-#include "debug/secure.h"
+#include "debug/canary.h"
 #include "malloc/general.h"
 #include "malloc/turns.h"
 #include "port/probe.h"
@@ -42,7 +42,7 @@ bool dry_sample_set(size_t mean)
 		__atomic_store_n(&dry_profile.on, 0, __ATOMIC_RELEASE);
 		return true;
 	}
-	dry_secure_seed();
+	dry_secret_seed();
 	(void)dry_port_restricted(); /* who asks at the end first gets no file */
 	if (!dry_sites_init() || (atomic_load_explicit(&home, memory_order_acquire) == NULL && !make_heap()))
 		return false;

@@ -3,7 +3,7 @@
 
 #include "core/countdown.h"
 #include "debug/chance.h"
-#include "debug/secure.h"
+#include "debug/canary.h"
 #include "malloc/classes.h"
 
 static _Atomic size_t means[DRY_TURN_GUARD + 1];    /* 0: none */
@@ -28,7 +28,7 @@ bool dry_turns_set(enum dry_turn kind, size_t mean)
 {
 	if (atomic_exchange_explicit(&means[kind], mean, memory_order_relaxed) == mean)
 		return true;
-	dry_secure_seed();
+	dry_secret_seed();
 	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++)
 		atomic_store_explicit(&direct[class], 0, memory_order_relaxed);
 	if (count())
@@ -62,7 +62,7 @@ static enum dry_turn choose(const struct rates *rates)
 		return rates->profile != 0 ? DRY_TURN_PROFILE : DRY_TURN_GUARD;
 	uint64_t all = rates->profile + rates->size * rates->guard;
 
-	return dry_secure_random() % all < rates->profile ? DRY_TURN_GUARD : DRY_TURN_PROFILE;
+	return dry_secret_random() % all < rates->profile ? DRY_TURN_GUARD : DRY_TURN_PROFILE;
 }
 
 static enum dry_turn take_direct(_Atomic int64_t *left, const struct rates *rates)
