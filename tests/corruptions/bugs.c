@@ -565,6 +565,8 @@ static const struct {
 	BUG(sized_free_aligned), BUG(leak_at_exit),
 	BUG(read_next_page), BUG(read_given_back), BUG(own_heap_double_free),
 	BUG(own_heap_overflow), BUG(own_heap_write_after_free), BUG(own_heap_interior),
+	BUG(own_heap_typed_freed_apart), BUG(typed_freed_apart), BUG(constructed_write_after_free),
+	BUG(overflow_big), BUG(overflow_far_aligned), BUG(write_to_nothing), BUG(sized_free_big),
 };
 
 int main(int argc, char **argv)

@@ -43,5 +43,12 @@ void own_heap_double_free(void);
 void own_heap_overflow(void);
 void own_heap_write_after_free(void);
 void own_heap_interior(void);
+void own_heap_typed_freed_apart(void);
+void typed_freed_apart(void);
+void constructed_write_after_free(void);
+void overflow_big(void);
+void overflow_far_aligned(void);
+void write_to_nothing(void);
+void sized_free_big(void);
 
 #endif

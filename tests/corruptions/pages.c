@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Reads that no object's slab has an answer to, behind it and where it was; errors in a heap of the program's own. */
+/* What no slab of the default heap has an answer to: behind it and where it was, big blocks, other heaps, constructed objects. */
 #include <drystone/drystone.h>
 #include <malloc.h>
+#include <string.h>
 
 #include "bugs.h"
 
@@ -29,6 +30,93 @@ void read_given_back(void)
 		give(blocks[i]);
 	settle(64);
 	sink = *(volatile unsigned char *)first;
+}
+
+/* ---- blocks in no slab ------------------------------------------------------------------------------------- */
+
+void free_sized(void *block, size_t size);
+
+void overflow_big(void)
+{
+	char *block = get((size_t)1 << 20);
+
+	block[(size_t)1 << 20] = 0x41;
+	give(block);
+}
+
+/* It is small, and its alignment is what no slab has. */
+void overflow_far_aligned(void)
+{
+	char *block = aligned_alloc(65536, 100);
+
+	CHECK(block);
+	OPAQUE(block);
+	block[100] = 0x41;
+	give(block);
+}
+
+void write_to_nothing(void)
+{
+	*(volatile char *)get(0) = 0x41;
+}
+
+void sized_free_big(void)
+{
+	char *block = get(3000000);
+
+	free_sized(block, 30000);
+}
+
+/* ---- objects of caches -------------------------------------------------------------------------------------- */
+
+static void *objects[N];
+
+static void construct(void *object, void *arg)
+{
+	(void)arg;
+	memset(object, 0x20, 40);
+}
+
+static dry_cache *constructed(dry_heap *heap)
+{
+	struct dry_cache_attr attr = { .name = "victim", .size = 40, .ctor = construct };
+	dry_cache *cache = dry_cache_create(heap, &attr);
+
+	CHECK(cache);
+	CHECK_EQ(dry_cache_alloc_bulk(cache, N, objects), N);
+	return cache;
+}
+
+void constructed_write_after_free(void)
+{
+	dry_cache *cache = constructed(NULL);
+
+	dry_cache_free(cache, objects[9]);
+	OPAQUE(objects[9]);
+	((char *)objects[9])[30] = 0x41;
+	for (int i = 0; i < 20 * N; i++)
+		CHECK(dry_cache_alloc(cache));
+	CHECK(dry_cache_shrink(cache) == 0);
+}
+
+static void freed_apart(dry_cache *cache)
+{
+	dry_cache_free(cache, objects[9]);
+	dry_cache_free(cache, objects[10]);
+	dry_cache_free(cache, objects[9]);
+}
+
+void typed_freed_apart(void)
+{
+	freed_apart(constructed(NULL));
+}
+
+void own_heap_typed_freed_apart(void)
+{
+	dry_heap *heap = dry_heap_create(NULL);
+
+	CHECK(heap);
+	freed_apart(constructed(heap));
 }
 
 /* ---- a heap of the program's own -------------------------------------------------------------------------- */
