@@ -174,11 +174,38 @@ DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache)
 	return object;
 }
 
+/* Whether there may be hits of a cache with DRY_CACHE_CHECKED: those below, for the usual ones are none (core/cache.h, `hits`). */
+static bool has_checked_hits(const struct dry_cache *cache)
+{
+	return DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED) && cache->state == DRY_CACHE_LIVE && cache->root->place != 0;
+}
+
+/* NULL: the slow path has to be taken. */
+static void *checked_hit(struct dry_cache *root)
+{
+	void *object = dry_percpu_pop(DRY_SLOTS(root->caches), root->place);
+
+	return object != NULL && DRY_LIKELY(root->caches->hooks->claim(root, object)) ? object : NULL;
+}
+
+/* false: as if it had not been called. */
+static bool checked_free(struct dry_cache *root, void *object)
+{
+	const struct dry_debug_hooks *hooks = root->caches->hooks;
+
+	if (!dry_backing_is_of(&root->caches->backing, object, root->place) || !hooks->release(root, object))
+		return false;
+	return DRY_LIKELY(dry_percpu_push(DRY_SLOTS(root->caches), root->place, object)) || !hooks->claim(root, object);
+}
+
 /* For the program; a cache of size classes is not asked for here. */
 static DRY_SLOW void *alloc_missed(struct dry_cache *cache)
 {
 	const struct dry_secondary *secondary = dry_heap_secondary(dry_heap_of(cache->caches));
+	void *object = has_checked_hits(cache) ? checked_hit(cache->root) : NULL;
 
+	if (object != NULL)
+		return object;
 	return DRY_UNLIKELY(secondary != NULL) ? secondary->object(cache) : dry_heap_alloc_slow(cache);
 }
 
@@ -193,6 +220,8 @@ static DRY_SLOW void free_missed(struct dry_cache *cache, void *object)
 {
 	const struct dry_secondary *secondary = dry_heap_secondary(&dry_main_heap);
 
+	if (has_checked_hits(cache) && checked_free(cache->root, object))
+		return;
 	if (DRY_UNLIKELY(secondary != NULL) && cache->state == DRY_CACHE_LIVE && secondary->contains(object))
 		secondary->free(&dry_main_heap, cache, object);
 	else
