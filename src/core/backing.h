@@ -15,7 +15,7 @@
  *                         and in a union  bits[DRY_SLAB_WORDS] (64 bits each), freelist (void *), grace (room for a
  *                         struct dry_grace_head)
  *   dry_slab_ref          names a slab in a list, DRY_SLAB_NIL none
- *   DRY_SLAB_WORDS        3 or more: a bitmap has 64 times as many objects; chains use three
+ *   DRY_SLAB_WORDS        2 or more: a bitmap has 64 times as many objects; chains use two
  *   dry_gfp               how hard memory may be looked for; DRY_GFP_DEFAULT. Core hands it through
  *
  * Pages

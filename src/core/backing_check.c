@@ -7,7 +7,7 @@
 
 #include "core/backing.h"
 
-_Static_assert(DRY_SLAB_WORDS >= 3, "chains use three words");
+_Static_assert(DRY_SLAB_WORDS >= 2, "chains use two words");
 _Static_assert(sizeof(((struct dry_slab *)0)->bits[0]) == 8 &&
 		       sizeof(((struct dry_slab *)0)->bits) == DRY_SLAB_WORDS * sizeof(uint64_t),
 	       "a bitmap's words");
