@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-forks check-glibc check-programs check-targets check-aarch64 check-numa check-bindings check-musl check-packages kernel kernel-bench demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam docs clean help
+.PHONY: all check check-forks check-glibc check-programs check-targets check-aarch64 check-numa check-bindings check-musl check-packages kernel kernel-6.12 kernel-bench kernel-soak demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam docs clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -31,9 +31,17 @@ docs: ## docs/ as a site: build/site/index.html
 	@scripts/setup docs
 	@mkdocs build -q
 
-kernel: ## Linux 6.1 on drystone: fetched from Debian, built, booted, tested; up to half an hour at first; ends with "N passed, N failed"
+kernel: ## Linux 6.1 and 6.12 on drystone: got from Debian, built, booted, tested; up to an hour at first; ends with "N passed, N failed"
 	@scripts/setup kernel
 	@scripts/kernel
+
+kernel-6.12: ## the same with Linux 6.12 alone
+	@scripts/setup kernel
+	@scripts/kernel 6.12
+
+kernel-soak: ## load of all kinds in a kernel on drystone, SOAK=600 (seconds), processors off and on, memory used up; ends like kernel
+	@scripts/setup kernel
+	@scripts/kernel soak $(SOAK)
 
 kernel-bench: ## Linux 6.1 on drystone beside SLAB, SLUB and SLOB: cycles, memory, hackbench, least memory; tables in build/kernel-bench
 	@scripts/setup kernel

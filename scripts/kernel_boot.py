@@ -10,14 +10,13 @@ from pathlib import Path
 import kernel_tree
 
 CACHE = Path(os.environ.get("DRYSTONE_KERNEL") or Path.home() / ".cache/drystone-kernel")
-ARCHIVE = Path("/usr/src/linux-source-6.1.tar.xz")
-TREE = CACHE / "linux-6.1"
+LATER = "6.12"  # where SLUB stands alone; worlds with its name are of that version, others of 6.1
 CONFIG = Path(kernel_tree.HOME) / "kernel/config"
 JOBS = os.environ.get("JOBS") or str(os.cpu_count())
 ARCH = {"uml": ["ARCH=um", "SUBARCH=x86_64"], "x86": ["ARCH=x86_64"]}
 IMAGE = {"uml": "linux", "x86": "arch/x86/boot/bzImage"}
 OPTIONS = {"drystone": "CONFIG_SLAB=y\nCONFIG_DRYSTONE=y\n", "drystone-tiny": "CONFIG_SLOB=y\nCONFIG_DRYSTONE_TINY=y\n",
-           "slab": "CONFIG_SLAB=y\n", "slub": "CONFIG_SLUB=y\nCONFIG_SLUB_DEBUG=y\nCONFIG_SLUB_CPU_PARTIAL=y\n", "slob": "CONFIG_SLOB=y\n",
+           "slab": "CONFIG_SLAB=y\n", "slab-before": "CONFIG_SLAB=y\nCONFIG_DRYSTONE_PLAIN_SLAB=y\n", "slub": "CONFIG_SLUB=y\nCONFIG_SLUB_DEBUG=y\nCONFIG_SLUB_CPU_PARTIAL=y\n", "slob": "CONFIG_SLOB=y\n",
            "slub-plain": "CONFIG_SLUB=y\nCONFIG_SLUB_DEBUG=y\n# CONFIG_SLUB_CPU_PARTIAL is not set\n"}
 # Into the environment of the first program: where UML cannot keep those registers (kernel_tree.py) nothing may rely on them.
 NO_AVX = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX_Fast_Unaligned_Load,-AVX2_Usable,-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX"
@@ -32,25 +31,38 @@ class Failed(Exception):
 def run(*command, **options):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
     if done.returncode:
-        raise Failed("%s\n%s" % (shlex.join(map(str, command)), done.stdout[-3000:]))
+        raise Failed("%s\n%s" % (shlex.join(map(str, command)), done.stdout[-12000:]))
     return done.stdout
 
 
-def source():
-    if not TREE.exists():
-        if not ARCHIVE.exists():
-            raise Failed("there is no %s (apt install linux-source-6.1)" % ARCHIVE)
+def version_of(world):
+    return LATER if LATER in parts(world) else "6.1"
+
+
+def tree_of(world):
+    return CACHE / ("linux-" + version_of(world))
+
+
+def source(world):
+    """Unpacked, and with our files as they are now."""
+    name, tree = "linux-source-" + version_of(world), tree_of(world)
+    if not tree.exists():
+        archive = Path("/usr/src") / (name + ".tar.xz")
+        if not archive.exists():
+            raise Failed("there is no %s (apt install %s)" % (archive, name))
         new = CACHE / "unpack"
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(parents=True)
-        run("tar", "xf", ARCHIVE, "-C", new)
-        (new / "linux-source-6.1").rename(TREE)
+        run("tar", "xf", archive, "-C", new)
+        (new / name).rename(tree)
         new.rmdir()
-    kernel_tree.add(TREE)
+    kernel_tree.add(tree, version_of(world))
 
 
 def make(world, folder, *targets):
-    run("nice", "-n", "15", "make", "-s", "-C", TREE, "O=%s" % folder, *ARCH[parts(world)[0]], *targets, env={**os.environ, "MAKEFLAGS": ""})
+    compiler = ["CC=ccache gcc"] if shutil.which("ccache") else []
+    run("nice", "-n", "15", "make", "-s", "-C", tree_of(world), "O=%s" % folder, *ARCH[parts(world)[0]], *compiler, *targets,
+        env={**os.environ, "MAKEFLAGS": "", "KBUILD_BUILD_TIMESTAMP": "0"})
 
 
 def parts(world):
@@ -74,7 +86,7 @@ def build(world, allocator):
     text = "".join((CONFIG / (name + ".config")).read_text() for name in ["common"] + parts(world)) + OPTIONS[allocator]
     if fragment.exists():
         old = fragment.read_text()
-    if text != old:
+    if text != old or not (folder / ".config").exists():
         fragment.write_text(text)
         make(world, folder, "KCONFIG_ALLCONFIG=%s" % fragment, "allnoconfig")
     # With registers of 16 bytes GCC stores to UML's objects as if they were aligned to 16, which SLOB's are not.
@@ -84,24 +96,25 @@ def build(world, allocator):
 
 
 def first_file_system(build_folder):
-    """A folder with busybox, hackbench and what this needs, the init of kernel/config, and the kernel's modules that test."""
-    root, busybox, hackbench = CACHE / "root", shutil.which("busybox"), shutil.which("hackbench")
-    if busybox is None or hackbench is None:
-        raise Failed("busybox or hackbench is missing (apt install busybox-static rt-tests)")
+    """A folder with busybox, hackbench, stress-ng and what they need, the init of kernel/config, and the kernel's modules that test."""
+    root, programs = CACHE / "root", [shutil.which(name) for name in ("busybox", "hackbench", "stress-ng")]
+    if None in programs:
+        raise Failed("busybox, hackbench or stress-ng is missing (apt install busybox-static rt-tests stress-ng)")
     shutil.rmtree(root / "modules", ignore_errors=True)
     for folder in ("bin", "proc", "sys", "dev", "tmp", "modules"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    shutil.copy2(busybox, root / "bin/busybox")
-    shutil.copy2(hackbench, root / "bin/hackbench")
-    for name in ("sh", "mount", "awk", "cat", "sleep", "poweroff", "reboot", "echo", "grep", "insmod", "rmmod"):
+    for program in programs:
+        shutil.copy2(program, root / "bin")
+    for name in ("sh", "mount", "awk", "cat", "cut", "sleep", "poweroff", "reboot", "echo", "grep", "insmod", "rmmod"):
         link = root / "bin" / name
         if not link.is_symlink():
             link.symlink_to("busybox")
-    for library in re.findall(r"(/\S+) \(0x", run("ldd", hackbench)):
+    for library in re.findall(r"(/\S+) \(0x", run("ldd", *programs[1:])):
         place = root / library[1:]
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(os.path.realpath(library), place)
     shutil.copy2(CONFIG / "init", root / "init")
+    shutil.copy2(CONFIG / "soak", root / "soak")
     for module in [*build_folder.glob("lib/test_*.ko"), *build_folder.glob("mm/drystone/*.ko")]:
         run("strip", "--strip-debug", "-o", root / "modules" / module.name, module)
     return root

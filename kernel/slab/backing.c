@@ -15,7 +15,7 @@ struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, 
 void dry_backing_publish(struct dry_backing *backing, struct dry_slab *slab, uint32_t place)
 {
 	__folio_set_slab(slab_folio(slab));
-	account_slab(slab, slab_order(slab), slab->slab_cache, GFP_NOWAIT);
+	dry_account_slab(slab, slab_order(slab), slab->slab_cache);
 }
 
 void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab)
@@ -24,13 +24,12 @@ void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab)
 	int order = folio_order(folio);
 
 	if (folio_test_slab(folio)) {
-		unaccount_slab(slab, order, slab->slab_cache);
+		dry_unaccount_slab(slab, order, slab->slab_cache);
 		__folio_clear_slab(folio);
 	}
-	page_mapcount_reset(folio_page(folio, 0));
+	dry_reset_page(slab);
 	folio->mapping = NULL;
-	if (current->reclaim_state)
-		current->reclaim_state->reclaimed_slab += 1 << order;
+	dry_account_reclaimed(order);
 	__free_pages(folio_page(folio, 0), order);
 }
 

@@ -8,14 +8,12 @@
 
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/swap.h>
 
-#include "mm/slab.h"
 #include "base/fatal.h"
+#include "version.h"
 
-#define dry_slab       slab
-#define DRY_SLAB_WORDS 3
-#define DRY_SLAB_NIL   0u
+#define dry_slab     slab
+#define DRY_SLAB_NIL 0u
 
 typedef u32 dry_slab_ref;
 typedef gfp_t dry_gfp;
@@ -91,7 +89,7 @@ static inline unsigned dry_backing_page_shift(const struct dry_backing *backing)
 
 static inline unsigned dry_backing_max_order(const struct dry_backing *backing)
 {
-	return MAX_ORDER - 1;
+	return DRY_MAX_ORDER;
 }
 
 static inline size_t dry_backing_bytes(const struct dry_backing *backing)

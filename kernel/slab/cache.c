@@ -41,7 +41,7 @@ static gfp_t page_gfp_of(slab_flags_t flags)
 	return gfp;
 }
 
-int __kmem_cache_create(struct kmem_cache *s, slab_flags_t flags)
+int dry_kernel_create(struct kmem_cache *s, slab_flags_t flags)
 {
 	struct dry_cache_attr attr = {
 		.name = s->name,
@@ -76,10 +76,6 @@ int __kmem_cache_shutdown(struct kmem_cache *s)
 	return error;
 }
 
-void __kmem_cache_release(struct kmem_cache *s)
-{
-}
-
 /* 0: no slab is left. */
 int __kmem_cache_shrink(struct kmem_cache *s)
 {
@@ -87,24 +83,6 @@ int __kmem_cache_shrink(struct kmem_cache *s)
 
 	dry_cache_empty(s->dry, &freed);
 	return dry_node_slabs(s->dry) != 0;
-}
-
-slab_flags_t kmem_cache_flags(unsigned int object_size, slab_flags_t flags, const char *name)
-{
-	return flags;
-}
-
-/* Another name for a cache that will do. */
-struct kmem_cache *__kmem_cache_alias(const char *name, unsigned int size, unsigned int align, slab_flags_t flags,
-				      void (*ctor)(void *))
-{
-	struct kmem_cache *s = find_mergeable(size, align, flags, name, ctor);
-
-	if (s != NULL) {
-		s->refcount++;
-		s->object_size = max(s->object_size, size); /* which is what is zeroed, too */
-	}
-	return s;
 }
 
 /* ---- all of them ---- */
@@ -143,7 +121,7 @@ void __init kmem_cache_init(void)
 	list_add(&kmem_cache->list, &slab_caches);
 	slab_state = PARTIAL;
 	setup_kmalloc_cache_index_table();
-	create_kmalloc_caches(0);
+	dry_kmalloc_caches();
 }
 
 void __init kmem_cache_init_late(void)
@@ -151,22 +129,13 @@ void __init kmem_cache_init_late(void)
 	slab_state = FULL;
 }
 
-#ifdef CONFIG_SMP
-/* A processor is to run. Without memory for its arrays it takes objects from slabs. */
-int slab_prepare_cpu(unsigned int cpu)
+/* One that does not run any more is not forgotten: its arrays are not touched, so the next rounds of the reap empty them. */
+void dry_kernel_prepare_cpu(unsigned int cpu)
 {
 	dry_lock_acquire(&dry_kernel_caches->lock);
 	dry_slot_open_locked(dry_kernel_caches, cpu);
 	dry_lock_release(&dry_kernel_caches->lock);
-	return 0;
 }
-
-/* It does not run any more: its arrays are not touched, so the next rounds of the reap empty them. */
-int slab_dead_cpu(unsigned int cpu)
-{
-	return 0;
-}
-#endif
 
 static void reap(struct work_struct *work);
 static DECLARE_DEFERRABLE_WORK(reap_work, reap);

@@ -8,6 +8,15 @@
 extern struct dry_caches *dry_kernel_caches;
 extern const struct dry_grace dry_kernel_grace;
 
+/* cache.c: of a cache whose name, sizes and constructor are set; 0 or -errno. */
+int dry_kernel_create(struct kmem_cache *s, slab_flags_t flags);
+/* A processor is to run. Without memory for its arrays it takes objects from slabs. */
+void dry_kernel_prepare_cpu(unsigned int cpu);
+
+/* objects.c: an object with all that the kernel wants done, but for traces of who it is for. */
+void *dry_kernel_alloc(struct kmem_cache *s, gfp_t flags, int node);
+void dry_kernel_free(struct kmem_cache *s, void *object);
+
 /* meta.c: bytes of memory for metadata. */
 size_t dry_kernel_meta_bytes(void);
 

@@ -12,99 +12,105 @@
 
 /* ---- out ---- */
 
+/* Zeroed and accounted for is the object, not its slab's pages. */
+static gfp_t gfp_of_slab(const struct kmem_cache *s, gfp_t flags)
+{
+	return (flags & ~(__GFP_ZERO | __GFP_ACCOUNT)) | s->page_gfp;
+}
+
 static noinline void *alloc_slow(struct kmem_cache *s, gfp_t flags, int node)
 {
 	if (unlikely(flags & GFP_SLAB_BUG_MASK))
 		flags = kmalloc_fix_flags(flags);
 	if (dry_kernel_caches->nodes == 1)
 		node = NUMA_NO_NODE;
-	return dry_alloc_slow(s->dry, (flags & ~__GFP_ZERO) | s->page_gfp, node);
+	return dry_alloc_slow(s->dry, gfp_of_slab(s, flags), node);
 }
+
+static void put_back(struct kmem_cache *s, size_t size, void **p);
 
 static __always_inline void *object_alloc(struct kmem_cache *s, struct list_lru *lru, gfp_t flags, int node)
 {
-	struct obj_cgroup *objcg = NULL;
+	struct dry_hooks hooks;
 	void *object = NULL;
 
 	flags &= gfp_allowed_mask;
-	s = slab_pre_alloc_hook(s, lru, &objcg, 1, flags);
-	if (unlikely(s == NULL))
+	if (unlikely(!dry_before_alloc(&hooks, s, lru, 1, flags)))
 		return NULL;
 	/* An array may hold objects of any node. */
 	if (likely(node == NUMA_NO_NODE || dry_kernel_caches->nodes == 1))
 		object = dry_percpu_pop(DRY_SLOTS(dry_kernel_caches), s->place);
 	if (unlikely(object == NULL))
 		object = alloc_slow(s, flags, node);
-	slab_post_alloc_hook(s, objcg, flags, 1, &object, slab_want_init_on_alloc(flags, s));
+	if (unlikely(!dry_after_alloc(&hooks, s, lru, flags, 1, &object))) {
+		put_back(s, 1, &object);
+		return NULL;
+	}
 	return object;
 }
 
-void *kmem_cache_alloc(struct kmem_cache *s, gfp_t flags)
+void *dry_entry(kmem_cache_alloc)(struct kmem_cache *s, gfp_t flags)
 {
 	void *object = object_alloc(s, NULL, flags, NUMA_NO_NODE);
 
 	trace_kmem_cache_alloc(_RET_IP_, object, s, flags, NUMA_NO_NODE);
 	return object;
 }
-EXPORT_SYMBOL(kmem_cache_alloc);
+EXPORT_SYMBOL(dry_entry(kmem_cache_alloc));
 
-void *kmem_cache_alloc_lru(struct kmem_cache *s, struct list_lru *lru, gfp_t flags)
+void *dry_entry(kmem_cache_alloc_lru)(struct kmem_cache *s, struct list_lru *lru, gfp_t flags)
 {
 	void *object = object_alloc(s, lru, flags, NUMA_NO_NODE);
 
 	trace_kmem_cache_alloc(_RET_IP_, object, s, flags, NUMA_NO_NODE);
 	return object;
 }
-EXPORT_SYMBOL(kmem_cache_alloc_lru);
+EXPORT_SYMBOL(dry_entry(kmem_cache_alloc_lru));
 
-void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node)
+void *dry_entry(kmem_cache_alloc_node)(struct kmem_cache *s, gfp_t flags, int node)
 {
 	void *object = object_alloc(s, NULL, flags, node);
 
 	trace_kmem_cache_alloc(_RET_IP_, object, s, flags, node);
 	return object;
 }
-EXPORT_SYMBOL(kmem_cache_alloc_node);
+EXPORT_SYMBOL(dry_entry(kmem_cache_alloc_node));
 
 /* For kmalloc(), which has its own tracepoints. */
-void *__kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node, size_t orig_size, unsigned long caller)
+void *dry_kernel_alloc(struct kmem_cache *s, gfp_t flags, int node)
 {
 	return object_alloc(s, NULL, flags, node);
 }
 
-int kmem_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t size, void **p)
+int dry_entry(kmem_cache_alloc_bulk)(struct kmem_cache *s, gfp_t flags, size_t size, void **p)
 {
-	struct obj_cgroup *objcg = NULL;
+	struct dry_hooks hooks;
 	size_t got;
 
 	flags &= gfp_allowed_mask;
-	s = slab_pre_alloc_hook(s, NULL, &objcg, size, flags);
-	if (unlikely(s == NULL))
+	if (unlikely(!dry_before_alloc(&hooks, s, NULL, size, flags)))
 		return 0;
-	got = dry_alloc_bulk(s->dry, (flags & ~__GFP_ZERO) | s->page_gfp, size, p);
+	got = dry_alloc_bulk(s->dry, gfp_of_slab(s, flags), size, p);
 	if (unlikely(got == 0))
-		memset(p, 0, size * sizeof(*p)); /* the hook gives back what was charged for each */
-	slab_post_alloc_hook(s, objcg, flags, size, p, slab_want_init_on_alloc(flags, s));
-	return got;
+		memset(p, 0, size * sizeof(*p)); /* which the hook knows how to take */
+	if (likely(dry_after_alloc(&hooks, s, NULL, flags, size, p)))
+		return got;
+	put_back(s, got, p);
+	return 0;
 }
-EXPORT_SYMBOL(kmem_cache_alloc_bulk);
+EXPORT_SYMBOL(dry_entry(kmem_cache_alloc_bulk));
 
 /* ---- in ---- */
 
-/* false: somebody keeps the object for a while. */
-static __always_inline bool object_leaves(struct kmem_cache *s, void *object)
+static __always_inline void object_leaves(struct kmem_cache *s, void *object)
 {
-	bool init = slab_want_init_on_free(s);
-
-	if (memcg_kmem_enabled()) /* asks that itself, after the page was looked for */
-		memcg_slab_free_hook(s, virt_to_slab(object), &object, 1);
+	dry_before_free(s, object);
 	kmemleak_free_recursive(object, s->flags);
 	debug_check_no_locks_freed(object, s->object_size);
 	if (!(s->flags & SLAB_DEBUG_OBJECTS))
 		debug_check_no_obj_freed(object, s->object_size);
-	if (unlikely(init))
+	if (unlikely(slab_want_init_on_free(s)))
 		memset(object, 0, s->object_size);
-	return !kasan_slab_free(s, object, init);
 }
 
 static __always_inline void object_put(struct kmem_cache *s, void *object)
@@ -113,16 +119,10 @@ static __always_inline void object_put(struct kmem_cache *s, void *object)
 		dry_free_slow(s->dry, object);
 }
 
-/* After quarantine: KASAN's. */
-void ___cache_free(struct kmem_cache *s, void *object, unsigned long caller)
+void dry_kernel_free(struct kmem_cache *s, void *object)
 {
+	object_leaves(s, object);
 	object_put(s, object);
-}
-
-void __kmem_cache_free(struct kmem_cache *s, void *object, unsigned long caller)
-{
-	if (likely(object_leaves(s, object)))
-		object_put(s, object);
 }
 
 void kmem_cache_free(struct kmem_cache *s, void *object)
@@ -131,37 +131,34 @@ void kmem_cache_free(struct kmem_cache *s, void *object)
 	if (unlikely(s == NULL))
 		return;
 	trace_kmem_cache_free(_RET_IP_, object, s);
-	__kmem_cache_free(s, object, _RET_IP_);
+	dry_kernel_free(s, object);
 }
 EXPORT_SYMBOL(kmem_cache_free);
 
 /* Of one cache. */
-static void free_many(struct kmem_cache *s, size_t size, void **p)
+static void put_back(struct kmem_cache *s, size_t size, void **p)
 {
-	size_t count = 0, pushed;
+	size_t pushed;
 
 	for (size_t i = 0; i < size; i++)
-		if (object_leaves(s, p[i])) {
-			swap(p[count], p[i]);
-			count++;
-		}
-	pushed = dry_percpu_push_batch(DRY_SLOTS(dry_kernel_caches), s->place, p, count);
-	dry_free_bulk(s->dry, count - pushed, p + pushed);
+		object_leaves(s, p[i]);
+	pushed = dry_percpu_push_batch(DRY_SLOTS(dry_kernel_caches), s->place, p, size);
+	dry_free_bulk(s->dry, size - pushed, p + pushed);
 }
 
 void kmem_cache_free_bulk(struct kmem_cache *s, size_t size, void **p)
 {
 	if (s != NULL) {
-		free_many(s, size, p);
+		put_back(s, size, p);
 		return;
 	}
 	for (size_t i = 0; i < size; i++) {
 		struct folio *folio = virt_to_folio(p[i]);
 
 		if (likely(folio_test_slab(folio)))
-			__kmem_cache_free(folio_slab(folio)->slab_cache, p[i], _RET_IP_);
+			dry_kernel_free(folio_slab(folio)->slab_cache, p[i]);
 		else
-			free_large_kmalloc(folio, p[i]);
+			dry_free_large(folio, p[i]);
 	}
 }
 EXPORT_SYMBOL(kmem_cache_free_bulk);

@@ -208,7 +208,7 @@ void *memchr_inv(const void *at, int byte, size_t size);
 #define PFN_PHYS(pfn) ((unsigned long)(pfn) << PAGE_SHIFT)
 #define NUMA_NO_NODE (-1)
 enum { __GFP_ZERO = 1, __GFP_COMP = 2, __GFP_NOWARN = 4, __GFP_RECLAIMABLE = 8, __GFP_BUG = 16, GFP_DMA = 32, GFP_DMA32 = 64,
-       GFP_KERNEL = 128, GFP_NOWAIT = 256, GFP_ATOMIC = 512 };
+       GFP_KERNEL = 128, GFP_NOWAIT = 256, GFP_ATOMIC = 512, __GFP_ACCOUNT = 1024 };
 #define GFP_SLAB_BUG_MASK __GFP_BUG
 
 struct page {
@@ -289,7 +289,8 @@ struct file;
 
 /* ---- what is done with objects besides ---- */
 
-#define EXPORT_SYMBOL(name) extern int mock_exported_##name
+#define MOCK_EXPORT(name)   extern int mock_exported_##name
+#define EXPORT_SYMBOL(name) MOCK_EXPORT(name) /* of what the name stands for */
 #define _RET_IP_ 0ul
 #define trace_kmem_cache_alloc(...) ((void)0)
 #define trace_kmem_cache_free(...)  ((void)0)
@@ -302,8 +303,6 @@ struct file;
 #define debug_check_no_locks_freed(...) ((void)0)
 #define debug_check_no_obj_freed(...) ((void)0)
 #define memcg_kmem_enabled() true
-#define memcg_slab_free_hook(s, slab, objects, n) ((void)(slab))
-#define kasan_slab_free(s, object, init) (mock_leaving((s)->flags), false)
 void mock_leaving(slab_flags_t flags);
 
 /* ---- linux/slab.h ---- */

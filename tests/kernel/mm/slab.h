@@ -6,7 +6,7 @@
 #ifdef CONFIG_DRYSTONE
 struct slab {
 	unsigned long __page_flags;
-#include "slab/slab_fields.h"
+#include "slab_fields.h"
 	int refcount;
 	unsigned long memcg_data;
 };
@@ -38,11 +38,12 @@ struct reciprocal_value {
 #define reciprocal_value(n)     ((struct reciprocal_value){ n })
 #define reciprocal_divide(a, r) ((a) / (r).divisor)
 
-#include "slab/cache_def.h"
+#include "cache_def.h"
 
 #define account_slab(slab, order, s, gfp) (mock_slab_bytes += (long)(PAGE_SIZE << (order)))
 #define unaccount_slab(slab, order, s)    (mock_slab_bytes -= (long)(PAGE_SIZE << (order)))
 #define cache_from_obj(s, object)         (s)
+#define memcg_slab_free_hook(s, slab, objects, n) (mock_leaving((s)->flags), (void)(slab))
 void free_large_kmalloc(struct folio *folio, void *object);
 void create_boot_cache(struct kmem_cache *s, const char *name, unsigned int size, slab_flags_t flags, unsigned int at,
 		       unsigned int n);
@@ -55,7 +56,6 @@ struct kmem_cache *__kmem_cache_alias(const char *name, unsigned int size, unsig
 slab_flags_t kmem_cache_flags(unsigned int object_size, slab_flags_t flags, const char *name);
 void *__kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node, size_t orig_size, unsigned long caller);
 void __kmem_cache_free(struct kmem_cache *s, void *object, unsigned long caller);
-void ___cache_free(struct kmem_cache *s, void *object, unsigned long caller);
 gfp_t kmalloc_fix_flags(gfp_t flags);
 
 struct slabinfo {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* What Linux 6.1 alone asks of an allocator in place of SLAB. */
+#include "slab/caches.h"
+
+void *__kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node, size_t orig_size, unsigned long caller)
+{
+	return dry_kernel_alloc(s, flags, node);
+}
+
+void __kmem_cache_free(struct kmem_cache *s, void *object, unsigned long caller)
+{
+	dry_kernel_free(s, object);
+}
+
+int __kmem_cache_create(struct kmem_cache *s, slab_flags_t flags)
+{
+	return dry_kernel_create(s, flags);
+}
+
+void __kmem_cache_release(struct kmem_cache *s)
+{
+}
+
+slab_flags_t kmem_cache_flags(unsigned int object_size, slab_flags_t flags, const char *name)
+{
+	return flags;
+}
+
+/* Another name for a cache that will do. */
+struct kmem_cache *__kmem_cache_alias(const char *name, unsigned int size, unsigned int align, slab_flags_t flags,
+				      void (*ctor)(void *))
+{
+	struct kmem_cache *s = find_mergeable(size, align, flags, name, ctor);
+
+	if (s != NULL) {
+		s->refcount++;
+		s->object_size = max(s->object_size, size); /* which is what is zeroed, too */
+	}
+	return s;
+}
+
+#ifdef CONFIG_SMP
+int slab_prepare_cpu(unsigned int cpu)
+{
+	dry_kernel_prepare_cpu(cpu);
+	return 0;
+}
+
+int slab_dead_cpu(unsigned int cpu)
+{
+	return 0;
+}
+#endif

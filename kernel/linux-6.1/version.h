@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What differs between versions of Linux, as 6.1 has it. */
+#ifndef DRY_KERNEL_VERSION_H
+#define DRY_KERNEL_VERSION_H
+
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/swap.h>
+
+#include "mm/slab.h"
+
+#define DRY_SLAB_WORDS    3
+#define DRY_MAX_ORDER     (MAX_ORDER - 1)
+#define dry_entry(name)   name /* of a call that others make */
+#define dry_kmalloc_caches() create_kmalloc_caches(0)
+
+/* ---- pages ---- */
+
+static inline void dry_account_slab(struct slab *slab, int order, struct kmem_cache *s)
+{
+	account_slab(slab, order, s, GFP_NOWAIT);
+}
+
+static inline void dry_unaccount_slab(struct slab *slab, int order, struct kmem_cache *s)
+{
+	unaccount_slab(slab, order, s);
+}
+
+/* Of a page that was a slab: what others read in it is as they expect it. */
+static inline void dry_reset_page(struct slab *slab)
+{
+	page_mapcount_reset(slab_page(slab));
+}
+
+static inline void dry_account_reclaimed(int order)
+{
+	if (current->reclaim_state)
+		current->reclaim_state->reclaimed_slab += 1 << order;
+}
+
+/* ---- what the kernel wants done with an object ---- */
+
+struct dry_hooks {
+	struct obj_cgroup *objcg;
+};
+
+/* false: the allocation is to fail. */
+static __always_inline bool dry_before_alloc(struct dry_hooks *hooks, struct kmem_cache *s, struct list_lru *lru, size_t size,
+					     gfp_t flags)
+{
+	hooks->objcg = NULL;
+	return slab_pre_alloc_hook(s, lru, &hooks->objcg, size, flags) != NULL;
+}
+
+/* false: they go back. What is NULL gives back its charge. */
+static __always_inline bool dry_after_alloc(struct dry_hooks *hooks, struct kmem_cache *s, struct list_lru *lru, gfp_t flags,
+					    size_t size, void **p)
+{
+	slab_post_alloc_hook(s, hooks->objcg, flags, size, p, slab_want_init_on_alloc(flags, s));
+	return true;
+}
+
+static __always_inline void dry_before_free(struct kmem_cache *s, void *object)
+{
+	if (memcg_kmem_enabled()) /* asks that itself, after the page was looked for */
+		memcg_slab_free_hook(s, virt_to_slab(object), &object, 1);
+}
+
+static inline void dry_free_large(struct folio *folio, void *object)
+{
+	free_large_kmalloc(folio, object);
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* struct kmem_cache, and what the kernel asks of slabs inline; mm/slab.h includes this in place of its own. */
+#ifndef _LINUX_DRYSTONE_CACHE_DEF_H
+#define _LINUX_DRYSTONE_CACHE_DEF_H
+
+#include <linux/kfence.h>
+#include <linux/reciprocal_div.h>
+
+struct dry_cache;
+
+struct kmem_cache {
+	struct dry_cache *dry;
+	unsigned int place; /* of its arrays: one for allocations and frees, for nobody samples them here */
+	unsigned int size;  /* from one object to the next */
+	slab_flags_t flags;
+	gfp_t page_gfp;    /* of its slabs' pages */
+	unsigned int num;  /* objects of a slab */
+	struct reciprocal_value reciprocal;
+	void (*ctor)(void *object);
+	/* The kernel's own, common to all allocators. */
+	const char *name;
+	struct list_head list;
+	int refcount;
+	unsigned int object_size;
+	unsigned int align;
+	unsigned int inuse; /* as size: what an object has of its slab */
+	unsigned int useroffset, usersize;
+};
+
+/* Caches have no folders in /sys. */
+static inline void sysfs_slab_unlink(struct kmem_cache *s)
+{
+}
+
+static inline void sysfs_slab_release(struct kmem_cache *s)
+{
+}
+
+static inline int sysfs_slab_alias(struct kmem_cache *s, const char *name)
+{
+	return 0;
+}
+
+struct file;
+
+/* slabinfo.c; what 6.12 does not ask for by itself */
+ssize_t slabinfo_write(struct file *file, const char __user *buffer, size_t count, loff_t *ppos);
+struct seq_file;
+void slabinfo_show_stats(struct seq_file *m, struct kmem_cache *s);
+
+static inline unsigned int obj_to_index(const struct kmem_cache *cache, const struct slab *slab, void *obj)
+{
+	u32 offset = (u32)(obj - slab_address(slab)) - slab->first;
+
+	return reciprocal_divide(offset, cache->reciprocal);
+}
+
+static inline void *nearest_obj(struct kmem_cache *cache, const struct slab *slab, void *x)
+{
+	unsigned int index = x < slab_address(slab) + slab->first ? 0 : obj_to_index(cache, slab, x);
+
+	return slab_address(slab) + slab->first + min(index, cache->num - 1) * cache->size;
+}
+
+static inline int objs_per_slab(const struct kmem_cache *cache, const struct slab *slab)
+{
+	return cache->num;
+}
+
+#endif

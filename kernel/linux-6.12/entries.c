@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * What Linux 6.12 alone asks of an allocator in place of SLUB: general allocation, what memory control groups keep of a slab's
+ * objects, and the names of SLUB's debugging that others use.
+ */
+#include <linux/cpuhotplug.h>
+#include <linux/kmemleak.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/vmstat.h>
+#include <trace/events/kmem.h>
+
+#include "mm/internal.h"
+
+#include "slab/caches.h"
+
+/* ---- general allocation ---- */
+
+static void *large_alloc(size_t size, gfp_t flags, int node)
+{
+	unsigned int order = get_order(size);
+	struct page *page;
+
+	if (unlikely(flags & GFP_SLAB_BUG_MASK))
+		flags = kmalloc_fix_flags(flags);
+	page = alloc_pages_node_noprof(node, flags | __GFP_COMP, order);
+	if (page == NULL)
+		return NULL;
+	lruvec_stat_mod_folio(page_folio(page), NR_SLAB_UNRECLAIMABLE_B, PAGE_SIZE << order);
+	kmemleak_alloc(page_address(page), size, 1, flags);
+	return page_address(page);
+}
+
+void dry_free_large(struct folio *folio, void *object)
+{
+	unsigned int order = folio_order(folio);
+
+	if (WARN_ON_ONCE(order == 0))
+		pr_warn_once("drystone: %p is no object\n", object);
+	kmemleak_free(object);
+	lruvec_stat_mod_folio(folio, NR_SLAB_UNRECLAIMABLE_B, -(PAGE_SIZE << order));
+	folio_put(folio);
+}
+
+static __always_inline void *general_alloc(size_t size, kmem_buckets *b, gfp_t flags, int node, unsigned long caller)
+{
+	struct kmem_cache *s;
+	void *object;
+
+	if (unlikely(size > KMALLOC_MAX_CACHE_SIZE)) {
+		object = large_alloc(size, flags, node);
+		trace_kmalloc(caller, object, size, PAGE_SIZE << get_order(size), flags, node);
+		return object;
+	}
+	if (unlikely(size == 0))
+		return ZERO_SIZE_PTR;
+	s = kmalloc_slab(size, b, flags, caller);
+	object = dry_kernel_alloc(s, flags, node);
+	trace_kmalloc(caller, object, size, s->size, flags, node);
+	return object;
+}
+
+void *__kmalloc_noprof(size_t size, gfp_t flags)
+{
+	return general_alloc(size, NULL, flags, NUMA_NO_NODE, _RET_IP_);
+}
+EXPORT_SYMBOL(__kmalloc_noprof);
+
+void *__kmalloc_node_noprof(DECL_BUCKET_PARAMS(size, b), gfp_t flags, int node)
+{
+	return general_alloc(size, PASS_BUCKET_PARAM(b), flags, node, _RET_IP_);
+}
+EXPORT_SYMBOL(__kmalloc_node_noprof);
+
+void *__kmalloc_node_track_caller_noprof(DECL_BUCKET_PARAMS(size, b), gfp_t flags, int node, unsigned long caller)
+{
+	return general_alloc(size, PASS_BUCKET_PARAM(b), flags, node, caller);
+}
+EXPORT_SYMBOL(__kmalloc_node_track_caller_noprof);
+
+void *__kmalloc_cache_noprof(struct kmem_cache *s, gfp_t flags, size_t size)
+{
+	void *object = dry_kernel_alloc(s, flags, NUMA_NO_NODE);
+
+	trace_kmalloc(_RET_IP_, object, size, s->size, flags, NUMA_NO_NODE);
+	return object;
+}
+EXPORT_SYMBOL(__kmalloc_cache_noprof);
+
+void *__kmalloc_cache_node_noprof(struct kmem_cache *s, gfp_t flags, int node, size_t size)
+{
+	void *object = dry_kernel_alloc(s, flags, node);
+
+	trace_kmalloc(_RET_IP_, object, size, s->size, flags, node);
+	return object;
+}
+EXPORT_SYMBOL(__kmalloc_cache_node_noprof);
+
+void *__kmalloc_large_noprof(size_t size, gfp_t flags)
+{
+	void *object = large_alloc(size, flags, NUMA_NO_NODE);
+
+	trace_kmalloc(_RET_IP_, object, size, PAGE_SIZE << get_order(size), flags, NUMA_NO_NODE);
+	return object;
+}
+EXPORT_SYMBOL(__kmalloc_large_noprof);
+
+void *__kmalloc_large_node_noprof(size_t size, gfp_t flags, int node)
+{
+	void *object = large_alloc(size, flags, node);
+
+	trace_kmalloc(_RET_IP_, object, size, PAGE_SIZE << get_order(size), flags, node);
+	return object;
+}
+EXPORT_SYMBOL(__kmalloc_large_node_noprof);
+
+void kfree(const void *at)
+{
+	struct folio *folio;
+
+	trace_kfree(_RET_IP_, at);
+	if (unlikely(ZERO_OR_NULL_PTR(at)))
+		return;
+	folio = virt_to_folio(at);
+	if (likely(folio_test_slab(folio)))
+		dry_kernel_free(folio_slab(folio)->slab_cache, (void *)at);
+	else
+		dry_free_large(folio, (void *)at);
+}
+EXPORT_SYMBOL(kfree);
+
+/* ---- caches ---- */
+
+int do_kmem_cache_create(struct kmem_cache *s, const char *name, unsigned int size, struct kmem_cache_args *args,
+			 slab_flags_t flags)
+{
+	int error;
+
+	s->name = name;
+	s->size = s->object_size = size;
+	s->align = args->align;
+	s->ctor = args->ctor;
+	s->useroffset = args->useroffset;
+	s->usersize = args->usersize;
+	error = dry_kernel_create(s, kmem_cache_flags(flags, name));
+	s->inuse = s->size;
+	return error;
+}
+
+void __kmem_cache_release(struct kmem_cache *s)
+{
+}
+
+bool __kmem_cache_empty(struct kmem_cache *s)
+{
+	return __kmem_cache_shrink(s) == 0;
+}
+
+slab_flags_t kmem_cache_flags(slab_flags_t flags, const char *name)
+{
+	return flags & ~SLAB_DEBUG_FLAGS;
+}
+
+static int prepare_cpu(unsigned int cpu)
+{
+	dry_kernel_prepare_cpu(cpu);
+	return 0;
+}
+
+/* Before the other processors come. */
+static int __init follow_processors(void)
+{
+	int state = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "mm/drystone:prepare", prepare_cpu, NULL);
+
+	return state < 0 ? state : 0;
+}
+early_initcall(follow_processors);
+
+/* ---- what memory control groups keep: a vector beside each slab with accounted objects, one entry an object ---- */
+
+#ifdef CONFIG_SLAB_OBJ_EXT
+int alloc_slab_obj_exts(struct slab *slab, struct kmem_cache *s, gfp_t gfp, bool new_slab)
+{
+	/* From a cache that has no such vectors, or there would be no end. */
+	gfp_t plain = (gfp & ~(__GFP_DMA | __GFP_DMA32 | __GFP_RECLAIMABLE | __GFP_ACCOUNT | __GFP_NOFAIL)) | __GFP_NO_OBJ_EXT;
+	void *exts = kcalloc_node(s->num, sizeof(struct slabobj_ext), plain, slab_nid(slab));
+
+	if (exts == NULL)
+		return -ENOMEM;
+	/* Who comes second uses the first one's. */
+	if (cmpxchg(&slab->obj_exts, 0, (unsigned long)exts | MEMCG_DATA_OBJEXTS) != 0)
+		kfree(exts);
+	return 0;
+}
+#endif
+
+void dry_free_slab_exts(struct slab *slab)
+{
+#ifdef CONFIG_SLAB_OBJ_EXT
+	struct slabobj_ext *exts = slab_obj_exts(slab);
+
+	slab->obj_exts = 0;
+	kfree(exts);
+#endif
+}
+
+#ifdef CONFIG_MEMCG
+/*
+ * An object that was allocated without, and is to be accounted from now on; blocks of pages and general ones of the plain kind
+ * are not.
+ */
+bool kmem_cache_charge(void *object, gfp_t flags)
+{
+	struct folio *folio;
+	struct slabobj_ext *exts;
+	struct kmem_cache *s;
+
+	if (!memcg_kmem_online())
+		return true;
+	folio = virt_to_folio(object);
+	if (!folio_test_slab(folio))
+		return true;
+	s = folio_slab(folio)->slab_cache;
+	exts = slab_obj_exts(folio_slab(folio));
+	if (is_kmalloc_normal(s))
+		return true;
+	if (exts != NULL && exts[obj_to_index(s, folio_slab(folio), object)].objcg != NULL)
+		return true;
+	return __memcg_slab_post_alloc_hook(s, NULL, flags, 1, &object);
+}
+#else
+bool kmem_cache_charge(void *object, gfp_t flags)
+{
+	return true;
+}
+#endif
+EXPORT_SYMBOL(kmem_cache_charge);
+
+/* ---- names of SLUB's debugging; with its option the kernel has /proc/slabinfo ---- */
+
+#ifdef CONFIG_SLUB_DEBUG
+DEFINE_STATIC_KEY_FALSE(slub_debug_enabled);
+
+void print_tracking(struct kmem_cache *s, void *object)
+{
+}
+
+void skip_orig_size_check(struct kmem_cache *s, const void *object)
+{
+}
+
+#ifdef CONFIG_DEBUG_FS
+void debugfs_slab_release(struct kmem_cache *s)
+{
+}
+#endif
+#endif

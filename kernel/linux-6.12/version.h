@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What differs between versions of Linux, as 6.12 has it. */
+#ifndef DRY_KERNEL_VERSION_H
+#define DRY_KERNEL_VERSION_H
+
+#include <linux/fault-inject.h>
+#include <linux/kmemleak.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/swap.h>
+
+#include "mm/slab.h"
+
+#define DRY_SLAB_WORDS    2 /* a page's type lies where a third one was */
+#define DRY_MAX_ORDER     MAX_PAGE_ORDER
+#define dry_entry(name)   name##_noprof /* of a call that others make */
+#define dry_kmalloc_caches() create_kmalloc_caches()
+
+/* entries.c */
+void dry_free_large(struct folio *folio, void *object);
+void dry_free_slab_exts(struct slab *slab);
+
+/* ---- pages ---- */
+
+static inline void dry_account_slab(struct slab *slab, int order, struct kmem_cache *s)
+{
+	mod_node_page_state(slab_pgdat(slab), cache_vmstat_idx(s), (long)PAGE_SIZE << order);
+}
+
+static inline void dry_unaccount_slab(struct slab *slab, int order, struct kmem_cache *s)
+{
+	dry_free_slab_exts(slab);
+	mod_node_page_state(slab_pgdat(slab), cache_vmstat_idx(s), -((long)PAGE_SIZE << order));
+}
+
+/* Of a page that was a slab: nothing but what its type was lies where others read. */
+static inline void dry_reset_page(struct slab *slab)
+{
+}
+
+static inline void dry_account_reclaimed(int order)
+{
+	mm_account_reclaimed_pages(1 << order);
+}
+
+/* ---- what the kernel wants done with an object ---- */
+
+struct dry_hooks {
+};
+
+/* false: the allocation is to fail. */
+static __always_inline bool dry_before_alloc(struct dry_hooks *hooks, struct kmem_cache *s, struct list_lru *lru, size_t size,
+					     gfp_t flags)
+{
+	might_alloc(flags);
+	return likely(!should_failslab(s, flags));
+}
+
+static inline bool dry_charge(struct kmem_cache *s, struct list_lru *lru, gfp_t flags, size_t size, void **p)
+{
+#ifdef CONFIG_MEMCG
+	if (memcg_kmem_online() && (s->flags & SLAB_ACCOUNT || flags & __GFP_ACCOUNT))
+		return __memcg_slab_post_alloc_hook(s, lru, flags, size, p);
+#endif
+	return true;
+}
+
+/* false: they go back. An object may be NULL. */
+static __always_inline bool dry_after_alloc(struct dry_hooks *hooks, struct kmem_cache *s, struct list_lru *lru, gfp_t flags,
+					    size_t size, void **p)
+{
+	bool zero = slab_want_init_on_alloc(flags, s);
+
+	for (size_t i = 0; i < size; i++) {
+		if (unlikely(p[i] == NULL))
+			continue;
+		if (unlikely(zero))
+			memset(p[i], 0, s->object_size);
+		kmemleak_alloc_recursive(p[i], s->object_size, 1, s->flags, flags);
+	}
+	return dry_charge(s, lru, flags, size, p);
+}
+
+static __always_inline void dry_before_free(struct kmem_cache *s, void *object)
+{
+#ifdef CONFIG_MEMCG
+	if (memcg_kmem_online()) {
+		struct slab *slab = virt_to_slab(object);
+		struct slabobj_ext *exts = slab != NULL ? slab_obj_exts(slab) : NULL;
+
+		if (exts != NULL)
+			__memcg_slab_free_hook(s, slab, &object, 1, exts);
+	}
+#endif
+}
+
+static inline struct kmem_cache *cache_from_obj(struct kmem_cache *s, void *object)
+{
+	return s;
+}
+
+#endif
