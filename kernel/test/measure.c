@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Cycles of an allocation and of a free, as slab_test of the documents counted them; the least of some rounds. */
+/*
+ * Cycles of an allocation and of a free, as slab_test of the documents counted them; the least of some rounds. Then the same of all
+ * processors at once, each with objects of its own: cycles from the first one's start to the last one's end, by objects of one.
+ */
 #include "test/measure.h"
 
+#include <linux/completion.h>
+#include <linux/cpu.h>
+#include <linux/kthread.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -45,6 +51,60 @@ static u64 pair_of(size_t size)
 	return div_u64(now() - start, OBJECTS);
 }
 
+/* ---- all processors at once ---- */
+
+static struct {
+	size_t size;
+	atomic_t waiting, running;
+	struct completion done;
+} together;
+
+static int take_part(void *unused)
+{
+	void **mine = vmalloc(OBJECTS * sizeof(*mine));
+	int got = 0;
+
+	atomic_dec(&together.waiting);
+	while (atomic_read(&together.waiting) > 0)
+		cpu_relax();
+	while (mine != NULL && got < OBJECTS && (mine[got] = kmalloc(together.size, GFP_KERNEL)) != NULL)
+		got++;
+	while (got > 0)
+		kfree(mine[--got]);
+	vfree(mine);
+	if (atomic_dec_and_test(&together.running))
+		complete(&together.done);
+	return 0;
+}
+
+/* With the threads' own start and end, which cost each allocator the same. */
+static u64 together_of(size_t size)
+{
+	unsigned int cpu;
+	u64 start = now();
+
+	together.size = size;
+	init_completion(&together.done);
+	atomic_set(&together.waiting, num_online_cpus());
+	atomic_set(&together.running, num_online_cpus());
+	for_each_online_cpu(cpu)
+		if (IS_ERR(kthread_run_on_cpu(take_part, NULL, cpu, "drystone-measure/%u")))
+			return 0; /* and no more than that: the others wait for it */
+	wait_for_completion(&together.done);
+	return div_u64(now() - start, OBJECTS);
+}
+
+static void measure_together(void)
+{
+	for (size_t size = 8; size <= 4096; size *= 2) {
+		u64 least = U64_MAX;
+
+		for (int round = 0; round < ROUNDS; round++)
+			least = min(least, together_of(size));
+		pr_info("drystone-together: %zu bytes: %llu cycles kmalloc and kfree\n", size, least);
+	}
+}
+
 void dry_measure(void)
 {
 	objects = vmalloc(OBJECTS * sizeof(*objects));
@@ -60,4 +120,6 @@ void dry_measure(void)
 		pr_info("drystone-measure: %zu bytes: %llu cycles kmalloc, %llu kfree, %llu pair\n", size, alloc, free, pair);
 	}
 	vfree(objects);
+	if (num_online_cpus() > 1)
+		measure_together();
 }
