@@ -16,7 +16,8 @@ JOBS = os.environ.get("JOBS") or str(os.cpu_count())
 ARCH = {"uml": ["ARCH=um", "SUBARCH=x86_64"], "x86": ["ARCH=x86_64"]}
 IMAGE = {"uml": "linux", "x86": "arch/x86/boot/bzImage"}
 OPTIONS = {"drystone": "CONFIG_SLAB=y\nCONFIG_DRYSTONE=y\n", "drystone-tiny": "CONFIG_SLOB=y\nCONFIG_DRYSTONE_TINY=y\n",
-           "slab": "CONFIG_SLAB=y\n", "slab-before": "CONFIG_SLAB=y\nCONFIG_DRYSTONE_PLAIN_SLAB=y\n", "slub": "CONFIG_SLUB=y\nCONFIG_SLUB_DEBUG=y\nCONFIG_SLUB_CPU_PARTIAL=y\n", "slob": "CONFIG_SLOB=y\n",
+           "slab": "CONFIG_SLAB=y\n", "slab-before": "CONFIG_SLAB=y\nCONFIG_DRYSTONE_PLAIN_SLAB=y\n",
+           "slub": "CONFIG_SLUB=y\nCONFIG_SLUB_DEBUG=y\nCONFIG_SLUB_CPU_PARTIAL=y\n", "slob": "CONFIG_SLOB=y\n",
            "slub-plain": "CONFIG_SLUB=y\nCONFIG_SLUB_DEBUG=y\n# CONFIG_SLUB_CPU_PARTIAL is not set\n"}
 # Into the environment of the first program: where UML cannot keep those registers (kernel_tree.py) nothing may rely on them.
 NO_AVX = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX_Fast_Unaligned_Load,-AVX2_Usable,-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX"
