@@ -204,36 +204,11 @@ void dry_free_slab_exts(struct slab *slab)
 #endif
 }
 
-#ifdef CONFIG_MEMCG
-/*
- * An object that was allocated without, and is to be accounted from now on; blocks of pages and general ones of the plain kind
- * are not.
- */
-bool kmem_cache_charge(void *object, gfp_t flags)
-{
-	struct folio *folio;
-	struct slabobj_ext *exts;
-	struct kmem_cache *s;
-
-	if (!memcg_kmem_online())
-		return true;
-	folio = virt_to_folio(object);
-	if (!folio_test_slab(folio))
-		return true;
-	s = folio_slab(folio)->slab_cache;
-	exts = slab_obj_exts(folio_slab(folio));
-	if (is_kmalloc_normal(s))
-		return true;
-	if (exts != NULL && exts[obj_to_index(s, folio_slab(folio), object)].objcg != NULL)
-		return true;
-	return __memcg_slab_post_alloc_hook(s, NULL, flags, 1, &object);
-}
-#else
+/* An object that was allocated unaccounted stays so; the caller is told that nothing was refused. */
 bool kmem_cache_charge(void *object, gfp_t flags)
 {
 	return true;
 }
-#endif
 EXPORT_SYMBOL(kmem_cache_charge);
 
 /* ---- names of SLUB's debugging; with its option the kernel has /proc/slabinfo ---- */
