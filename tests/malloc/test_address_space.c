@@ -9,7 +9,6 @@
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "../support/check.h"
+#include "../support/glibc.h"
 
 #define MIB  ((size_t)1 << 20)
 #define MOST 2000000

@@ -21,13 +21,13 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <drystone/drystone.h>
 
 #include "../support/check.h"
+#include "../support/glibc.h"
 
 enum { FAILED = 0, SUCCEEDED = 7, NOTHING_TRIED = 8 };
 
