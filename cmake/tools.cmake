@@ -2,6 +2,7 @@
 #
 # Parts of the command that a library decides on, and pages that it writes.
 include(CheckIncludeFile)
+include(CheckLibraryExists)
 
 # dry_choose(LIBRARY with without message): of two sources, that for a system with PkgConfig::LIBRARY or without.
 macro(dry_choose library with without message)
