@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""Kernels with drystone and beside it: got from Debian's source, built once, booted. For scripts/kernel and scripts/kernel-bench."""
+"""Kernels with drystone and beside it: got from Debian's source, built once, booted. For scripts/kernel, kernel-bench and
+check-aarch64."""
 import os
 import re
 import shlex
@@ -13,8 +14,9 @@ CACHE = Path(os.environ.get("DRYSTONE_KERNEL") or Path.home() / ".cache/drystone
 LATER = "6.12"  # where SLUB stands alone; worlds with its name are of that version, others of 6.1
 CONFIG = Path(kernel_tree.HOME) / "kernel/config"
 JOBS = os.environ.get("JOBS") or str(os.cpu_count())
-ARCH = {"uml": ["ARCH=um", "SUBARCH=x86_64"], "x86": ["ARCH=x86_64"]}
-IMAGE = {"uml": "linux", "x86": "arch/x86/boot/bzImage"}
+ARCH = {"uml": ["ARCH=um", "SUBARCH=x86_64"], "x86": ["ARCH=x86_64"],
+        "arm64": ["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"]}
+IMAGE = {"uml": "linux", "x86": "arch/x86/boot/bzImage", "arm64": "arch/arm64/boot/Image"}
 OPTIONS = {"drystone": "CONFIG_SLAB=y\nCONFIG_DRYSTONE=y\n", "drystone-tiny": "CONFIG_SLOB=y\nCONFIG_DRYSTONE_TINY=y\n",
            "slab": "CONFIG_SLAB=y\n", "slab-before": "CONFIG_SLAB=y\nCONFIG_DRYSTONE_PLAIN_SLAB=y\n",
            "slub": "CONFIG_SLUB=y\nCONFIG_SLUB_DEBUG=y\nCONFIG_SLUB_CPU_PARTIAL=y\n", "slob": "CONFIG_SLOB=y\n",
@@ -92,7 +94,7 @@ def build(world, allocator):
         make(world, folder, "KCONFIG_ALLCONFIG=%s" % fragment, "allnoconfig")
     # With registers of 16 bytes GCC stores to UML's objects as if they were aligned to 16, which SLOB's are not.
     more = ["KCFLAGS=-mno-sse"] if (kind, allocator) == ("uml", "slob") else []
-    make(world, folder, "-j" + JOBS, *more, "bzImage" if kind == "x86" else "linux", "modules")
+    make(world, folder, "-j" + JOBS, *more, Path(IMAGE[kind]).name, "modules")
     return folder / IMAGE[kind]
 
 
