@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "../support/check.h"
-
-#define SIGNATURE 0x53053053u
+#include "machine.h"
 
 struct descriptor {
 	uint32_t version, flags;
@@ -37,16 +36,8 @@ static bool in_code(const struct dl_phdr_info *info, uintptr_t at)
 /* The target of the jump at the abort address, if it lies just before the first instruction; else that. */
 static uintptr_t begin_of(const struct sequence *s)
 {
-	const unsigned char *code = (const unsigned char *)s->abort;
-	uintptr_t target = s->start;
-	int32_t far;
+	uintptr_t target = jump_target(s->abort);
 
-	if (code[0] == 0xe9) {
-		memcpy(&far, code + 1, sizeof(far));
-		target = s->abort + 5 + (uintptr_t)(intptr_t)far;
-	} else if (code[0] == 0xeb) {
-		target = s->abort + 2 + (uintptr_t)(intptr_t)(signed char)code[1];
-	}
 	return s->start - target <= 64 ? target : s->start;
 }
 

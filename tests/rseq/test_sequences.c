@@ -13,19 +13,23 @@
  * instruction is put back, and the process goes on at it in one of the three ways; that it then
  * is at its abort handler, and not behind the instruction, is verified.
  *
- * A copy with `rep movsq` is also aborted after half of its words: the tracer copies them in its place.
+ * A copy is also aborted after half of its words: the tracer copies them in its place.
  *
  * All that with check:1, too, whose hits have sequences of their own: each has to be run in one of the two.
  */
+#include <elf.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
 #include "../support/check.h"
 #include "../support/random.h"
+#include "machine.h"
 #include "sequences.h"
 
 enum mode { PREEMPT, MIGRATE, SIGNAL, MODES };
@@ -53,9 +57,17 @@ static bool restartable(void)
 static struct user_regs_struct registers(const struct tracee *t)
 {
 	struct user_regs_struct regs;
+	struct iovec all = { &regs, sizeof(regs) };
 
-	CHECK(!ptrace(PTRACE_GETREGS, t->pid, NULL, &regs));
+	CHECK(!ptrace(PTRACE_GETREGSET, t->pid, (long)NT_PRSTATUS, &all));
 	return regs;
+}
+
+static void set_registers(const struct tracee *t, struct user_regs_struct *regs)
+{
+	struct iovec all = { regs, sizeof(*regs) };
+
+	CHECK(!ptrace(PTRACE_SETREGSET, t->pid, (long)NT_PRSTATUS, &all));
 }
 
 static long peek(const struct tracee *t, uintptr_t at)
@@ -72,9 +84,24 @@ static void poke(const struct tracee *t, uintptr_t at, long word)
 	CHECK(!ptrace(PTRACE_POKEDATA, t->pid, at, word));
 }
 
-static void poke_byte(const struct tracee *t, uintptr_t at, unsigned char byte)
+/* As much of an instruction as a breakpoint takes the place of. */
+static unsigned long code_at(const struct tracee *t, uintptr_t at)
 {
-	poke(t, at, (peek(t, at) & ~0xffl) | byte);
+	return (unsigned long)peek(t, at) & TRAP_MASK;
+}
+
+static void set_code(const struct tracee *t, uintptr_t at, unsigned long code)
+{
+	poke(t, at, (long)(((unsigned long)peek(t, at) & ~TRAP_MASK) | code));
+}
+
+/* Stopped by a breakpoint: the registers as in front of it. */
+static struct user_regs_struct trapped(const struct tracee *t)
+{
+	struct user_regs_struct regs = registers(t);
+
+	regs.PC -= TRAP_ADVANCES;
+	return regs;
 }
 
 /* Let it run until it stops; the signal that stopped it. 0: it ended well. */
@@ -91,7 +118,7 @@ static int go_on(const struct tracee *t, enum __ptrace_request how, int sig)
 	CHECK(WIFSTOPPED(status));
 	if (WSTOPSIG(status) != SIGTRAP)
 		fprintf(stderr, "stopped by signal %d at %s\n", WSTOPSIG(status),
-			place_name(registers(t).rip - t->shift));
+			place_name((uintptr_t)registers(t).PC - t->shift));
 	CHECK(WSTOPSIG(status) == SIGTRAP || WSTOPSIG(status) == SIGUSR1);
 	return WSTOPSIG(status);
 }
@@ -162,8 +189,8 @@ static void learn_place(struct sequence *s, uintptr_t at, uintptr_t next)
 		s->falls_through[i] = false;
 		s->places++;
 	}
-	/* No instruction is longer than 15 bytes: what is behind and near is next, unless one lies between (see complete()). */
-	if (next > at && next - at <= 15)
+	/* What is behind and near is next, unless one lies between (see complete()). */
+	if (next > at && next - at <= MOST_CODE)
 		s->falls_through[i] = true;
 }
 
@@ -174,7 +201,7 @@ static void step_through(const struct tracee *t, struct sequence *s)
 
 	do {
 		CHECK_EQ(go_on(t, PTRACE_SINGLESTEP, 0), SIGTRAP);
-		next = registers(t).rip - t->shift;
+		next = (uintptr_t)registers(t).PC - t->shift;
 		learn_place(s, at, next);
 		at = next;
 	} while (at - s->begin < s->post - s->begin);
@@ -186,7 +213,7 @@ static bool complete(const struct sequence *s)
 	for (unsigned i = 0; i < s->places; i++) {
 		uintptr_t next = i + 1 < s->places ? s->place[i + 1] : s->post;
 
-		if (!s->falls_through[i] || next - s->place[i] > 15)
+		if (!s->falls_through[i] || next - s->place[i] > MOST_CODE)
 			return false;
 	}
 	return s->places && s->place[0] == s->begin;
@@ -196,34 +223,34 @@ static bool complete(const struct sequence *s)
 static void learn(uint64_t seed)
 {
 	enum { HITS = 100 }; /* looked at per sequence, at most */
-	static unsigned char first[MOST_SEQUENCES];
+	static unsigned long first[MOST_SEQUENCES];
 	static unsigned hits[MOST_SEQUENCES];
 	struct tracee t = start(seed, false, false);
 
 	memset(hits, 0, sizeof(hits));
 	for (unsigned i = 0; i < sequence_count; i++) {
 		sequences[i].places = 0;
-		first[i] = (unsigned char)peek(&t, sequences[i].begin + t.shift);
-		poke_byte(&t, sequences[i].begin + t.shift, 0xcc);
+		first[i] = code_at(&t, sequences[i].begin + t.shift);
+		set_code(&t, sequences[i].begin + t.shift, TRAP);
 	}
 	for (;;) {
 		CHECK_EQ(go_on(&t, PTRACE_CONT, 0), SIGTRAP);
-		struct user_regs_struct regs = registers(&t);
-		struct sequence *s = sequence_from(--regs.rip - t.shift);
+		struct user_regs_struct regs = trapped(&t);
+		struct sequence *s = sequence_from((uintptr_t)regs.PC - t.shift);
 
 		if (!s)
 			break; /* the next checkpoint */
 		unsigned i = (unsigned)(s - sequences);
 
-		poke_byte(&t, regs.rip, first[i]);
-		CHECK(!ptrace(PTRACE_SETREGS, t.pid, NULL, &regs));
+		set_code(&t, (uintptr_t)regs.PC, first[i]);
+		set_registers(&t, &regs);
 		step_through(&t, s);
 		if (++hits[i] < HITS)
-			poke_byte(&t, s->begin + t.shift, 0xcc);
+			set_code(&t, s->begin + t.shift, TRAP);
 	}
 	for (unsigned i = 0; i < sequence_count; i++)
 		if (hits[i] < HITS)
-			poke_byte(&t, sequences[i].begin + t.shift, first[i]);
+			set_code(&t, sequences[i].begin + t.shift, first[i]);
 	finish(&t);
 	for (unsigned i = 0; i < sequence_count; i++) {
 		if (complete(&sequences[i]))
@@ -238,8 +265,8 @@ static void learn(uint64_t seed)
 /* A breakpoint on a place of one sequence. */
 struct trap {
 	unsigned place;
-	unsigned char byte; /* what belongs there */
 	unsigned left;      /* hits to come; 0: not set */
+	unsigned long code; /* what belongs there */
 };
 static struct trap traps[MOST_SEQUENCES];
 static unsigned char aborted[MODES][MOST_SEQUENCES][MOST_PLACES];
@@ -248,26 +275,29 @@ static void set_trap(const struct tracee *t, unsigned i)
 {
 	uintptr_t at = sequences[i].place[traps[i].place] + t->shift;
 
-	traps[i].byte = (unsigned char)peek(t, at);
-	CHECK(traps[i].byte != 0xcc);
-	poke_byte(t, at, 0xcc);
+	traps[i].code = code_at(t, at);
+	CHECK(traps[i].code != TRAP);
+	set_code(t, at, TRAP);
 }
 
 static void put_back(const struct tracee *t, unsigned i)
 {
-	poke_byte(t, sequences[i].place[traps[i].place] + t->shift, traps[i].byte);
+	set_code(t, sequences[i].place[traps[i].place] + t->shift, traps[i].code);
 }
 
-/* Stopped in front of `rep movsq`: as if half of it had been done. */
+/* Stopped in front of a copy: as if half of it had been done. */
 static void copy_half(const struct tracee *t, struct user_regs_struct *regs)
 {
-	if ((peek(t, regs->rip) & 0xffffff) != 0xa548f3 || regs->rcx < 2)
+	unsigned long code[2] = { (unsigned long)peek(t, (uintptr_t)regs->PC), (unsigned long)peek(t, (uintptr_t)regs->PC + sizeof(long)) };
+	struct copy copy;
+
+	if (!copy_at(code, regs, &copy) || *copy.left < 2)
 		return;
-	for (uint64_t n = regs->rcx / 2; n; n--) {
-		poke(t, regs->rdi, peek(t, regs->rsi));
-		regs->rsi += 8;
-		regs->rdi += 8;
-		regs->rcx--;
+	for (uint64_t n = *copy.left / 2; n; n--) {
+		poke(t, (uintptr_t)*copy.to, peek(t, (uintptr_t)*copy.from));
+		*copy.from += 8;
+		*copy.to += 8;
+		--*copy.left;
 	}
 	halves++;
 }
@@ -297,7 +327,7 @@ static void abort_here(const struct tracee *t, unsigned i, enum mode mode, struc
 	put_back(t, i);
 	if (traps[i].left == 1)
 		copy_half(t, regs);
-	CHECK(!ptrace(PTRACE_SETREGS, t->pid, NULL, regs));
+	set_registers(t, regs);
 	/* Not inside of the handler, where it is blocked. */
 	if (mode == SIGNAL && (int)peek(t, (uintptr_t)&work_in_handler + t->shift) != 0)
 		mode = PREEMPT;
@@ -305,10 +335,10 @@ static void abort_here(const struct tracee *t, unsigned i, enum mode mode, struc
 		move_away(t);
 	stop = go_on(t, PTRACE_SINGLESTEP, mode == SIGNAL ? SIGUSR1 : 0);
 	CHECK_EQ(stop, SIGTRAP);
-	after = registers(t).rip - t->shift;
+	after = (uintptr_t)registers(t).PC - t->shift;
 	/* In front of the first instruction it may just go on: nothing was read yet that could be stale. */
-	if (sequence_at(regs->rip - t->shift) && after - s->begin < s->post - s->begin && after != s->begin) {
-		fprintf(stderr, "not aborted by %s at %s: it went on", mode_name[mode], place_name(regs->rip - t->shift));
+	if (sequence_at((uintptr_t)regs->PC - t->shift) && after - s->begin < s->post - s->begin && after != s->begin) {
+		fprintf(stderr, "not aborted by %s at %s: it went on", mode_name[mode], place_name((uintptr_t)regs->PC - t->shift));
 		fprintf(stderr, " to %s\n", place_name(after));
 		CHECK(!"the kernel restarts what it stopped");
 	}
@@ -348,9 +378,8 @@ static bool abort_round(const struct tracee *t, enum mode mode, unsigned round)
 		struct user_regs_struct regs;
 
 		CHECK_EQ(go_on(t, PTRACE_CONT, 0), SIGTRAP);
-		regs = registers(t);
-		regs.rip--;
-		while (i < sequence_count && !(traps[i].left && sequences[i].place[traps[i].place] + t->shift == regs.rip))
+		regs = trapped(t);
+		while (i < sequence_count && !(traps[i].left && sequences[i].place[traps[i].place] + t->shift == (uintptr_t)regs.PC))
 			i++;
 		if (i == sequence_count)
 			break; /* the next checkpoint */
@@ -385,6 +414,8 @@ static void abort_all(uint64_t seed, bool by_cpu)
 					place_name(sequences[i].place[left]));
 		}
 		CHECK(round < 20 * MOST_PLACES);
+		printf("%s, %s: %u rounds\n", conf, mode_name[mode], round);
+		fflush(stdout);
 	}
 	for (unsigned i = 0; i < sequence_count; i++)
 		places += sequences[i].places, run += sequences[i].places != 0;
@@ -393,6 +424,14 @@ static void abort_all(uint64_t seed, bool by_cpu)
 	       places, by_cpu ? "slots by CPU" : "slots as the kernel offers", aborts[PREEMPT], aborts[MIGRATE], aborts[SIGNAL]);
 	printf("%lu copies half done\n", halves);
 	fflush(stdout);
+}
+
+/* Concurrency ids: without them, slots are by CPU in any case. */
+static bool has_ids(void)
+{
+	enum { FEATURE_SIZE = 27 /* of the auxiliary vector */, WITH_ID = 28 /* bytes of struct rseq, Linux 6.3 */ };
+
+	return getauxval(FEATURE_SIZE) >= WITH_ID;
 }
 
 static void find_cpus(void)
@@ -427,7 +466,8 @@ int main(int argc, char **argv)
 		conf = confs[i];
 		learn(seed);
 		abort_all(seed, true);
-		abort_all(seed, false);
+		if (has_ids())
+			abort_all(seed, false);
 	}
 	for (unsigned i = 0; i < sequence_count; i++)
 		if (!learnt[i] && !(SANITIZED && strstr(place_name(sequences[i].start), "trim"))) { /* malloc is not ours there */

@@ -19,6 +19,7 @@
 #include "core/countdown.h"
 #include "heap/heap.h"
 #include "port/unix/lock_count.h"
+#include "machine.h"
 #include "sequences.h"
 
 #define HELD    600
@@ -84,7 +85,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	(void)info;
 	work_in_handler = 1;
 	/* Whatever was interrupted inside of a sequence goes on at its abort handler. */
-	CHECK(!sequence_at((uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]));
+	CHECK(!sequence_at((uintptr_t)((ucontext_t *)context)->CONTEXT_PC));
 	/* A batch goes between an array and a shared one under that one's lock, which a handler that allocates might want. */
 	for (unsigned c = 0; dry_locks_held == 0 && c < TYPED; c++) {
 		if (in_alarm[c][i].at)
@@ -328,7 +329,7 @@ static void round_of_all(void)
 /* The tracer changes its breakpoints here. */
 static __attribute__((noinline)) void checkpoint(void)
 {
-	__asm__ volatile("int3" : : : "memory");
+	CHECK(!raise(SIGTRAP));
 }
 
 void run_workload(uint64_t seed, bool by_cpu)
