@@ -288,17 +288,17 @@ static void put_back(const struct tracee *t, unsigned i)
 /* Stopped in front of a copy: as if half of it had been done. */
 static void copy_half(const struct tracee *t, struct user_regs_struct *regs)
 {
-	unsigned long code[2] = { (unsigned long)peek(t, (uintptr_t)regs->PC), (unsigned long)peek(t, (uintptr_t)regs->PC + sizeof(long)) };
+	uintptr_t at = (uintptr_t)regs->PC;
+	unsigned long code[2] = { (unsigned long)peek(t, at), (unsigned long)peek(t, at + sizeof(long)) };
 	struct copy copy;
+	size_t half;
 
-	if (!copy_at(code, regs, &copy) || *copy.left < 2)
+	if (!copy_at(code, regs, &copy) || copy.left < 4)
 		return;
-	for (uint64_t n = *copy.left / 2; n; n--) {
-		poke(t, (uintptr_t)*copy.to, peek(t, (uintptr_t)*copy.from));
-		*copy.from += 8;
-		*copy.to += 8;
-		--*copy.left;
-	}
+	half = copy.left / 4 * 2;
+	for (size_t i = 0; i < half; i++)
+		poke(t, copy.to + 8 * i, peek(t, copy.from + 8 * i));
+	copy_on(code, regs, half);
 	halves++;
 }
 
@@ -379,7 +379,8 @@ static bool abort_round(const struct tracee *t, enum mode mode, unsigned round)
 
 		CHECK_EQ(go_on(t, PTRACE_CONT, 0), SIGTRAP);
 		regs = trapped(t);
-		while (i < sequence_count && !(traps[i].left && sequences[i].place[traps[i].place] + t->shift == (uintptr_t)regs.PC))
+		while (i < sequence_count &&
+		       !(traps[i].left && sequences[i].place[traps[i].place] + t->shift == (uintptr_t)regs.PC))
 			i++;
 		if (i == sequence_count)
 			break; /* the next checkpoint */
@@ -475,5 +476,6 @@ int main(int argc, char **argv)
 			missing++;
 		}
 	CHECK_EQ(missing, 0);
+	CHECK(halves != 0);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #define DRY_TESTS_RSEQ_MACHINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/user.h>
 
@@ -25,19 +26,30 @@ static inline uintptr_t jump_target(uintptr_t at)
 	return at + (uintptr_t)((intptr_t)(int32_t)(code << 6) >> 4);
 }
 
-/* The registers of a copy of words. */
+/* A copy of words that stands in front of its next one. */
 struct copy {
-	unsigned long long int *from, *to, *left;
+	uintptr_t from, to;
+	size_t left;
 };
 
-/* What stands at the program counter, 16 bytes, is a copy that has not begun: ldr x, [from], #8; str x, [to], #8; sub left, left, #1. */
+/* `code` is what stands at the program counter, 16 bytes: ldr x, [from], #8; str x, [to], #8; sub left, left, #1. */
 static inline bool copy_at(const unsigned long code[2], struct user_regs_struct *regs, struct copy *copy)
 {
 	uint32_t load = (uint32_t)code[0], store = (uint32_t)(code[0] >> 32), count = (uint32_t)code[1];
 
-	*copy = (struct copy){ &regs->regs[load >> 5 & 31], &regs->regs[store >> 5 & 31], &regs->regs[count & 31] };
-	return (load & 0xfffffc00) == 0xf8408400 && (store & 0xfffffc00) == 0xf8008400 && (load & 31) == (store & 31) &&
-	       (count & 0xfffffc00) == 0xd1000400 && (count & 31) == (count >> 5 & 31);
+	if ((load & 0xfffffc00) != 0xf8408400 || (store & 0xfffffc00) != 0xf8008400 || (load & 31) != (store & 31) ||
+	    (count & 0xfffffc00) != 0xd1000400 || (count & 31) != (count >> 5 & 31))
+		return false;
+	*copy = (struct copy){ regs->regs[load >> 5 & 31], regs->regs[store >> 5 & 31], regs->regs[count & 31] };
+	return true;
+}
+
+/* The registers as after n words. */
+static inline void copy_on(const unsigned long code[2], struct user_regs_struct *regs, size_t n)
+{
+	regs->regs[code[0] >> 5 & 31] += n * 8;
+	regs->regs[code[0] >> 37 & 31] += n * 8;
+	regs->regs[code[1] & 31] -= n;
 }
 
 #endif
