@@ -448,7 +448,7 @@ static inline void kmem_set_grace(const struct dry_grace *grace)
 static inline void kfree_rcu_barrier(void)
 {
 	if (kmem_grace != NULL)
-		kmem_grace->barrier(kmem_grace->arg);
+		(kmem_grace->barrier)(kmem_grace->arg); /* the kernel has a macro of this name */
 }
 
 struct kmem_deferred {
@@ -483,7 +483,7 @@ static inline void kfree_rcu_mightsleep(const void *object)
 		}
 		memset(&waited, 0, sizeof(waited));
 		kmem_grace->call(kmem_grace->arg, &waited.head, kmem_grace_over);
-		kmem_grace->barrier(kmem_grace->arg);
+		(kmem_grace->barrier)(kmem_grace->arg);
 	}
 	kfree(object);
 }

@@ -178,13 +178,17 @@ static inline struct page *vmalloc_to_page(const void *address)
 }
 
 #ifndef VM_ALLOC
-#define VM_IOREMAP 0x01ul
-#define VM_ALLOC   0x02ul
-#define VM_MAP     0x04ul
-#define VM_USERMAP 0x08ul
+#define VM_IOREMAP       0x01ul
+#define VM_ALLOC         0x02ul
+#define VM_MAP           0x04ul
+#define VM_USERMAP       0x08ul
+#define VM_UNINITIALIZED 0x20ul
+#define VM_NO_GUARD      0x40ul
+#define VM_KASAN         0x80ul
 #endif
 #ifndef PAGE_KERNEL
-#define PAGE_KERNEL 0
+#define PAGE_KERNEL      0
+#define PAGE_KERNEL_EXEC 1
 #endif
 
 /* Pages that lie side by side as one block; NULL for others: nothing can be mapped twice here. */

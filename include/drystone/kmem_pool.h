@@ -238,6 +238,10 @@ static inline int mempool_init_slab_pool(mempool_t *pool, int min_nr, struct kme
 	return mempool_init(pool, min_nr, mempool_alloc_slab, mempool_free_slab, cache);
 }
 
+/* kmalloc() gives blocks of every size. */
+#define mempool_create_kvmalloc_pool(min_nr, size)     mempool_create_kmalloc_pool(min_nr, size)
+#define mempool_init_kvmalloc_pool(pool, min_nr, size) mempool_init_kmalloc_pool(pool, min_nr, size)
+
 static inline int mempool_init_kmalloc_pool(mempool_t *pool, int min_nr, size_t size)
 {
 	return mempool_init(pool, min_nr, mempool_kmalloc, mempool_kfree, (void *)(uintptr_t)size);

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* See linux/module.h. */
+#include <linux/module.h>
