@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK ?= 600
 
 .DEFAULT_GOAL := all
-.PHONY: all check check-forks check-glibc check-programs check-targets check-aarch64 check-numa check-bindings check-musl check-packages kernel kernel-6.12 kernel-bench kernel-soak demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam docs clean help
+.PHONY: all check check-forks check-glibc check-programs check-targets check-aarch64 check-numa check-bindings check-musl check-packages check-riscv64 check-kmem check-limits kernel kernel-6.12 kernel-bench kernel-soak demo bench bench-suite experiments tiny-table wcet soak mutants install uninstall amalgam docs clean help
 
 all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drystone
 	@scripts/setup build
@@ -87,6 +87,20 @@ check-programs: ## sshd, nginx, PostgreSQL, ... each used in four profiles; ends
 check-aarch64: ## the tests of the library on an emulated AArch64 machine; ends with "N passed, N failed"
 	@scripts/setup build aarch64
 	@scripts/check-aarch64
+
+check-riscv64: ## the tests of the library on RISC-V of 64 bits, by an emulator of its user mode; ends with "N passed, N failed"
+	@scripts/setup build riscv64
+	@scripts/check-riscv64
+
+check-kmem: ## Linux 6.1's own suites (radix tree, xarray, maple tree, red-black tree, list_sort) over kmem.h; four minutes; ends with "N passed, N failed"
+	@scripts/setup build kmem
+	@scripts/build release all
+	@scripts/check-kmem
+
+check-limits: ## python3, redis, PostgreSQL in 1.1 times the memory they need, by limit: and in a control group; ends with "N passed, N failed, ..."
+	@scripts/setup build limits
+	@scripts/build release all
+	@scripts/check-limits
 
 check-numa: ## where memory lies on emulated machines with several memory nodes, and strict overcommit; ends with "N passed, N failed"
 	@scripts/setup build numa
