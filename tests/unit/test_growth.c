@@ -61,6 +61,8 @@ int main(void)
 	static const size_t sizes[] = { 4096, 8192, 20000 };
 	bool can = can_populate();
 
+	if (dry_port_page_size() >= 64 << 10)
+		return 77; /* a page is as much as is taken ahead */
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		grow(sizes[i], can);
 	return 0;

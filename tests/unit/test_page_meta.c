@@ -147,7 +147,7 @@ static void one_limit(void)
 {
 	size_t limit = 100;
 
-	CHECK(begin(limit << 12, NULL, 0));
+	CHECK(begin(limit * dry_port_page_size(), NULL, 0));
 	limit = arena.limit_pages;
 	CHECK(dry_meta_alloc(&meta, 10 << arena.page_shift) != NULL);
 	struct dry_page *run = dry_arena_alloc(&arena, (uint32_t)limit - 12, 1, 0);

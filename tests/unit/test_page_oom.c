@@ -84,7 +84,7 @@ static size_t use_extents(void)
 /* false: the k-th request was never made. */
 static bool workload(long k, bool all_after, uint64_t seed)
 {
-	struct dry_arena_attr attr = { .reserve = (size_t)128 << 20, .page_size = 0 }; /* half of it suffices */
+	struct dry_arena_attr attr = { .reserve = 32768 * dry_port_page_size(), .page_size = 0 }; /* half of it suffices */
 	long before = address_space();
 	bool reached;
 	int made;

@@ -193,7 +193,7 @@ static void forks(void)
 
 static void threads(struct rng *rng)
 {
-	struct dry_arena_attr attr = { .reserve = (size_t)64 << 20, .page_size = 0 };
+	struct dry_arena_attr attr = { .reserve = 16384 * dry_port_page_size(), .page_size = 0 };
 	pthread_t thread[THREADS + 2];
 	size_t i;
 

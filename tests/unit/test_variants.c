@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../support/check.h"
+#include "port/contract.h"
 
 #define N 2000
 
@@ -104,8 +105,11 @@ static void test_order(dry_heap *heap, size_t size, void (*ctor)(void *, void *)
 int main(void)
 {
 	struct dry_heap_attr attr = { .nodes = 1, .page_size = 4096 };
-	dry_heap *heap = dry_heap_create(&attr);
+	dry_heap *heap;
 
+	if (dry_port_page_size() > attr.page_size)
+		return 77; /* the published orders are those of pages of 4 KiB */
+	heap = dry_heap_create(&attr);
 	CHECK(heap);
 	test_refill_locks(heap);
 	test_no_arrays(heap);
