@@ -113,16 +113,21 @@ static size_t resident(void)
 	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Slots, arrays and stacks of dead threads are used again. */
+/*
+ * Slots, arrays and stacks of dead threads are used again. Stacks are smaller than a huge page: where the system gives them always,
+ * each of those that libc keeps would have one.
+ */
 static void test_many(void)
 {
 	size_t before = 0;
+	pthread_attr_t attr;
 
+	CHECK(!pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, 256 << 10));
 	for (size_t i = 0; i < test_scaled(6000); i++) {
 		pthread_t id;
 		void *result;
 
-		CHECK(!pthread_create(&id, NULL, tiny_thread, malloc(2000)));
+		CHECK(!pthread_create(&id, &attr, tiny_thread, malloc(2000)));
 		CHECK(!pthread_join(id, &result));
 		free(result);
 		if (i == 500)
@@ -130,6 +135,7 @@ static void test_many(void)
 	}
 	if (before)
 		CHECK(resident() < before + (8 << 20));
+	CHECK(!pthread_attr_destroy(&attr));
 }
 
 int main(int argc, char **argv)
