@@ -155,13 +155,13 @@ static void traced(int threads)
 static pid_t child;
 static uint64_t aborted; /* the end of a sequence that was; 0: none */
 
-static void go_on(enum __ptrace_request how, int signal)
+static void go_on(int how, int signal)
 {
 	CHECK(ptrace(how, child, NULL, (void *)(uintptr_t)signal) == 0);
 }
 
 /* To the next stop, at a trap; signals that are not ours go to the child. false: it has ended, well. */
-static int stopped(enum __ptrace_request how)
+static int stopped(int how)
 {
 	int status;
 
