@@ -109,9 +109,9 @@ static void limit_to(size_t bytes)
 		CHECK(limit_group(group, bytes));
 		return;
 	}
-	CHECK_EQ(getrlimit((__rlimit_resource_t)kind->resource, &limit), 0);
+	CHECK_EQ(getrlimit(kind->resource, &limit), 0);
 	limit.rlim_cur = bytes;
-	CHECK_EQ(setrlimit((__rlimit_resource_t)kind->resource, &limit), 0);
+	CHECK_EQ(setrlimit(kind->resource, &limit), 0);
 }
 
 /* That the limit can be as high as is wanted here. */
@@ -121,11 +121,11 @@ static bool can_be_raised(void)
 
 	if (kind->resource < 0)
 		return true;
-	CHECK_EQ(getrlimit((__rlimit_resource_t)kind->resource, &limit), 0);
+	CHECK_EQ(getrlimit(kind->resource, &limit), 0);
 	if (limit.rlim_max >= kind->upper << 10)
 		return true;
 	limit.rlim_max = kind->upper << 10;
-	return setrlimit((__rlimit_resource_t)kind->resource, &limit) == 0;
+	return setrlimit(kind->resource, &limit) == 0;
 }
 
 /* Bytes that the limit counts; without stdio, which allocates. */
