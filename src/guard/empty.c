@@ -25,7 +25,10 @@ static bool make(void)
 	dry_lock_acquire(&dry_guarded.lock);
 	none = base;
 	bytes = none == 0 ? dry_port_reserve(COUNT / 8 + 2 * page, page, false) : NULL;
-	space = bytes != NULL ? dry_port_reserve(COUNT * STEP, page, false) : NULL;
+	/* Nothing is ever mapped there; where no place is known that stays free it is reserved. */
+	space = bytes != NULL ? dry_port_sparse_window(COUNT * STEP, page) : NULL;
+	if (bytes != NULL && space == NULL)
+		space = dry_port_reserve(COUNT * STEP, page, false);
 	if (space != NULL && dry_port_commit(bytes + page, COUNT / 8) == 0) {
 		bits = (_Atomic uint64_t *)(void *)(bytes + page);
 		__atomic_store_n(&base, (uintptr_t)space, __ATOMIC_RELEASE);

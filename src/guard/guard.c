@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/error.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
 #include "core/alloc.h"
@@ -39,11 +40,13 @@ static uint32_t region_pages(void)
 /* ---- making ---------------------------------------------------------------- */
 
 /*
- * Two reservations: no index of the program's, however wrong, leads from a block to what is known of it.
+ * Two places: no index of the program's, however wrong, leads from a block to what is known of it.
  *
  *   | gap | held[] | owner[] -> | block[] -> | gap |          | gap | region -> | gap |
  *
- * In windows all three grow, and the gaps are free by their place alone; where there are none, all of it is reserved at once.
+ * In windows the tables grow, and the gaps are free by their place alone; so is the region between its live blocks, which are all
+ * that is mapped of it: what is reserved counts, too, against limits of locked memory (mlockall) and of address space. Where there
+ * are no windows, all of it is reserved at once.
  */
 
 static size_t owner_bytes(size_t region)
@@ -51,28 +54,30 @@ static size_t owner_bytes(size_t region)
 	return dry_round_up(region / dry_port_page_size() * sizeof(uint32_t), dry_port_page_size());
 }
 
+static size_t held_bytes(void)
+{
+	return dry_round_up(dry_guarded.held_max * sizeof(uint32_t), dry_port_page_size());
+}
+
 static size_t gap(void)
 {
 	return dry_port_address_room() == SIZE_MAX ? APART : dry_port_page_size();
 }
 
-/* `bytes`: in a window where `most` have room, or (`most` 0) between gaps that are reserved, too. */
-static char *reserve(size_t bytes, size_t most)
+/* `bytes` between gaps that are reserved, too. */
+static char *reserve(size_t bytes)
 {
-	char *at;
+	char *at = dry_port_reserve(bytes + 2 * gap(), dry_port_page_size(), false);
 
-	if (most == 0) {
-		at = dry_port_reserve(bytes + 2 * gap(), dry_port_page_size(), false);
-		return at != NULL ? at + gap() : NULL;
-	}
-	at = dry_port_window(dry_round_up(most, DRY_CHUNK_SIZE) + 2 * APART, DRY_CHUNK_SIZE);
-	return at != NULL && dry_port_reserve_at(at + APART, bytes, false) == 0 ? at + APART : NULL;
+	return at != NULL ? at + gap() : NULL;
 }
 
-static void release(char *at, size_t bytes, size_t most)
+/* The same, committed, in a window where `most` have room. */
+static char *commit_in_window(size_t bytes, size_t most)
 {
-	if (at != NULL)
-		dry_port_release(most == 0 ? at - gap() : at, most == 0 ? bytes + 2 * gap() : bytes);
+	char *at = dry_port_window(dry_round_up(most, DRY_CHUNK_SIZE) + 2 * APART, DRY_CHUNK_SIZE);
+
+	return at != NULL && dry_port_reserve_at(at + APART, bytes, DRY_ACCESS_WRITE) == 0 ? at + APART : NULL;
 }
 
 static size_t block_bytes(size_t blocks)
@@ -88,48 +93,67 @@ static bool grow_blocks_locked(void)
 	char *end = (char *)g->block + have;
 
 	more = more < left ? more : left;
-	if (more == 0 || dry_port_reserve_at(end, more, false) != 0)
+	if (more == 0 || dry_port_reserve_at(end, more, DRY_ACCESS_WRITE) != 0)
 		return false;
-	if (dry_port_commit(end, more) != 0) {
-		dry_port_release(end, more);
-		return false;
-	}
 	g->block_size = have + more;
 	return true;
 }
 
-/* A region of `size` bytes that may grow to `most`; 0: that does not grow. */
-static bool make_locked(const struct dry_guard_attr *attr, size_t size, size_t most)
+/* A region of `size` bytes, which becomes part of `most`; its tables are at `start`, before block[] there are `before` bytes. */
+static void begin_locked(char *region, size_t size, size_t most, char *start, size_t before)
 {
 	struct dry_guard_region *g = &dry_guarded;
-	size_t page = dry_port_page_size(), blocks = attr->live + attr->held;
-	size_t held = dry_round_up(attr->held * sizeof(uint32_t), page), block = block_bytes(blocks);
-	size_t before = held + owner_bytes(most != 0 ? most : size); /* block[] */
-	size_t tables = most != 0 ? held + owner_bytes(size) : before + block;
-	char *start = reserve(tables, most != 0 ? before + block : 0);
-	char *region = start != NULL ? reserve(size, most) : NULL;
 
-	g->blocks_max = (uint32_t)blocks;
-	g->block_size = most != 0 ? 0 : block;
-	g->block = (struct dry_guard_block *)(void *)(start + before);
-	if (region == NULL || dry_port_commit(start, tables) != 0 || (most != 0 && !grow_blocks_locked())) {
-		release(region, size, most);
-		release(start, tables, most);
-		return false;
-	}
 	dry_secret_seed();
-	g->page_shift = (uint8_t)dry_log2_floor(page);
-	g->live_max = attr->live;
-	g->held_max = attr->held;
+	g->page_shift = (uint8_t)dry_log2_floor(dry_port_page_size());
 	g->held = (uint32_t *)(void *)start;
-	g->owner = (uint32_t *)(void *)(start + held);
+	g->owner = (uint32_t *)(void *)(start + held_bytes());
+	g->block = (struct dry_guard_block *)(void *)(start + before);
 	g->cursor = 1;
 	/* Blocks that were never used are taken in order; then those that went round. */
 	g->fresh = 1;
 	g->size = size;
-	g->most = most > size ? most : size;
+	g->most = most;
 	/* release: who sees the base (dry_guard_base()) finds the rest */
 	__atomic_store_n(&g->base, (uintptr_t)region, __ATOMIC_RELEASE);
+}
+
+/* In windows: a region that grows to `most`. */
+static bool make_sparse_locked(size_t most)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	size_t before = held_bytes() + owner_bytes(most), tables = held_bytes() + owner_bytes(FIRST);
+	char *region = dry_port_sparse_window(most + 2 * APART, DRY_CHUNK_SIZE);
+	char *start = region != NULL ? commit_in_window(tables, before + block_bytes(g->blocks_max)) : NULL;
+
+	if (start == NULL)
+		return false;
+	g->block = (struct dry_guard_block *)(void *)(start + before);
+	g->block_size = 0;
+	g->sparse = grow_blocks_locked();
+	if (g->sparse)
+		begin_locked(region + APART, FIRST, most, start, before);
+	else
+		dry_port_release(start, tables);
+	return g->sparse;
+}
+
+/* Reserved whole. */
+static bool make_whole_locked(size_t size)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	size_t before = held_bytes() + owner_bytes(size), tables = before + block_bytes(g->blocks_max);
+	char *start = reserve(tables), *region = start != NULL ? reserve(size) : NULL;
+
+	if (region == NULL || dry_port_commit(start, tables) != 0) {
+		if (region != NULL)
+			dry_port_release(region - gap(), size + 2 * gap());
+		if (start != NULL)
+			dry_port_release(start - gap(), tables + 2 * gap());
+		return false;
+	}
+	g->block_size = block_bytes(g->blocks_max);
+	begin_locked(region, size, size, start, before);
 	return true;
 }
 
@@ -146,18 +170,11 @@ static bool grow_locked(uint32_t pages)
 	step = step < least ? least : step;
 	step = step < g->most - have ? step : g->most - have;
 	for (; step >= least; step = dry_round_down(step / 2, unit)) {
-		char *owner = (char *)g->owner + old;
-
 		more = owner_bytes(have + step) - old;
-		if (more != 0 && dry_port_reserve_at(owner, more, false) != 0)
-			continue;
-		if ((more == 0 || dry_port_commit(owner, more) == 0) &&
-		    dry_port_reserve_at((char *)g->base + have, step, false) == 0) {
+		if (more == 0 || dry_port_reserve_at((char *)g->owner + old, more, DRY_ACCESS_WRITE) == 0) {
 			__atomic_store_n(&g->size, have + step, __ATOMIC_RELEASE); /* pairs with dry_guard_contains() */
 			return true;
 		}
-		if (more != 0)
-			dry_port_release(owner, more);
 	}
 	return false;
 }
@@ -173,10 +190,14 @@ bool dry_guard_init(const struct dry_guard_attr *attr)
 	size_t size = dry_round_down(attr->region, DRY_CHUNK_SIZE);
 
 	dry_lock_acquire(&g->lock);
-	if (!g->tried && size >= LEAST && !make_locked(attr, FIRST, size))
+	if (!g->tried) {
+		g->live_max = attr->live;
+		g->held_max = attr->held;
+		g->blocks_max = attr->live + attr->held;
 		/* The system may refuse so much: then less, by halves. */
-		while (size >= LEAST && !make_locked(attr, size, 0))
+		while (size >= LEAST && !make_sparse_locked(size) && !make_whole_locked(size))
 			size = dry_round_down(size / 2, DRY_CHUNK_SIZE);
+	}
 	g->tried = true;
 	dry_lock_release(&g->lock);
 	return dry_guard_ready();
@@ -316,16 +337,30 @@ static bool verify_sides(const struct dry_guard_block *block)
 	return bad == NULL;
 }
 
-static bool get_pages(uint32_t page, uint32_t pages)
+/* 0; -EBUSY: others' memory is there; -ENOMEM. */
+static int get_pages(uint32_t page, uint32_t pages)
+{
+	size_t bytes = (size_t)pages << dry_guarded.page_shift;
+	int rc;
+
+	if (!dry_budget_take(bytes))
+		return -DRY_ENOMEM;
+	rc = dry_guarded.sparse ? dry_port_reserve_at(page_address(page), bytes, DRY_ACCESS_WRITE) :
+				  dry_port_commit(page_address(page), bytes);
+	if (rc != 0)
+		dry_budget_give(bytes);
+	return rc;
+}
+
+static void give_pages(uint32_t page, uint32_t pages)
 {
 	size_t bytes = (size_t)pages << dry_guarded.page_shift;
 
-	if (!dry_budget_take(bytes))
-		return false;
-	if (dry_port_commit(page_address(page), bytes) == 0)
-		return true;
+	if (dry_guarded.sparse)
+		dry_port_release(page_address(page), bytes);
+	else
+		dry_port_decommit(page_address(page), bytes);
 	dry_budget_give(bytes);
-	return false;
 }
 
 /*
@@ -396,11 +431,16 @@ void *dry_guard_alloc(size_t size, size_t align)
 	block = take_place(size, align);
 	if (block == NULL)
 		return NULL;
-	if (block->pages != 0 && !get_pages(block->page, block->pages)) {
+	int rc = block->pages != 0 ? get_pages(block->page, block->pages) : 0;
+	if (rc != 0) {
 		dry_lock_acquire(&g->lock);
-		own_locked(block->page, block->pages + 1, 0);
-		give_id_locked((uint32_t)(block - g->block));
 		g->live--;
+		if (rc == -DRY_EBUSY) { /* the place is nobody's for good */
+			block->state = DRY_GUARD_UNUSED;
+		} else {
+			own_locked(block->page, block->pages + 1, 0);
+			give_id_locked((uint32_t)(block - g->block));
+		}
 		dry_lock_release(&g->lock);
 		return NULL;
 	}
@@ -492,10 +532,8 @@ void dry_guard_free(void *ptr, const struct dry_cache *of)
 	if (cache != NULL)
 		dry_free_slow(cache, block->instead);
 	atomic_fetch_sub_explicit(&dry_main_heap.guarded, (size_t)block->pages << g->page_shift, memory_order_relaxed);
-	if (block->pages != 0) {
-		dry_port_decommit(page_address(block->page), (size_t)block->pages << g->page_shift);
-		dry_budget_give((size_t)block->pages << g->page_shift);
-	}
+	if (block->pages != 0)
+		give_pages(block->page, block->pages);
 	dry_lock_acquire(&g->lock);
 	g->live--;
 	while (g->held_end - g->held_first >= g->held_max)

@@ -50,6 +50,7 @@ struct dry_guard_region {
 	size_t size;    /* that it has, as owner[] knows them; grows with the lock held, atomic */
 	uint32_t blocks_max, live_max, held_max;
 	uint8_t page_shift;
+	bool sparse; /* of its pages those of live blocks are mapped, and no other */
 	uint32_t *owner;
 	struct dry_guard_block *block; /* [0] is nobody's */
 	struct dry_lock lock;          /* guards what follows, owner[] and the list of spare numbers */

@@ -44,10 +44,18 @@ void *dry_port_reserve(size_t size, size_t align, bool readable);
 void *dry_port_window(size_t size, size_t align);
 
 /*
- * As dry_port_reserve(), just there; what borders on another reservation is one with it. 0, -EBUSY: something is there,
- * -EAGAIN: what is mapped is locked, and so much may not be (mlockall); -ENOMEM.
+ * The same for what is mapped in it here and there, page by page: no other window comes to lie between. There is room for two
+ * in a process. NULL: not for so much.
  */
-int dry_port_reserve_at(void *addr, size_t size, bool readable);
+void *dry_port_sparse_window(size_t size, size_t align);
+
+enum dry_access { DRY_ACCESS_NONE, DRY_ACCESS_READ, DRY_ACCESS_WRITE };
+
+/*
+ * As dry_port_reserve(), just there; what borders on another reservation is one with it. DRY_ACCESS_WRITE: and committed.
+ * 0, -EBUSY: something is there, -EAGAIN: what is mapped is locked, and so much may not be (mlockall); -ENOMEM.
+ */
+int dry_port_reserve_at(void *addr, size_t size, enum dry_access access);
 
 /* Make [addr, addr+size) of a reservation readable and writable. First contents are zero. 0 or -ENOMEM. */
 int dry_port_commit(void *addr, size_t size);

@@ -15,7 +15,8 @@ struct dry_port_calls {
 	size_t (*address_room)(void);
 	void *(*reserve)(size_t size, size_t align, bool readable);
 	void *(*window)(size_t size, size_t align);
-	int (*reserve_at)(void *addr, size_t size, bool readable);
+	void *(*sparse_window)(size_t size, size_t align);
+	int (*reserve_at)(void *addr, size_t size, enum dry_access access);
 	int (*commit)(void *addr, size_t size);
 	void (*place)(void *addr, size_t size, unsigned node);
 	void (*purge)(void *addr, size_t size);
@@ -70,6 +71,7 @@ const struct dry_port_calls dry_port_calls = {
 	.address_room = dry_port_address_room,
 	.reserve = dry_port_reserve,
 	.window = dry_port_window,
+	.sparse_window = dry_port_sparse_window,
 	.reserve_at = dry_port_reserve_at,
 	.commit = dry_port_commit,
 	.place = dry_port_place,

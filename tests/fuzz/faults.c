@@ -15,7 +15,7 @@
 struct faults faults;
 
 void *__real_dry_port_reserve(size_t size, size_t align, bool readable);
-int __real_dry_port_reserve_at(void *addr, size_t size, bool readable);
+int __real_dry_port_reserve_at(void *addr, size_t size, enum dry_access access);
 int __real_dry_port_commit(void *addr, size_t size);
 void *__real_dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
 unsigned __real_dry_port_nodes(void);
@@ -34,7 +34,7 @@ bool __wrap_dry_port_slot_fence(void);
 size_t __wrap_dry_port_address_room(void);
 int __wrap_dry_port_thread_start(void (*fn)(void));
 void *__wrap_dry_port_reserve(size_t size, size_t align, bool readable);
-int __wrap_dry_port_reserve_at(void *addr, size_t size, bool readable);
+int __wrap_dry_port_reserve_at(void *addr, size_t size, enum dry_access access);
 int __wrap_dry_port_commit(void *addr, size_t size);
 void *__wrap_dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
 unsigned __wrap_dry_port_nodes(void);
@@ -137,10 +137,10 @@ void *__wrap_dry_port_reserve(size_t size, size_t align, bool readable)
 	return fails() ? NULL : __real_dry_port_reserve(size, align, readable);
 }
 
-int __wrap_dry_port_reserve_at(void *addr, size_t size, bool readable)
+int __wrap_dry_port_reserve_at(void *addr, size_t size, enum dry_access access)
 {
 	faults_place();
-	return fails() ? -DRY_ENOMEM : __real_dry_port_reserve_at(addr, size, readable);
+	return fails() ? -DRY_ENOMEM : __real_dry_port_reserve_at(addr, size, access);
 }
 
 int __wrap_dry_port_commit(void *addr, size_t size)

@@ -23,12 +23,12 @@
 
 static const struct profile {
 	const char *conf;
-	size_t before, more; /* blocks before the lock; bytes of blocks that must be had after it */
+	size_t before, live; /* blocks before the lock; of 20,000 bytes that stay */
+	size_t more;	     /* bytes of blocks that must be had after it */
 } profiles[] = {
-	{ "exit_check:1", 200, MIB },
-	{ "check:1", 200, MIB },
-	{ "guard:1", 200, MIB },
-	{ "secure:1", 10, MIB / 8 }, /* each of its first blocks has 64 KiB of address space */
+	{ "exit_check:1", 200, 0, MIB },	{ "exit_check:1", 200, 100, MIB / 2 },
+	{ "check:1", 200, 0, MIB },		{ "guard:1", 200, 100, MIB / 2 },
+	{ "secure:1", 200, 0, MIB / 2 },	{ "secure:1", 10, 30, MIB / 4 },
 };
 
 /* Blocks in a chain until there is no memory: their bytes. */
@@ -59,6 +59,8 @@ static int run(const struct profile *profile)
 
 	for (size_t i = 1; i < profile->before; i++)
 		free(memset(malloc(i * 10), 1, i * 10));
+	for (size_t i = 0; i < profile->live; i++)
+		CHECK(memset(malloc(20000), 1, 20000) != NULL);
 	CHECK_EQ(mlockall(MCL_CURRENT | MCL_FUTURE), 0);
 	got = fill(1000);
 	printf("%s: %zu KiB of small blocks", profile->conf, got >> 10);

@@ -9,11 +9,11 @@ atomic_long dry_fail_at;
 atomic_bool dry_fail_after;
 
 void *__real_dry_port_reserve(size_t size, size_t align, bool readable);
-int __real_dry_port_reserve_at(void *addr, size_t size, bool readable);
+int __real_dry_port_reserve_at(void *addr, size_t size, enum dry_access access);
 int __real_dry_port_commit(void *addr, size_t size);
 void *__real_dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
 void *__wrap_dry_port_reserve(size_t size, size_t align, bool readable);
-int __wrap_dry_port_reserve_at(void *addr, size_t size, bool readable);
+int __wrap_dry_port_reserve_at(void *addr, size_t size, enum dry_access access);
 int __wrap_dry_port_commit(void *addr, size_t size);
 void *__wrap_dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
 
@@ -29,9 +29,9 @@ void *__wrap_dry_port_reserve(size_t size, size_t align, bool readable)
 	return fails() ? NULL : __real_dry_port_reserve(size, align, readable);
 }
 
-int __wrap_dry_port_reserve_at(void *addr, size_t size, bool readable)
+int __wrap_dry_port_reserve_at(void *addr, size_t size, enum dry_access access)
 {
-	return fails() ? -DRY_ENOMEM : __real_dry_port_reserve_at(addr, size, readable);
+	return fails() ? -DRY_ENOMEM : __real_dry_port_reserve_at(addr, size, access);
 }
 
 int __wrap_dry_port_commit(void *addr, size_t size)

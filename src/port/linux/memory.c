@@ -92,15 +92,18 @@ static DRY_SLOW int commit_otherwise(void *addr, size_t size, enum dry_huge huge
 	return done;
 }
 
+bool dry_linux_commit_is_plain(size_t size)
+{
+	return (size < HUGE || atomic_load_explicit(&huge_pages, memory_order_relaxed) == DRY_HUGE_SYSTEM) &&
+	       !atomic_load_explicit(&dry_linux_strict, memory_order_relaxed);
+}
+
 /* No frame of its own where nothing was said (docs/design/stack.md). */
 int dry_port_commit(void *addr, size_t size)
 {
-	int huge = atomic_load_explicit(&huge_pages, memory_order_relaxed);
-
-	return DRY_UNLIKELY((huge != DRY_HUGE_SYSTEM && size >= HUGE) ||
-			    atomic_load_explicit(&dry_linux_strict, memory_order_relaxed)) ?
-		       commit_otherwise(addr, size, (enum dry_huge)huge) :
-		       dry_unix_commit(addr, size);
+	if (DRY_UNLIKELY(!dry_linux_commit_is_plain(size)))
+		return commit_otherwise(addr, size, (enum dry_huge)atomic_load_explicit(&huge_pages, memory_order_relaxed));
+	return dry_unix_commit(addr, size);
 }
 
 void dry_port_purge(void *addr, size_t size)

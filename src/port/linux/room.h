@@ -33,6 +33,8 @@ void dry_linux_room_end(enum dry_linux_room room, int error);
 /* Whether the system commits strictly; relaxed. */
 extern _Atomic bool dry_linux_strict DRY_HIDDEN;
 
+/* Whether a commit of so much is no more than a change of protection. */
+bool dry_linux_commit_is_plain(size_t size);
 /* So much is reserved: now and then that is looked at. */
 void dry_linux_reserves(size_t size);
 /* As dry_linux_map_begin(), before `size` bytes are committed where that is strict. */

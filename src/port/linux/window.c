@@ -4,6 +4,7 @@
  *
  *   0      2/3: programs     25/32 windows  7/8                            top: stack, below it what is mapped
  *   |-------|--heap--> --------|--------------|-----------------------<----------|
+ *                              | sparse |
  *
  * Nothing else begins there, on any of the processors, and what is mapped has an eighth of everything to grow down to it.
  * From 3/4 to 25/32 lies the heap of AddressSanitizer on x86-64.
@@ -26,48 +27,84 @@
 #define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17; before, what is not known is left out, and the address is a wish */
 #endif
 
-#define LITTLE ((size_t)128 << 10) /* of that no limit is asked: tables, of 64 KiB and two pages at first */
+#define LITTLE ((size_t)128 << 10) /* small reservations together, after which the limit is asked for */
+
+#define SPARSE_SHARE 8 /* of an eighth, for sparse ones */
 
 _Static_assert(DRY_EBUSY == EBUSY && DRY_EAGAIN == EAGAIN && DRY_ENOMEM == ENOMEM, "base/error.h has the values of this libc");
 
-void *dry_port_window(size_t size, size_t align)
+/* 1/8 of the address space of a process; 0: not known. */
+static uintptr_t eighth(void)
 {
-	static _Atomic uintptr_t next; /* windows of one process do not overlap, until there are very many */
-	uintptr_t stack = getauxval(AT_RANDOM), eighth, low, at, start;
+	uintptr_t stack = getauxval(AT_RANDOM);
 
-	if (stack == 0)
-		return NULL;
-	eighth = UINT64_C(1) << (dry_log2_floor(stack) - 2); /* the program's first stack ends where all does */
-	if (size > eighth / 2)
-		return NULL;
-	low = 6 * eighth + eighth / 4;
-	at = atomic_load_explicit(&next, memory_order_relaxed);
+	return stack != 0 ? UINT64_C(1) << (dry_log2_floor(stack) - 2) : 0; /* the program's first stack ends where all does */
+}
+
+/* Side by side from a random place below `first` on; after `end` from another one. */
+static void *next_window(_Atomic uintptr_t *next, uintptr_t low, uintptr_t first, uintptr_t end, size_t size, size_t align)
+{
+	uintptr_t at = atomic_load_explicit(next, memory_order_relaxed), start;
+
 	do {
 		start = at;
-		if (at < low || at > 7 * eighth - size)
-			start = low + dry_port_random() % ((7 * eighth - low - size) / align) * align;
-	} while (!atomic_compare_exchange_weak_explicit(&next, &at, dry_round_up(start + size, align), memory_order_relaxed,
+		if (at < low || at > end - size)
+			start = low + dry_port_random() % ((first - low) / align) * align;
+	} while (!atomic_compare_exchange_weak_explicit(next, &at, dry_round_up(start + size, align), memory_order_relaxed,
 							memory_order_relaxed));
 	return (void *)start;
 }
 
-int dry_port_reserve_at(void *addr, size_t size, bool readable)
+void *dry_port_window(size_t size, size_t align)
 {
+	static _Atomic uintptr_t next; /* windows of one process do not overlap, until there are very many */
+	uintptr_t part = eighth(), low = 6 * part + part / 4 + part / SPARSE_SHARE, end = 7 * part;
+
+	return size <= part / 2 ? next_window(&next, low, end - size, end, size, align) : NULL;
+}
+
+void *dry_port_sparse_window(size_t size, size_t align)
+{
+	static _Atomic uintptr_t next;
+	uintptr_t part = eighth(), low = 6 * part + part / 4, end = low + part / SPARSE_SHARE;
+
+	return size <= part / SPARSE_SHARE / 4 ? next_window(&next, low, low + (end - low) / 2, end, size, align) : NULL;
+}
+
+/* Of small ones, now and then. */
+static bool is_nearly_full(size_t size)
+{
+	static _Atomic size_t little;
+
+	if (size < LITTLE && atomic_fetch_add_explicit(&little, size, memory_order_relaxed) + size < LITTLE)
+		return false;
+	if (dry_linux_is_nearly_full(size, false))
+		return true; /* and the next one is looked at again */
+	atomic_store_explicit(&little, 0, memory_order_relaxed);
+	return false;
+}
+
+int dry_port_reserve_at(void *addr, size_t size, enum dry_access access)
+{
+	static const int protection[] = { PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE };
 	enum dry_linux_room room = dry_linux_map_begin(size);
+	bool commit = access == DRY_ACCESS_WRITE && !dry_linux_commit_is_plain(size);
 	int saved = errno, rc = 0;
 	void *got;
 
 	if (room == DRY_LINUX_NO_ROOM)
 		return -DRY_EAGAIN;
-	got = mmap(addr, size, readable ? PROT_READ : PROT_NONE,
+	got = mmap(addr, size, protection[commit ? DRY_ACCESS_NONE : access],
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	dry_linux_room_end(room, got == MAP_FAILED ? errno : 0);
 	if (got == MAP_FAILED)
 		rc = errno == EEXIST ? -DRY_EBUSY : errno == EAGAIN ? -DRY_EAGAIN : -DRY_ENOMEM;
 	else if (got != addr)
 		rc = munmap(got, size) == 0 ? -DRY_EBUSY : -DRY_ENOMEM;
-	else if (size >= LITTLE && dry_linux_is_nearly_full(size, false) && munmap(got, size) == 0)
+	else if (is_nearly_full(size) && munmap(got, size) == 0)
 		rc = -DRY_ENOMEM;
+	else if (commit && dry_port_commit(got, size) != 0)
+		rc = munmap(got, size) == 0 ? -DRY_ENOMEM : -DRY_EBUSY;
 	dry_linux_reserves(size);
 	errno = saved;
 	return rc;

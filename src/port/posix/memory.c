@@ -74,11 +74,16 @@ void *dry_port_window(size_t size, size_t align)
 	return NULL;
 }
 
-int dry_port_reserve_at(void *addr, size_t size, bool readable)
+void *dry_port_sparse_window(size_t size, size_t align)
+{
+	return dry_port_window(size, align);
+}
+
+int dry_port_reserve_at(void *addr, size_t size, enum dry_access access)
 {
 	(void)addr;
 	(void)size;
-	(void)readable;
+	(void)access;
 	return -DRY_ENOMEM;
 }
 

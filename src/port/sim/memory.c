@@ -236,7 +236,12 @@ void *dry_port_window(size_t size, size_t align)
 	return address(at);
 }
 
-int dry_port_reserve_at(void *addr, size_t size, bool readable)
+void *dry_port_sparse_window(size_t size, size_t align)
+{
+	return dry_port_window(size, align);
+}
+
+int dry_port_reserve_at(void *addr, size_t size, enum dry_access access)
 {
 	size_t first = ((uintptr_t)addr - BASE) / PAGE, count = size / PAGE;
 	unsigned before = 0;
@@ -251,8 +256,8 @@ int dry_port_reserve_at(void *addr, size_t size, bool readable)
 			return -DRY_EBUSY;
 	while (before < ranges && range[before].first < first)
 		before++;
-	take(before, first, count, readable);
-	return 0;
+	take(before, first, count, access == DRY_ACCESS_READ);
+	return access == DRY_ACCESS_WRITE ? dry_port_commit(addr, size) : 0;
 }
 
 static void commit(size_t first, size_t count)
