@@ -156,7 +156,8 @@ static void *alloc_slow(struct dry_cache *cache, size_t size)
 /* Of an object that is bigger than its class: then a block's class no longer says that it was freed with a wrong size. */
 static _Atomic bool gave_bigger; /* relaxed: who frees the block got it from who set this */
 
-#define LAST_MOST 256u /* bytes: what a program asks for that goes on after a failure; of bigger ones more would be wasted */
+/* Bytes: what a program asks for that goes on after a failure, and libc for a thread (288); of bigger ones more would be wasted. */
+#define LAST_MOST 512u
 
 /* There is no more memory, but slabs of bigger classes, aligned as the cache's objects at least, may have free objects. */
 static DRY_SLOW void *alloc_bigger(struct dry_cache *cache, size_t size)

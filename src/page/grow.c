@@ -8,7 +8,13 @@
 #include "base/error.h"
 #include "page/internal.h"
 
-#define LEAST_STEP ((size_t)16 << 20) /* of a reservation in a window; between, an eighth of what there is */
+/*
+ * Of a reservation in a window. What is reserved counts against limits, of locked memory above all (8 MiB on Debian), so one
+ * whose first chunk is short grows by such, then by whole ones; a bigger one by an eighth of what there is.
+ */
+#define SMALL      (2 * DRY_CHUNK_SIZE)
+#define MEDIUM     ((size_t)16 << 20)
+#define LEAST_STEP ((size_t)16 << 20)
 #define MOST_STEP  ((size_t)64 << 20)
 
 /* Bytes per chunk of three arrays; the fourth has one. */
@@ -25,13 +31,14 @@ static size_t side_bytes(const struct dry_arena *arena)
 	return DRY_CHUNK_SIZE / 16 * arena->side;
 }
 
-/* A chunk without memory behind it becomes the node's, but for its first `missing` pages; again: it was another's. */
+/* A chunk without memory behind it becomes the node's, but for its first `missing` pages; again: it is committed. */
 static bool place(const struct dry_arena *arena, uint32_t chunk, uint32_t missing, unsigned node, bool again)
 {
 	uint32_t first = chunk << arena->max_order;
 
 	if (!dry_source_commit(&arena->source, dry_arena_address(arena, first + missing),
-			       (size_t)(dry_chunk_pages(arena) - missing) << arena->page_shift, node, arena->nodes > 1, again))
+			       (size_t)(dry_chunk_pages(arena) - missing) << arena->page_shift, node, arena->nodes > 1,
+			       again || arena->ready))
 		return false;
 	*dry_chunk(arena, chunk) = (uint8_t)(node | (missing != 0 ? DRY_CHUNK_SHORT : 0));
 	if (missing != 0)
@@ -68,8 +75,9 @@ static bool revive(struct dry_arena *arena, unsigned node)
 
 static bool arrays_extend(struct dry_arena *arena, size_t chunks)
 {
-	return dry_array_extend(&arena->desc_array, chunks * desc_bytes(arena)) &&
-	       dry_array_extend(&arena->map_array, chunks * map_bytes()) && dry_array_extend(&arena->chunk_array, chunks) &&
+	return (arena->window || dry_array_extend(&arena->chunk_array, arena->chunk_array.reserved)) &&
+	       dry_array_extend(&arena->desc_array, chunks * desc_bytes(arena)) &&
+	       dry_array_extend(&arena->map_array, chunks * map_bytes()) &&
 	       dry_array_extend(&arena->side_array, chunks * side_bytes(arena));
 }
 
@@ -102,12 +110,12 @@ static DRY_SLOW bool pass_over(struct dry_arena *arena, size_t left)
 	return true;
 }
 
-/* A limit of what is mapped, or locked, has no room for a whole chunk: the last pages of one. */
-static DRY_SLOW bool reserve_short(struct dry_arena *arena, size_t have, unsigned order)
+/* The last pages of a chunk, `part` bytes, where a limit has no room for more, or no more is wanted yet. */
+static DRY_SLOW bool reserve_short(struct dry_arena *arena, size_t have, size_t part, unsigned order)
 {
 	size_t need = (size_t)1 << (order + arena->page_shift), least = need > DRY_CHUNK_LEAST ? need : DRY_CHUNK_LEAST;
 
-	for (size_t part = DRY_CHUNK_SIZE / 2; part >= least; part /= 2)
+	for (; part >= least; part /= 2)
 		if (reserve(arena, have + DRY_CHUNK_SIZE - part, have + DRY_CHUNK_SIZE) == 0) {
 			arena->missing = (uint32_t)((DRY_CHUNK_SIZE - part) >> arena->page_shift);
 			return true;
@@ -124,11 +132,17 @@ static bool reserve_more(struct dry_arena *arena, unsigned order)
 
 	if (!arena->window)
 		return false;
-	step = step < LEAST_STEP ? LEAST_STEP : step > MOST_STEP ? MOST_STEP : dry_round_down(step, DRY_CHUNK_SIZE);
+	if (have != 0 && have <= SMALL && left != 0 && dry_chunk_is_short(arena, 0) &&
+	    reserve_short(arena, have, DRY_CHUNK_SIZE / 4, order))
+		return true;
+	if (have < MEDIUM)
+		step = DRY_CHUNK_SIZE;
+	else
+		step = step < LEAST_STEP ? LEAST_STEP : step > MOST_STEP ? MOST_STEP : dry_round_down(step, DRY_CHUNK_SIZE);
 	for (step = step < left ? step : left; step != 0 && rc != 0; step = dry_round_down(step / 2, DRY_CHUNK_SIZE))
 		rc = reserve(arena, have, have + step);
 	return rc == 0 || (rc == -DRY_EBUSY && pass_over(arena, left)) ||
-	       ((rc == -DRY_EAGAIN || rc == -DRY_ENOMEM) && left != 0 && reserve_short(arena, have, order));
+	       ((rc == -DRY_EAGAIN || rc == -DRY_ENOMEM) && left != 0 && reserve_short(arena, have, DRY_CHUNK_SIZE / 2, order));
 }
 
 bool dry_arena_extend_locked(struct dry_arena *arena, unsigned order, unsigned node)
@@ -144,6 +158,7 @@ bool dry_arena_extend_locked(struct dry_arena *arena, unsigned order, unsigned n
 	if (!arrays_extend(arena, chunks) || !place(arena, committed >> arena->max_order, missing, node, false))
 		return false;
 	arena->missing = 0;
+	arena->ready = false;
 	arena->lost += missing;
 	dry_budget_count(side_bytes(arena)); /* not asked for: as the other arrays, it follows the pages */
 	/* release: pairs with the acquire in dry_arena_run_of() */

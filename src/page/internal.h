@@ -112,7 +112,10 @@ static inline void dry_source_release(const struct dry_page_source *source, void
 		dry_port_release(addr, size);
 }
 
-/* A byte per chunk of an arena that owns its memory: its node, whether it is retired, short, what huge.c knows of it; or: lost. */
+/*
+ * A byte per chunk, the first one's at the end, of an arena that owns its memory: its node, whether it is retired, short, what
+ * huge.c knows of it; or: lost.
+ */
 #define DRY_CHUNK_NODE    0x07u
 #define DRY_CHUNK_SHORT   0x08u /* its first pages are lost: `count` of the first one's descriptor */
 #define DRY_CHUNK_LOST    0x10u
@@ -122,7 +125,7 @@ static inline void dry_source_release(const struct dry_page_source *source, void
 
 static inline uint8_t *dry_chunk(const struct dry_arena *arena, uint32_t chunk)
 {
-	return (uint8_t *)arena->chunk_array.start + chunk;
+	return arena->chunk_end - 1 - chunk;
 }
 static inline bool dry_chunk_is_retired(const struct dry_arena *arena, uint32_t chunk)
 {

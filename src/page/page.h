@@ -141,12 +141,12 @@ struct dry_arena_attr {
 	size_t page_size; /* 0: the port's */
 	unsigned nodes;   /* memory nodes; 0: 1. Ignored with memory */
 	const struct dry_page_source *source; /* of the pages, not of the arrays beside them; NULL: the port */
-	bool guarded;     /* reserved from the port: between two pages that are never committed */
+	bool guarded;     /* reserved from the port: between two pages that nobody maps, or that are never committed */
 };
 
 #define DRY_ARENA_LIMBO 32
 
-/* An array beside the pages, committed from its start as the arena grows; between pages that are never committed. */
+/* An array beside the pages, committed from its start as the arena grows; between pages as those of `guarded`. */
 struct dry_arena_array {
 	void *start;
 	size_t reserved, committed; /* bytes, multiples of the port's page size */
@@ -181,6 +181,7 @@ struct dry_arena {
 	size_t granules; /* that the map covers; grows with the lock held, read by dry_arena_granules() */
 	uint16_t *map;   /* map[(ptr - base) >> DRY_GRANULE_SHIFT] */
 	struct dry_page *desc;
+	uint8_t *chunk_end; /* of the chunks' bytes; their array grows downwards */
 	uint32_t pages; /* the most that there can be; immutable but for dry_arena_give_up() of a whole reservation */
 	uint32_t skew;  /* pages from the chunk boundary at or below base to base */
 	uint8_t page_shift;
@@ -204,6 +205,7 @@ struct dry_arena {
 	struct dry_lock lock;
 	uint32_t reserved;                              /* pages up to the end of the reservation */
 	uint32_t missing;                               /* first pages of the next chunk that are not reserved: it is short */
+	bool ready;                                     /* the next chunk, the last that is reserved, is committed already */
 	size_t used, free_dirty, free_clean, lost;      /* pages */
 	size_t dirty_clean;                             /* of free_dirty: without memory behind them, about */
 	size_t counted;                                 /* pages of it in page/budget.h's count; 0: is not counted */

@@ -5,7 +5,7 @@
  * In a window: a range that is free, and that nothing but its place keeps free. Each part begins at a place of its own there and
  * is reserved further as the arena grows, so that what is reserved is about what is used:
  *
- *   | pages ---->                 | desc -->    | map ->    | chunks ->    |        | side --> |
+ *   | pages ---->                 | <- chunks | desc -->    | map ->    |        | side --> |
  *
  * The array that is asked for later has a window of its own.
  * Whole, from the start: from a source of a user's, or where there is no window to be had.
@@ -31,16 +31,13 @@ static size_t side_bytes(const struct dry_arena *arena, size_t size)
 	return size / 16 * arena->side;
 }
 
-static size_t guard_of(const struct dry_arena *arena)
-{
-	return arena->guarded ? dry_port_page_size() : 0;
-}
-
 /* ---- arrays --------------------------------------------------------------- */
 
-static void array_fini(struct dry_arena_array *array)
+static void array_fini(const struct dry_arena *arena, struct dry_arena_array *array)
 {
-	if (array->reserved != 0)
+	if (array->reserved != 0 && arena->window)
+		dry_port_release(array->start, array->reserved);
+	else if (array->reserved != 0)
 		dry_release_apart(array->start, array->reserved);
 	array->start = NULL;
 	array->reserved = array->committed = 0;
@@ -48,36 +45,55 @@ static void array_fini(struct dry_arena_array *array)
 
 static void arrays_fini(struct dry_arena *arena)
 {
-	array_fini(&arena->desc_array);
-	array_fini(&arena->map_array);
-	array_fini(&arena->chunk_array);
-	array_fini(&arena->side_array);
+	array_fini(arena, &arena->desc_array);
+	array_fini(arena, &arena->map_array);
+	array_fini(arena, &arena->chunk_array);
+	array_fini(arena, &arena->side_array);
 }
 
-/* at: in a window; NULL: anywhere. */
-static bool array_init(struct dry_arena_array *array, char *at, size_t bytes, bool readable)
+static bool array_init(struct dry_arena_array *array, size_t bytes, bool readable)
 {
-	size_t guard = dry_port_page_size(), size = dry_round_up(bytes, guard);
+	size_t size = dry_round_up(bytes, dry_port_page_size());
 
-	if (at == NULL)
-		array->start = dry_reserve_apart(size, readable);
-	else if (dry_port_reserve_at(at, size + 2 * guard, readable) == 0)
-		array->start = at + guard;
+	array->start = dry_reserve_apart(size, readable);
 	array->reserved = array->start != NULL ? size : 0;
 	return array->start != NULL;
 }
 
-/* Room for `bytes` in an array that lies in a window; what was the guard page at its end becomes part of it. */
-static bool array_reserve(struct dry_arena_array *array, size_t bytes, bool readable)
+/* Room for `bytes` in an array that lies in a window, whose pages before and after it nobody maps. */
+static bool array_reserve(struct dry_arena_array *array, size_t bytes, enum dry_access access)
 {
-	size_t guard = dry_port_page_size(), want = dry_round_up(bytes, guard);
+	size_t want = dry_round_up(bytes, dry_port_page_size());
 
 	if (want <= array->reserved)
 		return true;
-	if (dry_port_reserve_at((char *)array->start + array->reserved + guard, want - array->reserved, readable) != 0)
+	if (dry_port_reserve_at((char *)array->start + array->reserved, want - array->reserved, access) != 0)
 		return false;
 	array->reserved = want;
+	if (access == DRY_ACCESS_WRITE)
+		array->committed = want;
 	return true;
+}
+
+/* Bytes of chunks in front of the descriptors: with the first of them they are one mapping. */
+static bool chunks_reserve(struct dry_arena *arena, size_t chunks)
+{
+	struct dry_arena_array *array = &arena->chunk_array;
+	size_t want = dry_round_up(chunks, dry_port_page_size()), more = want - array->reserved;
+	char *start = (char *)arena->chunk_end - want;
+
+	if (want <= array->reserved)
+		return true;
+	if (dry_port_reserve_at(start, more, DRY_ACCESS_WRITE) != 0)
+		return false;
+	*array = (struct dry_arena_array){ start, want, want };
+	return true;
+}
+
+static bool array_init_at(struct dry_arena_array *array, char *at, size_t bytes, enum dry_access access)
+{
+	array->start = at + dry_port_page_size();
+	return array_reserve(array, bytes, access);
 }
 
 bool dry_array_extend(struct dry_arena_array *array, size_t bytes)
@@ -102,6 +118,7 @@ static void begin(struct dry_arena *arena, void *base, size_t size, size_t reser
 	arena->granules = reserved >> DRY_GRANULE_SHIFT;
 	arena->desc = arena->desc_array.start;
 	arena->map = arena->map_array.start;
+	arena->chunk_end = (uint8_t *)arena->chunk_array.start + arena->chunk_array.reserved;
 }
 
 /* Before the pages, and after them, a page that is never committed; the rest of a chunk at both ends goes back. */
@@ -120,7 +137,7 @@ static void *reserve_guarded(size_t size)
 
 static void release_pages(const struct dry_arena *arena, char *start, size_t size)
 {
-	if (arena->guarded)
+	if (arena->guarded && !arena->window)
 		dry_release_apart(start, size);
 	else
 		dry_source_release(&arena->source, start, size);
@@ -133,9 +150,9 @@ static bool reserve_whole(struct dry_arena *arena, size_t size)
 
 	if (base == NULL)
 		return false;
-	if (!array_init(&arena->desc_array, NULL, desc_bytes(arena, size), false) ||
-	    !array_init(&arena->map_array, NULL, map_bytes(size), true) ||
-	    !array_init(&arena->chunk_array, NULL, size / DRY_CHUNK_SIZE, false)) {
+	if (!array_init(&arena->desc_array, desc_bytes(arena, size), false) ||
+	    !array_init(&arena->map_array, map_bytes(size), true) ||
+	    !array_init(&arena->chunk_array, size / DRY_CHUNK_SIZE, false)) {
 		arrays_fini(arena);
 		release_pages(arena, base, size);
 		return false;
@@ -144,19 +161,32 @@ static bool reserve_whole(struct dry_arena *arena, size_t size)
 	return true;
 }
 
+/* Up to a chunk, which is taken into use next, is committed with the reservation, if it may be. */
+static int reserve_pages(struct dry_arena *arena, char *start, size_t size)
+{
+	int rc = size <= DRY_CHUNK_SIZE ? dry_port_reserve_at(start, size, DRY_ACCESS_WRITE) : -DRY_ENOMEM;
+
+	arena->ready = rc == 0;
+	return rc == -DRY_ENOMEM ? dry_port_reserve_at(start, size, DRY_ACCESS_NONE) : rc;
+}
+
 /* The last `first` bytes of a first chunk and its metadata at their places in a window. All or nothing. */
 static bool reserve_first(struct dry_arena *arena, char *window, const size_t span[4], size_t first)
 {
-	size_t whole = DRY_CHUNK_SIZE, guard = guard_of(arena);
-	char *start = window + 2 * whole - first, *desc = window + span[0], *map = desc + span[1];
+	size_t whole = DRY_CHUNK_SIZE, page = dry_port_page_size(), desc = dry_round_up(desc_bytes(arena, whole), page);
+	char *start = window + 2 * whole - first, *chunks = window + span[0] + span[1] - page;
 
-	if (dry_port_reserve_at(start - guard, first + 2 * guard, false) != 0)
+	arena->window = true;
+	if (reserve_pages(arena, start, first) != 0)
 		return false;
-	if (!array_init(&arena->desc_array, desc, desc_bytes(arena, whole), false) ||
-	    !array_init(&arena->map_array, map, map_bytes(whole), true) ||
-	    !array_init(&arena->chunk_array, map + span[2], 1, false)) {
+	if (dry_port_reserve_at(chunks, page + desc, DRY_ACCESS_WRITE) == 0) {
+		arena->chunk_array = (struct dry_arena_array){ chunks, page, page };
+		arena->desc_array = (struct dry_arena_array){ chunks + page, desc, desc };
+	}
+	if (arena->desc_array.reserved == 0 ||
+	    !array_init_at(&arena->map_array, chunks + page + span[2], map_bytes(whole), DRY_ACCESS_WRITE)) {
 		arrays_fini(arena);
-		release_pages(arena, start, first);
+		dry_port_release(start, first);
 		return false;
 	}
 	arena->missing = (uint32_t)((whole - first) >> arena->page_shift);
@@ -165,9 +195,9 @@ static bool reserve_first(struct dry_arena *arena, char *window, const size_t sp
 
 static bool reserve_window(struct dry_arena *arena, size_t size, size_t first)
 {
-	size_t chunk = DRY_CHUNK_SIZE; /* each part: with a rest for guard pages */
-	size_t span[4] = { size + 2 * chunk, dry_round_up(desc_bytes(arena, size), chunk) + chunk,
-			   dry_round_up(map_bytes(size), chunk) + chunk, dry_round_up(size / chunk, chunk) + chunk };
+	size_t chunk = DRY_CHUNK_SIZE; /* each part: with a rest that nobody maps */
+	size_t span[4] = { size + 2 * chunk, dry_round_up(size / chunk, chunk) + chunk,
+			   dry_round_up(desc_bytes(arena, size), chunk) + chunk, dry_round_up(map_bytes(size), chunk) + chunk };
 
 	/* A source does not know windows. Tools that keep books of ranges are told of one. */
 	if (arena->source.reserve != NULL || dry_annotate != NULL)
@@ -176,13 +206,13 @@ static bool reserve_window(struct dry_arena *arena, size_t size, size_t first)
 		char *window = dry_port_window(span[0] + span[1] + span[2] + span[3], chunk);
 
 		if (window == NULL)
-			return false;
+			break;
 		if (reserve_first(arena, window, span, first)) {
 			begin(arena, window + chunk, size, chunk);
-			arena->window = true;
 			return true;
 		}
 	}
+	arena->window = false;
 	return false;
 }
 
@@ -212,22 +242,16 @@ bool dry_reserve_begin(struct dry_arena *arena, size_t want, size_t first)
 
 bool dry_reserve_arrays_locked(struct dry_arena *arena, size_t end)
 {
-	return array_reserve(&arena->desc_array, desc_bytes(arena, end), false) &&
-	       array_reserve(&arena->map_array, map_bytes(end), true) &&
-	       array_reserve(&arena->chunk_array, end / DRY_CHUNK_SIZE, false) &&
-	       array_reserve(&arena->side_array, side_bytes(arena, end), false);
+	return array_reserve(&arena->desc_array, desc_bytes(arena, end), DRY_ACCESS_WRITE) &&
+	       array_reserve(&arena->map_array, map_bytes(end), DRY_ACCESS_WRITE) &&
+	       chunks_reserve(arena, end / DRY_CHUNK_SIZE) &&
+	       array_reserve(&arena->side_array, side_bytes(arena, end), DRY_ACCESS_NONE);
 }
 
 int dry_reserve_pages_locked(struct dry_arena *arena, size_t from, size_t end)
 {
-	size_t guard = guard_of(arena), have = (size_t)arena->reserved << arena->page_shift;
-	char *base = (char *)arena->base;
-	int rc;
+	int rc = reserve_pages(arena, (char *)arena->base + from, end - from);
 
-	if (from == have) /* what was the guard page at the end becomes part of it */
-		rc = dry_port_reserve_at(base + from + guard, end - from, false);
-	else
-		rc = dry_port_reserve_at(base + from - guard, end - from + 2 * guard, false);
 	if (rc != 0)
 		return rc;
 	arena->reserved = (uint32_t)(end >> arena->page_shift);
@@ -238,8 +262,9 @@ int dry_reserve_pages_locked(struct dry_arena *arena, size_t from, size_t end)
 
 void dry_reserve_undo_locked(struct dry_arena *arena, uint32_t before, uint32_t from)
 {
-	release_pages(arena, dry_arena_address(arena, from), (size_t)(arena->reserved - from) << arena->page_shift);
+	dry_port_release(dry_arena_address(arena, from), (size_t)(arena->reserved - from) << arena->page_shift);
 	arena->reserved = before;
+	arena->ready = false;
 }
 
 bool dry_arena_give_up(struct dry_arena *arena, size_t size)
@@ -257,6 +282,7 @@ bool dry_arena_give_up(struct dry_arena *arena, size_t size)
 		count = 0;
 	if (count <= unused && count != 0) {
 		arena->reserved -= count;
+		arena->ready = false;
 		if (!arena->window)
 			arena->pages = arena->reserved;
 		dry_source_release(&arena->source, dry_arena_address(arena, arena->reserved),
@@ -284,10 +310,10 @@ static bool side_reserve(struct dry_arena *arena)
 
 		if (at == NULL)
 			return false;
-		if (array_init(&arena->side_array, at, bytes, false))
+		if (array_init_at(&arena->side_array, at, bytes, DRY_ACCESS_NONE))
 			return true;
 	}
-	return !arena->window && array_init(&arena->side_array, NULL, whole, false);
+	return !arena->window && array_init(&arena->side_array, whole, false);
 }
 
 void *dry_arena_add_side(struct dry_arena *arena, unsigned width)
@@ -298,7 +324,7 @@ void *dry_arena_add_side(struct dry_arena *arena, unsigned width)
 	arena->side = (uint8_t)width;
 	if (!side_reserve(arena) ||
 	    !dry_array_extend(array, side_bytes(arena, (size_t)dry_arena_committed_locked(arena) << arena->page_shift))) {
-		array_fini(array);
+		array_fini(arena, array);
 		arena->side = 0;
 	}
 	dry_budget_count(side_counted(arena));

@@ -207,9 +207,9 @@ static void guards(void)
 	CHECK(small != NULL && !faults(small));
 	guarded((char *)meta.own.base, (size_t)meta.own.reserved << meta.own.page_shift);
 	CHECK(dry_arena_alloc(&arena, 1, 1, 0) != NULL);
-	guarded(arena.desc_array.start, arena.desc_array.reserved);
+	guarded(arena.chunk_array.start, arena.chunk_array.reserved + (arena.window ? arena.desc_array.reserved : 0));
+	CHECK(!arena.window || arena.desc_array.start == (char *)arena.chunk_array.start + arena.chunk_array.reserved);
 	guarded(arena.map_array.start, arena.map_array.reserved);
-	guarded(arena.chunk_array.start, arena.chunk_array.reserved);
 	dry_extents_init(&extents, 0, 1, NULL);
 	CHECK(dry_extent_alloc(&extents, 1, 1, 0, &dirty) != NULL && !faults(extents.table));
 	guarded((char *)extents.table, extents.buckets * sizeof(struct dry_extent));

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -59,12 +60,25 @@ unsigned dry_linux_list(const char *path, uint64_t *set)
 	return n > 0 && (size_t)n < sizeof(text) ? end : 0;
 }
 
+/* One call for most machines: the folder's links are itself, its name, one of the kernel's own and the nodes. */
+static bool may_be_several(void)
+{
+	struct stat folder;
+	int saved = errno;
+	bool one = stat("/sys/devices/system/node", &folder) == 0 && folder.st_nlink > 2 && folder.st_nlink <= 4;
+
+	errno = saved;
+	return !one;
+}
+
 void dry_linux_node_init(ptrdiff_t at)
 {
 	unsigned count = 0;
 	uint64_t set;
 
 	node_at = at;
+	if (!may_be_several())
+		return;
 	if (dry_linux_list("/sys/devices/system/node/has_memory", &set) == 0 &&
 	    dry_linux_list("/sys/devices/system/node/online", &set) == 0)
 		return;
