@@ -257,7 +257,11 @@ int dry_port_reserve_at(void *addr, size_t size, enum dry_access access)
 	while (before < ranges && range[before].first < first)
 		before++;
 	take(before, first, count, access == DRY_ACCESS_READ);
-	return access == DRY_ACCESS_WRITE ? dry_port_commit(addr, size) : 0;
+	if (access == DRY_ACCESS_WRITE && dry_port_commit(addr, size) != 0) {
+		dry_port_release(addr, size);
+		return -DRY_ENOMEM;
+	}
+	return 0;
 }
 
 static void commit(size_t first, size_t count)
