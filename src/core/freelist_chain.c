@@ -14,7 +14,7 @@
 #define MIX   UINT64_C(0x9e3779b97f4a7c15)
 #define ONE   (UINT64_C(1) << 32) /* object handed out for the first time */
 
-static uint64_t first_of(const struct dry_slab *slab)
+static uint64_t first_free(const struct dry_slab *slab)
 {
 	return slab->bits[0] & (ONE - 1);
 }
@@ -43,7 +43,7 @@ static bool init(struct dry_cache *cache, struct dry_slab *slab, uint32_t life)
 
 static bool is_free(const struct dry_cache *cache, const struct dry_slab *slab, uint32_t index)
 {
-	uint64_t at = first_of(slab);
+	uint64_t at = first_free(slab);
 
 	if (index >= used_of(slab))
 		return true;
@@ -70,7 +70,7 @@ static DRY_SLOW void lost(const struct dry_cache *cache, const void *object)
 static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count)
 {
 	for (unsigned left = count; left > 0;) {
-		uint64_t index = first_of(slab);
+		uint64_t index = first_free(slab);
 		if (index == END) {
 			index = used_of(slab);
 			slab->bits[0] += ONE;
@@ -94,7 +94,7 @@ static bool put(struct dry_cache *cache, struct dry_slab *slab, void *object, ui
 
 	if ((dry_load64(object) & ~INDEX) == mark && is_free(cache, slab, index))
 		return false;
-	dry_store64(object, mark | first_of(slab));
+	dry_store64(object, mark | first_free(slab));
 	set_first(slab, index);
 	return true;
 }
@@ -105,7 +105,7 @@ static uint32_t count(const struct dry_cache *cache, const struct dry_slab *slab
 	uint32_t sum = cache->num - used;
 
 	for (uint32_t base = 0; base < used; base += DRY_MARKS) {
-		uint64_t seen[DRY_MARKS / 64] = { 0 }, at = first_of(slab);
+		uint64_t seen[DRY_MARKS / 64] = { 0 }, at = first_free(slab);
 		uint32_t end = used - base < DRY_MARKS ? used : base + DRY_MARKS;
 		for (uint32_t steps = 0; at < cache->num && steps < cache->num; steps++) {
 			sum += dry_mark(seen, at, base, end);
