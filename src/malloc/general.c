@@ -223,6 +223,16 @@ static DRY_NOINLINE bool sampled_now(struct dry_heap *heap, struct dry_cache *ca
 	       dry_general_ask_secondary(heap, size, align, zero, object);
 }
 
+/* There was no memory for the class's cache. What its objects may ask for, it may, too. */
+static DRY_NOINLINE struct dry_cache *make_cache_hard(struct dry_heap *heap, unsigned class)
+{
+	struct dry_cache *cache = NULL;
+
+	for (unsigned tries = 0; cache == NULL && tries < LIMIT_TRIES && dry_heap_make_room(heap, dry_class_size(class)); tries++)
+		cache = dry_general_cache(heap, class);
+	return cache;
+}
+
 /* From nobody else. */
 static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
@@ -233,6 +243,8 @@ static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool ze
 	unsigned class = dry_general_class(heap, size, align);
 	if (class < DRY_CLASS_COUNT) {
 		struct dry_cache *cache = dry_general_cache(heap, class);
+		if (DRY_UNLIKELY(cache == NULL))
+			cache = make_cache_hard(heap, class);
 		object = cache != NULL ? dry_percpu_pop(DRY_SLOTS(&heap->caches), cache->place) : NULL;
 		if (object != NULL && is_checked(cache) && !dry_live_claim(cache, object))
 			object = NULL;
