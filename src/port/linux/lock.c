@@ -12,11 +12,10 @@
 #include <unistd.h>
 
 /*
- * Critical sections are short (a batch of list operations), so a holder that
- * runs is done within this many looks. A lock with sleepers is not spun on:
- * its holder is likely to be off the CPU.
+ * Critical sections are short (a batch of list operations), so a holder that runs is done within this many looks, about as long
+ * as it takes to sleep and to be woken. A lock with sleepers is not spun on: its holder is likely to be off the CPU.
  */
-#define SPIN_LOOKS 100
+#define SPIN_LOOKS 2000
 
 static inline void spin_hint(void)
 {
