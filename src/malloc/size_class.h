@@ -41,7 +41,7 @@ static inline size_t dry_class_size(unsigned class)
  */
 static inline unsigned dry_class_for(size_t size, size_t align)
 {
-	return align <= DRY_NATURAL_MAX ? dry_class_of((size + align - 1) & ~(align - 1)) : DRY_CLASS_COUNT;
+	return align <= DRY_NATURAL_MAX ? dry_class_of(dry_round_up(size, align)) : DRY_CLASS_COUNT;
 }
 
 #endif

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "core/alloc.h"
 #include "debug/live.h"
 #include "malloc/background.h"
@@ -182,8 +183,7 @@ static DRY_NOINLINE void *aligned_slow(size_t align, size_t size)
 DRY_FAST void *front_aligned(size_t align, size_t size)
 {
 	if (DRY_LIKELY(size < dry_hits.size && size != 0 && align <= DRY_NATURAL_MAX)) {
-		size_t rounded = (size + align - 1) & ~(align - 1);
-		void *object = dry_percpu_pop(SLOTS, dry_class_at[(rounded + 15) / 16]);
+		void *object = dry_percpu_pop(SLOTS, dry_class_at[(dry_round_up(size, align) + 15) / 16]);
 		if (DRY_LIKELY(object != NULL))
 			return object;
 	}
