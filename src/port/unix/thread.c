@@ -54,7 +54,8 @@ static int create_detached(void (*fn)(void))
 
 int dry_port_thread_start(void (*fn)(void))
 {
-	sigset_t all, before;
+	static sigset_t all; /* the same whoever fills it; not on a stack that may be small */
+	sigset_t before;
 	int saved = errno, error;
 
 	if (dry_port_restricted())
