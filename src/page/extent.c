@@ -4,8 +4,19 @@
 #include "base/annotate.h"
 #include "base/checked.h"
 #include "base/rank.h"
+#include "page/huge.h"
 #include "page/internal.h"
 #include "page/spare.h"
+
+#define DENSE_LEAST   ((size_t)2 << 20) /* smaller extents are not worth it */
+#define DENSE_PERCENT 98
+#define GIANT         ((size_t)32 << 20) /* such may well be meant as address space, and bigger ones */
+#define HUGE_ALIGN    ((size_t)2 << 20)  /* where a huge page may begin, on most machines; elsewhere it does no harm */
+#define SURE          2 /* so many extents in a row were filled: the next ones will be */
+/* After so many with the hint one is left without, and looked at; after twice as many with each that was filled. */
+#define PROBES        8
+#define PROBES_MOST   32
+#define TRUSTED       2 /* the first extents of a process, but giants, which have the hint before anything is known */
 
 /* ---- registry: linear probing; deletion moves later entries up ---------- */
 
@@ -140,6 +151,7 @@ void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes, c
 	if (source != NULL)
 		from = *source;
 	*extents = (struct dry_extents){ .cap = cap, .nodes = nodes, .source = from, .tick = 1 };
+	extents->usual = (struct dry_extent_probe){ .filled = SURE, .hinted = PROBES - TRUSTED };
 	dry_lock_init(&extents->lock, DRY_RANK_EXTENT);
 }
 
@@ -179,35 +191,33 @@ static void *map_extent(const struct dry_extents *extents, size_t size, size_t a
 
 /* ---- memory in bigger pieces than pages: fewer faults, but only where the program fills its blocks ---- */
 
-#define DENSE_LEAST   ((size_t)4 << 20) /* smaller extents are not worth it */
-#define DENSE_PERCENT 98
-#define HUGE_ALIGN    ((size_t)2 << 20) /* where a huge page may begin, on most machines; elsewhere it does no harm */
-#define SURE          2 /* so many extents in a row were filled: the next ones will be */
-/* After so many with the hint one is left without, and looked at; after twice as many with each that was filled. */
-#define PROBES        8
-#define PROBES_MOST   32
-
 static bool is_filled(uintptr_t addr, size_t size)
 {
 	return dry_port_density((void *)addr, size) >= DENSE_PERCENT;
 }
 
-/* Whether a new extent is to be looked at, and has no hint for that. */
-static bool probes_locked(struct dry_extents *extents)
+static struct dry_extent_probe *probe_of(struct dry_extents *extents, size_t size)
 {
-	unsigned filled = extents->probe.filled, hints = PROBES;
+	return size < GIANT ? &extents->usual : &extents->giant;
+}
 
-	for (unsigned i = SURE; i < filled && hints < PROBES_MOST; i++)
+/* Whether a new extent is to be looked at, and has no hint for that. */
+static bool looks_locked(struct dry_extent_probe *probe)
+{
+	unsigned hints = PROBES;
+
+	for (unsigned i = SURE; i < probe->filled && hints < PROBES_MOST; i++)
 		hints *= 2;
-	if (filled >= SURE && extents->probe.hinted++ < hints)
+	if (probe->filled >= SURE && probe->hinted++ < hints)
 		return false;
-	extents->probe.hinted = 0;
+	probe->hinted = 0;
 	return true;
 }
 
 /* Without the lock: a new extent that is the caller's. */
 static void hint_new(struct dry_extents *extents, void *addr, size_t size)
 {
+	struct dry_extent_probe *probe = probe_of(extents, size);
 	uintptr_t before;
 	size_t before_size;
 	bool filled, hint;
@@ -215,19 +225,19 @@ static void hint_new(struct dry_extents *extents, void *addr, size_t size)
 	if (size < DENSE_LEAST || extents->source.reserve != NULL)
 		return;
 	dry_lock_acquire(&extents->lock);
-	before = extents->probe.addr;
-	before_size = extents->probe.size;
+	before = probe->addr;
+	before_size = probe->size;
 	dry_lock_release(&extents->lock);
 	/* It may have been freed, even unmapped meanwhile: then that is no sign. */
 	filled = before != 0 && is_filled(before, before_size);
 	dry_lock_acquire(&extents->lock);
 	if (before != 0)
-		extents->probe.filled = filled ? extents->probe.filled + 1 : 0;
-	hint = !probes_locked(extents);
-	extents->probe.addr = hint ? 0 : (uintptr_t)addr;
-	extents->probe.size = size;
+		probe->filled = filled ? probe->filled + 1 : 0;
+	hint = !looks_locked(probe);
+	probe->addr = hint ? 0 : (uintptr_t)addr;
+	probe->size = size;
 	dry_lock_release(&extents->lock);
-	if (hint)
+	if (hint && dry_huge_is_affordable())
 		dry_port_dense(addr, size);
 }
 
@@ -248,7 +258,7 @@ static void *map_extent_hard(struct dry_extents *extents, size_t size, size_t al
 /* The biggest spare extent, made bigger; else a new one. Drops the lock. */
 static void *make_locked(struct dry_extents *extents, size_t size, size_t align, unsigned node, size_t *dirty)
 {
-	bool dense = size >= DENSE_LEAST && extents->probe.filled >= SURE;
+	bool dense = size >= DENSE_LEAST && probe_of(extents, size)->filled >= SURE;
 	struct dry_extent_spare spare = { 0 };
 	void *addr = NULL;
 

@@ -27,6 +27,13 @@ struct dry_extent_spare {
 	unsigned node;
 };
 
+/* The extent that was mapped last without a hint, to be looked at; those in a row that were filled; hints since then. */
+struct dry_extent_probe {
+	uintptr_t addr;
+	size_t size;
+	unsigned filled, hinted;
+};
+
 /*
  * Equations: live = used buckets of the table <= promised <= 3/4 of buckets;
  * live_bytes, cached_bytes = sums of the sizes; spare[] is in order of address, none overlaps the next
@@ -44,12 +51,7 @@ struct dry_extents {
 	uint64_t purged; /* bytes given back to the system, since the start */
 	unsigned cached; /* entries of spare[] */
 	struct dry_extent_spare spare[DRY_EXTENT_CACHED];
-	/* the extent that was mapped last without a hint, to be looked at; those in a row that were filled; hints since then */
-	struct {
-		uintptr_t addr;
-		size_t size;
-		unsigned filled, hinted;
-	} probe;
+	struct dry_extent_probe usual, giant; /* by size: a few giants do not tell of the others, nor others of them */
 	/* relaxed, anybody: bytes taken without memory behind them since somebody last set it to 0 */
 	_Atomic size_t fresh;
 	/* immutable after init */

@@ -6,6 +6,9 @@
 #define LOOKS     64 /* chunks looked at in a step */
 #define COLLAPSES 4  /* chunks given huge pages */
 
+#define GROUP      ((size_t)256 << 20) /* bytes that the process may have */
+#define LOOK_AGAIN 100                 /* ms, at that: groups are files, not to be read for each huge page */
+
 /* No page of the chunk is free. */
 static bool is_full(const struct dry_arena *arena, uint32_t chunk)
 {
@@ -88,4 +91,18 @@ void dry_arena_advise_huge(struct dry_arena *arena, enum dry_huge huge)
 					     (size_t)(to - from) * DRY_CHUNK_SIZE, huge);
 	}
 	dry_lock_release(&arena->lock);
+}
+
+bool dry_huge_is_affordable(void)
+{
+	static _Atomic uint64_t until; /* ms; relaxed: who sees an old one looks once more */
+	uint64_t now = dry_port_clock_ms();
+
+	if (now < atomic_load_explicit(&until, memory_order_relaxed))
+		return true;
+	size_t limit = dry_port_memory_limit_again();
+	if (limit != 0 && limit < GROUP)
+		return false;
+	atomic_store_explicit(&until, now + LOOK_AGAIN, memory_order_relaxed);
+	return true;
 }

@@ -19,4 +19,7 @@ void dry_arena_forgo_huge(struct dry_arena *arena);
 /* For the memory that an arena has already. */
 void dry_arena_advise_huge(struct dry_arena *arena, enum dry_huge huge);
 
+/* Whether a huge page may be taken before all of it is needed: in a small control group it would be charged at once. */
+bool dry_huge_is_affordable(void);
+
 #endif

@@ -2,11 +2,8 @@
 /* Runs: handed out, given back, found from a pointer; and the map beside the pages. */
 #include "base/annotate.h"
 #include "base/compiler.h"
+#include "page/huge.h"
 #include "page/internal.h"
-
-#define HUGE_HEAP  2                   /* a heap of so many huge pages gets more */
-#define HUGE_GROUP ((size_t)256 << 20) /* bytes that the process may have */
-#define LOOK_AGAIN 100                 /* ms, at that */
 
 /* ---- the map ------------------------------------------------------------ */
 
@@ -143,7 +140,7 @@ static struct dry_page *annotated(const struct dry_arena *arena, struct dry_page
 /*
  * Of a block that is to be taken in part: how many pages get memory at once; 0: none before they are touched. What is beyond
  * the part is dirty then, and so the next to be taken (docs/design/memory-return.md).
- *   huge   once the heap is big beside it: one fault instead of 512; not for big runs, which might not find room in the rest
+ *   huge   once the heap has as much: one fault instead of 512; not for big runs, which might not find room in the rest
  *   ahead  while a cache grows: eight faults take 1.6 times as long as eight pages at once
  */
 static uint32_t ahead_locked(const struct dry_arena *arena, uint32_t index, uint32_t count, bool growing)
@@ -152,33 +149,18 @@ static uint32_t ahead_locked(const struct dry_arena *arena, uint32_t index, uint
 
 	if (block->flags & DRY_PAGE_DIRTY)
 		return 0;
-	if (count <= arena->huge / 32 && block->count >= arena->huge && arena->used >= HUGE_HEAP * arena->huge)
+	if (count <= arena->huge / 32 && block->count >= arena->huge && arena->used + arena->free_dirty >= arena->huge)
 		return arena->huge;
 	if (!growing || arena->ahead == 0)
 		return 0;
 	return count < arena->ahead && block->count >= arena->ahead ? arena->ahead : count;
 }
 
-/* In a small group a huge page would be charged to it before it is needed. Groups are files, not to be read for each. */
-static bool may_have_huge(void)
-{
-	static _Atomic uint64_t until; /* ms; relaxed: who sees an old one looks once more */
-	uint64_t now = dry_port_clock_ms();
-
-	if (now < atomic_load_explicit(&until, memory_order_relaxed))
-		return true;
-	size_t limit = dry_port_memory_limit_again();
-	if (limit != 0 && limit < HUGE_GROUP)
-		return false;
-	atomic_store_explicit(&until, now + LOOK_AGAIN, memory_order_relaxed);
-	return true;
-}
-
 static DRY_NOINLINE struct dry_page *populate(struct dry_arena *arena, struct dry_page *page, uint32_t count, bool huge)
 {
 	void *start = dry_arena_start(arena, page);
 	size_t bytes = (size_t)page->count << arena->page_shift;
-	bool done = huge ? may_have_huge() && dry_port_populate_huge(start, bytes) : dry_port_populate(start, bytes);
+	bool done = huge ? dry_huge_is_affordable() && dry_port_populate_huge(start, bytes) : dry_port_populate(start, bytes);
 
 	dry_arena_trim_run(arena, page, count);
 	if (!done) {

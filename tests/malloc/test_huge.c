@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * thp:never, thp:always and thp:auto: 64 MiB of small blocks have no huge page, or mostly such at once, or get them while they
- * stay; by default, those behind the first 4 MiB, and what of those is freed does not come back. What is freed goes back all the
- * same. The program starts itself again with each.
+ * stay; by default, those behind the first 2 MiB, and what of those is freed does not come back. What is freed goes back all the
+ * same. By default big blocks have them, too, but giants, and not once blocks turn out to stay empty. The program starts itself
+ * again with each.
  * DRY_TEST_NO_POSIX: that port knows no huge pages. DRY_TEST_NO_NORSEQ: the same pages.
  */
 #define _GNU_SOURCE 1
@@ -91,6 +92,44 @@ static int run(const char *word)
 	return 0;
 }
 
+#define BIG   ((size_t)8 << 20)
+#define GIANT ((size_t)200 << 20)
+
+/* Blocks of which one byte in sixteen pages is touched. KiB that they take. */
+static size_t spots(size_t count, size_t size)
+{
+	size_t before = kib("Rss:");
+
+	for (size_t i = 0; i < count; i++) {
+		char *block = malloc(size);
+
+		CHECK(block != NULL);
+		for (size_t at = 0; at < size; at += 16 * 4096)
+			block[at] = 1;
+		OPAQUE(block);
+	}
+	return kib("Rss:") - before;
+}
+
+static int run_big(void)
+{
+	char *block = malloc(BIG);
+	size_t giant = spots(1, GIANT), first, later;
+
+	CHECK(block != NULL);
+	memset(block, 1, BIG);
+	printf("big: %zu KiB in huge pages\n", huge());
+	CHECK(huge() >= BIG / 1024 / 2);
+	CHECK(giant < GIANT / 1024 / 8);
+	first = spots(2, BIG);
+	/* the second of them has none, and is looked at */
+	later = spots(8, BIG);
+	printf("spots in a giant: %zu KiB; in two blocks: %zu; in eight more: %zu\n", giant, first, later);
+	CHECK(later < BIG / 1024);
+	free(block);
+	return 0;
+}
+
 /* Whether the machine gives huge pages at all, to who asks, or in place of others. */
 static bool gives(int advice)
 {
@@ -124,10 +163,11 @@ static void start(const char *word)
 int main(int argc, char **argv)
 {
 	if (argc > 1)
-		return run(argv[1]);
+		return strcmp(argv[1], "thp:system,stats:0") == 0 ? run_big() : run(argv[1]);
 	start("thp:never");
 	if (gives(MADV_HUGEPAGE)) {
 		start("thp:system");
+		start("thp:system,stats:0"); /* the same, for big blocks */
 		start("thp:always");
 	}
 	if (gives(MADV_COLLAPSE))
