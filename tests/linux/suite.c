@@ -5,6 +5,8 @@
 
 #include <drystone/kmem.h>
 
+#include "include/suite.h"
+
 #define MOST_CACHES 8
 
 int nr_allocated, preempt_count, test_verbose, kmalloc_verbose, kmalloc_nr_allocated;
@@ -16,12 +18,6 @@ unsigned long kmem_cache_nr_allocated(struct kmem_cache *cache);
 unsigned long kmem_cache_nr_tallocated(struct kmem_cache *cache);
 void kmem_cache_zero_nr_tallocated(struct kmem_cache *cache);
 void test_kmem_cache_bulk(void);
-void *suite_kmalloc(size_t size, gfp_t flags);
-void suite_kfree(void *block);
-void *suite_alloc(struct kmem_cache *cache, gfp_t flags);
-void suite_free(struct kmem_cache *cache, void *object);
-int suite_alloc_bulk(struct kmem_cache *cache, gfp_t flags, size_t n, void **objects);
-void suite_free_bulk(struct kmem_cache *cache, size_t n, void **objects);
 
 struct count {
 	struct kmem_cache *cache;

@@ -11,14 +11,9 @@
 #include <drystone/kmem.h>
 
 #ifdef SUITE /* of tools/testing/radix-tree */
-extern int kmalloc_verbose;
+#include "../suite.h"
 
-void *suite_kmalloc(size_t size, gfp_t flags);
-void suite_kfree(void *block);
-void *suite_alloc(struct kmem_cache *cache, gfp_t flags);
-void suite_free(struct kmem_cache *cache, void *object);
-int suite_alloc_bulk(struct kmem_cache *cache, gfp_t flags, size_t n, void **objects);
-void suite_free_bulk(struct kmem_cache *cache, size_t n, void **objects);
+extern int kmalloc_verbose;
 
 #define kmalloc(size, flags)                           suite_kmalloc(size, flags)
 #define kzalloc(size, flags)                           suite_kmalloc(size, (flags) | __GFP_ZERO)
