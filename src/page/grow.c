@@ -28,7 +28,7 @@ static size_t map_bytes(void)
 }
 static size_t side_bytes(const struct dry_arena *arena)
 {
-	return DRY_CHUNK_SIZE / 16 * arena->side;
+	return dry_arena_side_bytes(arena, dry_chunk_pages(arena));
 }
 
 /* A chunk without memory behind it becomes the node's, but for its first `missing` pages; again: it is committed. */
@@ -51,6 +51,7 @@ void dry_chunk_revive_locked(struct dry_arena *arena, uint32_t chunk)
 	*dry_chunk(arena, chunk) &= (uint8_t)~DRY_CHUNK_RETIRED;
 	arena->retired--;
 	arena->free_clean -= dry_chunk_pages(arena);
+	dry_budget_count(side_bytes(arena));
 	dry_buddy_put_apart_locked(arena, chunk << arena->max_order, dry_chunk_pages(arena), 1, 1);
 }
 
@@ -160,7 +161,8 @@ bool dry_arena_extend_locked(struct dry_arena *arena, unsigned order, unsigned n
 	arena->missing = 0;
 	arena->ready = false;
 	arena->lost += missing;
-	dry_budget_count(side_bytes(arena)); /* not asked for: as the other arrays, it follows the pages */
+	/* not asked for: as the other arrays, it follows the pages */
+	dry_budget_count(dry_arena_side_bytes(arena, dry_chunk_pages(arena) - missing));
 	/* release: pairs with the acquire in dry_arena_run_of() */
 	atomic_store_explicit(&arena->committed, committed + dry_chunk_pages(arena), memory_order_release);
 	dry_buddy_put_apart_locked(arena, committed + missing, dry_chunk_pages(arena) - missing, 1, 1);
@@ -212,4 +214,5 @@ void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk)
 	array_purge(arena, &arena->map_array, chunk, map_bytes());
 	if (arena->side != 0)
 		array_purge(arena, &arena->side_array, chunk, side_bytes(arena));
+	dry_budget_give(side_bytes(arena));
 }

@@ -55,6 +55,12 @@ static inline bool dry_arena_is_counted(const struct dry_arena *arena)
 	return arena->owns_memory && arena->source.reserve == NULL;
 }
 
+/* Bytes of the array that was asked for later, beside `pages` pages: they count for the process's limit, but for the retired. */
+static inline size_t dry_arena_side_bytes(const struct dry_arena *arena, size_t pages)
+{
+	return (pages << arena->page_shift) / 16 * arena->side;
+}
+
 /* Free pages without memory behind them, about. The lock is held. */
 static inline size_t dry_arena_absent_locked(const struct dry_arena *arena)
 {

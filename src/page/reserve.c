@@ -28,7 +28,7 @@ static size_t map_bytes(size_t size)
 
 static size_t side_bytes(const struct dry_arena *arena, size_t size)
 {
-	return size / 16 * arena->side;
+	return dry_arena_side_bytes(arena, size >> arena->page_shift);
 }
 
 /* ---- arrays --------------------------------------------------------------- */
@@ -295,7 +295,9 @@ bool dry_arena_give_up(struct dry_arena *arena, size_t size)
 /* Bytes of the side array in page/budget.h's count. */
 static size_t side_counted(const struct dry_arena *arena)
 {
-	return side_bytes(arena, (dry_arena_committed_locked(arena) - arena->lost) << arena->page_shift);
+	uint32_t idle = arena->lost + (uint32_t)arena->retired * dry_chunk_pages(arena);
+
+	return dry_arena_side_bytes(arena, dry_arena_committed_locked(arena) - idle);
 }
 
 /* ---- beside ------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
  * The limit of the whole process: blocks of any size until it is reached, in several heaps; ENOMEM there, what is free is given
  * back first, the program is asked before an allocation fails, and nothing stays counted. dry_ctl() takes and refuses.
  * DRY_TEST_NOT_TINY: it has no options.
+ * DRY_TEST_CONF: check=check:1
  */
 #define _GNU_SOURCE 1
 #include <drystone/process.h>
