@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Where memory ends, it ends for all: under a limit of address space that leaves 2 MiB, once no block of 8 bytes is to be had,
+ * Where memory ends, it ends for all: under a limit of address space that leaves 1.3 to 4 MiB, once no block of 8 bytes is had,
  * there is none of any other size either, though others were freed before; what the slabs and guarded places of other sizes had
  * free are blocks, aligned, written to, freed, some with their size. In each profile.
  *
@@ -19,7 +19,8 @@
 
 #include "../support/check.h"
 
-#define ROOM ((size_t)2 << 20)
+#define KIB   ((size_t)1 << 10)
+#define ROOMS 10 /* what the limit leaves: from 1.3 MiB on, in steps of 300 KiB */
 
 static const char *const profiles[] = { "exit_check:1", "check:1", "guard:1", "secure:1" };
 static const size_t sizes[] = { 8, 16, 24, 48, 100, 500, 1000, 4000, 4104, 8000, 10000, 20000, 32000, 40000, 100000, 300000 };
@@ -72,11 +73,11 @@ static void empty(char **chain, size_t size)
 	}
 }
 
-static void run(void)
+static void run(size_t left)
 {
 	char *array = malloc(64);
 
-	limit_to(mapped() + ROOM);
+	limit_to(mapped() + left);
 	for (int round = 0; round < 3; round++) {
 		char **big = NULL, **small = NULL;
 		/* grows, so that every class has had blocks; it stays, so that its slab does */
@@ -101,22 +102,27 @@ static void run(void)
 int main(int argc, char **argv)
 {
 	if (argc > 1) {
-		run();
+		run(strtoul(argv[1], NULL, 10));
 		return 0;
 	}
-	for (unsigned i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
+	for (unsigned i = 0; i < ROOMS * sizeof(profiles) / sizeof(profiles[0]); i++) {
+		const char *profile = profiles[i / ROOMS];
+		size_t left = KIB * (1300 + 300 * (i % ROOMS));
 		int status;
 		pid_t child = fork();
 
 		CHECK(child >= 0);
 		if (child == 0) {
-			setenv("DRYSTONE_CONF", profiles[i], 1);
-			execl("/proc/self/exe", argv[0], "run", (char *)NULL);
+			char bytes[32];
+
+			snprintf(bytes, sizeof(bytes), "%zu", left);
+			setenv("DRYSTONE_CONF", profile, 1);
+			execl("/proc/self/exe", argv[0], bytes, (char *)NULL);
 			_exit(127);
 		}
 		CHECK(waitpid(child, &status, 0) == child);
 		if (status != 0)
-			fprintf(stderr, "%s: status %d\n", profiles[i], status);
+			fprintf(stderr, "%s, %zu bytes: status %d\n", profile, left, status);
 		CHECK(status == 0);
 	}
 	return 0;

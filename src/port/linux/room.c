@@ -14,7 +14,7 @@
 
 #define LEFT_TO_OTHERS ((size_t)1 << 20)
 #define LEFT_TO_SMALL  ((size_t)1 << 20) /* and to small blocks, which are mapped many at once, by big ones */
-#define BEGINNING      ((size_t)9 << 19) /* a first chunk, a short one, and two pieces of metadata */
+#define BEGINNING      (((size_t)3 << 20) + (8 << 10)) /* a first chunk, one of metadata, a slot's arrays between two pages */
 #define LEFT_SHARE     16 /* of a small limit of locked memory, that part */
 #define LAG_SHARE      256 /* the kernel's count of what it has promised lags behind by that part of memory, in all processors */
 #define LOOK           ((size_t)16 << 20) /* bytes reserved between two looks at whether it is strict: an arena's least step */
