@@ -212,16 +212,21 @@ static bool default_order(const struct dry_cache *cache, uint32_t max_objects, s
 	return found;
 }
 
-/* Room for a canary before the first object, too, where it does not cost too much. */
+/*
+ * Room for a canary before the first object, too, where it does not cost too much. Where objects fill the slab, the page before it
+ * is a fence, or ends with the canary of another object.
+ */
 static void make_lead(struct dry_cache *cache, struct candidate *c)
 {
 	uint32_t unit = cache->align > COLOUR_UNIT ? (uint32_t)cache->align : COLOUR_UNIT;
+	struct candidate less = *c;
 
-	if (unit > LEAD_MAX || c->left + (c->num - 1) * cache->size < unit)
+	for (; less.left < unit && less.num > 1; less.left += cache->size)
+		less.num--;
+	if (unit > LEAD_MAX || less.left < unit || (less.num < c->num && wasteful(less.left, slab_bytes(cache, c->order))))
 		return;
-	for (; c->left < unit; c->left += cache->size)
-		c->num--;
-	c->left -= unit;
+	less.left -= unit;
+	*c = less;
 	cache->lead = unit;
 }
 
