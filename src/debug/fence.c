@@ -25,18 +25,12 @@ void dry_fences_fit(size_t memory)
 }
 
 /* A slab of 8 pages and a fence take 16, of which only other sizes use the rest. */
-static bool is_address_space_short(void)
-{
-	return !dry_port_restricted() && dry_port_address_room() != SIZE_MAX;
-}
-
 static bool wants_fence(void)
 {
 	uint32_t now = atomic_load_explicit(&fences, memory_order_relaxed);
 
-	return now < atomic_load_explicit(&most, memory_order_relaxed) &&
-	       (now < DENSE || atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed) % SPARSE == 0) &&
-	       !is_address_space_short();
+	return !dry_port_is_scarce() && now < atomic_load_explicit(&most, memory_order_relaxed) &&
+	       (now < DENSE || atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed) % SPARSE == 0);
 }
 
 static size_t bytes_of(const struct dry_arena *arena, uint32_t pages)

@@ -6,8 +6,8 @@
  *   arena | slab | fence | slab | fence | ...
  *
  * How dense: every slab has one, until there are 4096 fences; then one slab of eight, up to 10,000 in all, for a system gives a
- * process only so many mappings (65,530), and guarded blocks take some. They cost address space, so there are no new ones while
- * that is limited, and memory of the kernel's.
+ * process only so many mappings (65,530), and guarded blocks take some. They cost memory of the kernel's, and address space: so
+ * there are no new ones while a limit counts that.
  * Where the arena has no more room, slabs that were given back make some.
  *
  * Concurrency: no lock; a counter, and places that are exchanged.

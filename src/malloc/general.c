@@ -18,6 +18,7 @@
 
 #define RUN_MAX    ((size_t)1 << 20) /* bigger blocks are extents */
 #define LIMIT_TRIES 64
+#define MOST_EXTENTS 16384
 #define SIZE_LIMIT ((size_t)PTRDIFF_MAX)
 
 /* The size of a block in a page of a class, without a look at the page. 0: it may be anything else. */
@@ -79,12 +80,24 @@ static bool fits_arena(const struct dry_heap *heap, size_t size, size_t align)
 	return size <= room && align <= room && (arena_only(heap) || (size <= DRY_CHUNK_SIZE && align <= DRY_CHUNK_SIZE));
 }
 
+/*
+ * Runs of one size begin at multiples of the next power of two: what lies between is not for them, but a limit counts it. Then
+ * it is an extent, unless there are many: the system counts mappings (65,530).
+ */
+static bool leaves_much(struct dry_heap *heap, size_t size)
+{
+	size_t page = (size_t)1 << dry_backing_page_shift(&heap->caches.backing), pages = (size + page - 1) / page;
+
+	return (((size_t)1 << dry_log2_ceil((uint32_t)pages)) - pages) * 8 > pages && dry_port_is_scarce() &&
+	       dry_extents_live(&heap->extents) < MOST_EXTENTS;
+}
+
 static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	bool only = arena_only(heap), fits = fits_arena(heap, size, align);
 	void *object = NULL;
 
-	if (fits && (size <= RUN_MAX || only))
+	if (fits && (only || (size <= RUN_MAX && !leaves_much(heap, size))))
 		object = alloc_run(heap, size, align, zero);
 	if (object == NULL && !only)
 		object = alloc_extent(heap, size, align, zero);

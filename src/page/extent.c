@@ -320,6 +320,16 @@ void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, u
 	return addr;
 }
 
+size_t dry_extents_live(struct dry_extents *extents)
+{
+	size_t live;
+
+	dry_lock_acquire(&extents->lock);
+	live = extents->live;
+	dry_lock_release(&extents->lock);
+	return live;
+}
+
 size_t dry_extent_size(struct dry_extents *extents, const void *ptr)
 {
 	const struct dry_extent *entry;

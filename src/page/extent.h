@@ -45,6 +45,9 @@ void dry_extents_fini(struct dry_extents *extents);
  */
 void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, unsigned node, size_t *dirty);
 
+/* How many are live. */
+size_t dry_extents_live(struct dry_extents *extents);
+
 /* Size of the live extent that starts at ptr; 0 if there is none. Safe on any address. */
 size_t dry_extent_size(struct dry_extents *extents, const void *ptr);
 

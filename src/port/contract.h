@@ -30,6 +30,9 @@ size_t dry_port_page_size(void);
 /* Bytes of address space that the process may still take; SIZE_MAX: no limit known. */
 size_t dry_port_address_room(void);
 
+/* What is reserved or committed and not used may be missed elsewhere: a limit counts it, as far as is known. No system call. */
+bool dry_port_is_scarce(void);
+
 /*
  * Address space without memory behind it, aligned to `align` (a power of two
  * >= page size). readable: reads give zero before commit; else any access faults.

@@ -128,20 +128,53 @@ static void thousand_bytes(void)
 	drop(0, n);
 }
 
-/* No size gets far less of a limit than the others, be it of objects that fill their slab, or of slabs with a page beside. */
-static void other_sizes(void)
+/* What a limit is set to, and what is had under it, ends with the child. */
+static void in_child(void (*function)(void))
 {
-	static const size_t sizes[] = { 100, 2000, 4000, 4104, 8000, 16000 };
+	int status;
+	pid_t child;
 
-	limit_to(RLIMIT_AS, 300 * MIB);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		size_t n = fill(0, sizes[i], SIZE_MAX);
-
-		printf("300 MiB: %zu MiB of %zu bytes\n", n * sizes[i] / MIB, sizes[i]);
+	fflush(stdout);
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		function();
 		fflush(stdout);
-		CHECK(n == MOST || n * sizes[i] >= bars->sizes * MIB);
-		drop(0, n);
+		_exit(0);
 	}
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+}
+
+static size_t one_size;
+
+static void fill_with_one_size(void)
+{
+	size_t n = fill(0, one_size, SIZE_MAX);
+
+	printf("300 MiB: %zu MiB of %zu bytes\n", n * one_size / MIB, one_size);
+	fflush(stdout);
+	CHECK(n == MOST || n * one_size >= bars->sizes * MIB);
+}
+
+/* No size gets far less of a limit than the others: objects that fill their slab, slabs with a page beside, runs of 9 pages. */
+static void sizes_under(int resource)
+{
+	static const size_t sizes[] = { 100, 2000, 4000, 4104, 8000, 16000, 33000, 40000, 66000, 300000, 600000 };
+
+	limit_to(resource, 300 * MIB);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		one_size = sizes[i];
+		in_child(fill_with_one_size);
+	}
+}
+static void sizes_under_address_space(void)
+{
+	sizes_under(RLIMIT_AS);
+}
+static void sizes_under_data(void)
+{
+	sizes_under(RLIMIT_DATA);
 }
 
 static void limited(int resource, size_t size, size_t least)
@@ -246,25 +279,14 @@ static void locked(void)
 
 int main(void)
 {
-	static void (*const each[])(void) = { reserved, thousand_bytes, other_sizes, address_space,
-					    address_space_big, data, charged, locked };
+	static void (*const each[])(void) = { reserved, thousand_bytes, sizes_under_address_space, sizes_under_data, address_space,
+					      address_space_big, data, charged, locked };
 	const char *conf = getenv("DRYSTONE_CONF");
-	int status;
 
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)
 		if (conf != NULL && strcmp(conf, profiles[i].conf) == 0)
 			bars = &profiles[i];
-	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
-		fflush(stdout);
-		pid_t child = fork();
-		CHECK(child >= 0);
-		if (child == 0) {
-			each[i]();
-			fflush(stdout);
-			_exit(0);
-		}
-		CHECK(waitpid(child, &status, 0) == child);
-		CHECK_EQ(status, 0);
-	}
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		in_child(each[i]);
 	return 0;
 }

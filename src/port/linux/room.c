@@ -41,6 +41,16 @@ size_t dry_port_address_room(void)
 	return room;
 }
 
+/* A limit of address space or of data was seen; relaxed: a hint. */
+static _Atomic bool limited;
+
+static bool is_limited(int resource)
+{
+	struct rlimit limit;
+
+	return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 /*
  * Whether there is a filter is not asked for it: most programs end before that is of interest. Nor is the limit for what every
  * process begins with.
@@ -48,11 +58,16 @@ size_t dry_port_address_room(void)
 bool dry_linux_is_nearly_full(size_t size, bool for_big)
 {
 	static _Atomic size_t begun;
+	size_t room;
 
 	if (atomic_load_explicit(&begun, memory_order_relaxed) < BEGINNING &&
 	    atomic_fetch_add_explicit(&begun, size, memory_order_relaxed) + size <= BEGINNING)
 		return false;
-	return !dry_linux_is_filtered() && dry_port_address_room() < LEFT_TO_OTHERS + (for_big ? LEFT_TO_SMALL : 0);
+	if (dry_linux_is_filtered())
+		return false;
+	room = dry_port_address_room();
+	atomic_store_explicit(&limited, room != SIZE_MAX || is_limited(RLIMIT_DATA), memory_order_relaxed);
+	return room < LEFT_TO_OTHERS + (for_big ? LEFT_TO_SMALL : 0);
 }
 
 /* ---- locked memory ---------------------------------------------------------- */
@@ -161,6 +176,13 @@ static bool commits_too_much(size_t size)
 		return true;
 	credit = limit - used - size < CREDIT ? limit - used - size : CREDIT;
 	return false;
+}
+
+bool dry_port_is_scarce(void)
+{
+	return atomic_load_explicit(&limited, memory_order_relaxed) ||
+	       atomic_load_explicit(&dry_linux_strict, memory_order_relaxed) ||
+	       atomic_load_explicit(&future, memory_order_relaxed) != NOT_LOCKED;
 }
 
 /* ---- one at a time ---------------------------------------------------------- */

@@ -147,6 +147,11 @@ size_t dry_port_address_room(void)
 	return room - reserved;
 }
 
+bool dry_port_is_scarce(void)
+{
+	return false;
+}
+
 /* The pages of a range that must all be in one reservation, with the reservation's number. */
 static unsigned reservation(const void *addr, size_t size, size_t *first, const char *call)
 {
