@@ -111,8 +111,12 @@ void dry_port_purge(void *addr, size_t size)
 	int saved = errno;
 
 	/* refused for locked memory (mlockall) */
-	if (madvise(addr, size, MADV_DONTNEED) != 0)
+	if (madvise(addr, size, MADV_DONTNEED) != 0) {
+		enum dry_linux_room room = dry_linux_replace_begin();
+
 		dry_unix_replace(addr, size, MAP_NORESERVE);
+		dry_linux_room_end(room, 0);
+	}
 	errno = saved;
 }
 

@@ -203,6 +203,14 @@ static DRY_SLOW enum dry_linux_room begin(size_t size, bool (*is_too_much)(size_
 	return DRY_LINUX_NO_ROOM;
 }
 
+enum dry_linux_room dry_linux_replace_begin(void)
+{
+	if (atomic_load_explicit(&future, memory_order_relaxed) == NOT_LOCKED)
+		return DRY_LINUX_ROOM;
+	dry_lock_acquire(&turn);
+	return DRY_LINUX_ROOM_HELD;
+}
+
 enum dry_linux_room dry_linux_map_begin(size_t size)
 {
 	if (DRY_UNLIKELY(atomic_load_explicit(&future, memory_order_relaxed) != NOT_LOCKED) && size != 0)

@@ -25,6 +25,12 @@ enum dry_linux_room {
 	DRY_LINUX_ROOM_HELD, /* others wait for dry_linux_room_end() */
 };
 
+/*
+ * Before locked memory is mapped anew in its place: for a moment the kernel's count is without it, and nobody is to look then.
+ * dry_linux_room_end() ends it.
+ */
+enum dry_linux_room dry_linux_replace_begin(void);
+
 /* Before `size` bytes are mapped. No system call unless it is known that they will be locked. */
 enum dry_linux_room dry_linux_map_begin(size_t size);
 /* After that, if there was room; error: why nothing could be mapped, else 0. */
