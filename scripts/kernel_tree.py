@@ -22,7 +22,7 @@ EDITS = {"6.1": [
     ("mm/slab.h", "#if defined(CONFIG_SLAB)\n\n\tunion {",
      '#if defined(CONFIG_DRYSTONE)\n#include "drystone/version/slab_fields.h"\n#elif defined(CONFIG_SLAB)\n\n\tunion {'),
     ("mm/slab.h", "#ifdef CONFIG_SLAB\n#include <linux/slab_def.h>\n",
-     '#if defined(CONFIG_DRYSTONE)\n#include "drystone/version/cache_def.h"\n#elif defined(CONFIG_SLAB)\n#include <linux/slab_def.h>\n'),
+     '#if defined(CONFIG_DRYSTONE)\n#include "drystone/slab/cache_def.h"\n#elif defined(CONFIG_SLAB)\n#include <linux/slab_def.h>\n'),
     # As in later kernels: bits of a slab are not to be taken for a movable page's mapping.
     ("mm/migrate.c", "\tif (unlikely(!__PageMovable(page)))\n\t\tgoto out_putpage;\n",
      "\tif (unlikely(PageSlab(page)) || unlikely(!__PageMovable(page)))\n\t\tgoto out_putpage;\n"),
@@ -37,7 +37,7 @@ EDITS = {"6.1": [
      '\tstruct kmem_cache *slab_cache;\n#ifdef CONFIG_DRYSTONE\n#include "drystone/version/slab_fields.h"\n#else\n'),
     ("mm/slab.h", "\tunsigned int __page_type;\n", "#endif\n\tunsigned int __page_type;\n"),
     ("mm/slab.h", "struct kmem_cache_order_objects {\n",
-     '#ifdef CONFIG_DRYSTONE\n#include "drystone/version/cache_def.h"\n#else\nstruct kmem_cache_order_objects {\n'),
+     '#ifdef CONFIG_DRYSTONE\n#include "drystone/slab/cache_def.h"\n#else\nstruct kmem_cache_order_objects {\n'),
     ("mm/slab.h", "enum slab_state {\n", "#endif\nenum slab_state {\n"),
     # Tunables can be written.
     ("mm/slab_common.c", "#define SLABINFO_RIGHTS (0400)\n",
@@ -53,7 +53,7 @@ def edit(path, before, after):
     if after in text:
         return
     if text.count(before) != 1:
-        sys.exit("%s: not the source that was expected: %r" % (path, before))
+        sys.exit("%s: not the source that was expected (remove its tree to have it unpacked anew): %r" % (path, before))
     with open(path, "w", encoding="utf-8") as file:
         file.write(text.replace(before, after))
 

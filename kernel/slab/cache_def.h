@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* struct kmem_cache, and what the kernel asks of slabs inline; mm/slab.h includes this in place of linux/slab_def.h. */
+/* struct kmem_cache, and what the kernel asks of slabs inline; mm/slab.h includes this in place of its own. */
 #ifndef _LINUX_DRYSTONE_CACHE_DEF_H
 #define _LINUX_DRYSTONE_CACHE_DEF_H
 
@@ -23,9 +23,31 @@ struct kmem_cache {
 	int refcount;
 	unsigned int object_size;
 	unsigned int align;
+	unsigned int inuse; /* 6.12's: as size, what an object has of its slab */
 	unsigned int useroffset, usersize;
-	struct kmem_cache_node *node[1]; /* for get_node(), which nobody calls */
+	struct kmem_cache_node *node[1]; /* 6.1's: for get_node(), which nobody calls */
 };
+
+/* What 6.12 calls, and 6.1 does not: caches have no folders in /sys. */
+static inline void sysfs_slab_unlink(struct kmem_cache *s)
+{
+}
+
+static inline void sysfs_slab_release(struct kmem_cache *s)
+{
+}
+
+static inline int sysfs_slab_alias(struct kmem_cache *s, const char *name)
+{
+	return 0;
+}
+
+struct file;
+struct seq_file;
+
+/* slabinfo.c; 6.1 declares them itself */
+ssize_t slabinfo_write(struct file *file, const char __user *buffer, size_t count, loff_t *ppos);
+void slabinfo_show_stats(struct seq_file *m, struct kmem_cache *s);
 
 static inline unsigned int obj_to_index(const struct kmem_cache *cache, const struct slab *slab, void *obj)
 {
