@@ -98,9 +98,12 @@ def build(world, allocator):
     return folder / IMAGE[kind]
 
 
+MODULES = "lib/test_*.ko", "mm/drystone/*.ko", "drivers/misc/lkdtm/*.ko"
+
+
 def first_file_system(build_folder):
     """A folder with busybox, hackbench, stress-ng and what they need, the init of kernel/config, and the kernel's modules that test."""
-    root, programs = CACHE / "root", [shutil.which(name) for name in ("busybox", "hackbench", "stress-ng")]
+    root, programs = build_folder / "root", [shutil.which(name) for name in ("busybox", "hackbench", "stress-ng")]
     if None in programs:
         raise Failed("busybox, hackbench or stress-ng is missing (apt install busybox-static rt-tests stress-ng)")
     shutil.rmtree(root / "modules", ignore_errors=True)
@@ -108,7 +111,8 @@ def first_file_system(build_folder):
         (root / folder).mkdir(parents=True, exist_ok=True)
     for program in programs:
         shutil.copy2(program, root / "bin")
-    for name in ("sh", "mount", "awk", "cat", "cut", "sleep", "poweroff", "reboot", "echo", "grep", "insmod", "rmmod"):
+    for name in ("sh", "mount", "awk", "cat", "cut", "sleep", "poweroff", "reboot", "echo", "grep", "insmod", "rmmod", "mkdir",
+                 "rmdir", "rm", "seq"):
         link = root / "bin" / name
         if not link.is_symlink():
             link.symlink_to("busybox")
@@ -118,13 +122,13 @@ def first_file_system(build_folder):
         shutil.copy2(os.path.realpath(library), place)
     shutil.copy2(CONFIG / "init", root / "init")
     shutil.copy2(CONFIG / "soak", root / "soak")
-    for module in [*build_folder.glob("lib/test_*.ko"), *build_folder.glob("mm/drystone/*.ko")]:
+    for module in [path for pattern in MODULES for path in build_folder.glob(pattern)]:
         run("strip", "--strip-debug", "-o", root / "modules" / module.name, module)
     return root
 
 
 def packed(root):
-    archive = CACHE / "root.cpio.gz"
+    archive = root.with_suffix(".cpio.gz")
     names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
     done = subprocess.run("cpio -o -H newc --quiet | gzip > %s" % shlex.quote(str(archive)), shell=True, input=names, text=True, cwd=root)
     if done.returncode:
@@ -133,7 +137,7 @@ def packed(root):
 
 
 def boot(world, allocator, cpus, megabytes, options, limit=LIMIT):
-    """The log."""
+    """The log. Several can run at a time, if they are of different kernels."""
     image = build(world, allocator)
     root = first_file_system(folder_of(world, allocator))
     if parts(world)[0] == "uml":
@@ -144,7 +148,7 @@ def boot(world, allocator, cpus, megabytes, options, limit=LIMIT):
         command = ["qemu-system-x86_64", "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", "%dM" % megabytes,
                    "-smp", "%d,sockets=%d,cores=1,threads=1" % (cpus, cpus), "-nographic", "-no-reboot", "-nic", "none", "-kernel", image,
                    "-initrd", packed(root), "-append", " ".join([EMULATED, "console=ttyS0 rdinit=/init panic=-1 drystone.end=reboot", options])]
-    log = CACHE / "log"
+    log = root.parent / "log"
     with open(log, "w", encoding="utf-8") as out:
         try:
             subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, timeout=limit, check=False)
