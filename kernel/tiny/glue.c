@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * What the kernel calls, over the small-machine allocator. A struct kmem_cache has its class behind it. Objects of a page and more
- * are pages, as general allocations are.
+ * What the kernel calls, over the small-machine allocator. A struct kmem_cache has its cache behind it, which may be another
+ * name of a class that there is already. Objects of a page and more are pages, as general allocations are.
  *
  * Objects of SLAB_TYPESAFE_BY_RCU caches are freed after the grace period, each by an rcu_head behind it.
  */
@@ -18,16 +18,16 @@
 #include "base/fatal.h"
 #include "memory.h"
 
-#define TRIES 3 /* an object, its class and that one's slab may each want pages */
+#define TRIES 3 /* an object or a cache, its class and that one's slab may each want pages */
 
 struct cache {
 	struct kmem_cache common;
-	struct dry_class class;
+	struct dry_cache *objects; /* NULL: they are pages */
 };
 
-static struct dry_class *class_of(struct kmem_cache *s)
+static struct dry_cache *objects_of(struct kmem_cache *s)
 {
-	return &container_of(s, struct cache, common)->class;
+	return container_of(s, struct cache, common)->objects;
 }
 
 /* ---- what is wrong ---- */
@@ -42,58 +42,48 @@ void dry_tiny_bad_link(const struct dry_class *class, const void *where)
 	dry_tiny_say_link(class, where);
 }
 
-const char *dry_tiny_class_name(const struct dry_class *class)
+/* The kernel says that itself. */
+void dry_tiny_leak(const char *cache, size_t objects)
 {
-	/* those that are not the heap's lie in a struct cache */
-	return class->flags & DRY_CLASS_KEPT ? "kmalloc" : container_of(class, struct cache, class)->common.name;
 }
 
 /* ---- objects of less than a page ---- */
 
-static void *take(struct dry_class *class, size_t size)
+/* Without a cache: a block of general allocation. */
+static void *take(struct dry_cache *objects, size_t size)
 {
-	void *object;
+	void *block;
 
+	if (objects != NULL)
+		return dry_cache_alloc(objects);
 	dry_tiny_lock();
-	object = class != NULL ? dry_tiny_object_alloc(class) : dry_tiny_alloc(dry_kernel_heap, size, 1);
+	block = dry_tiny_alloc(dry_kernel_heap, size, 1);
 	dry_tiny_unlock();
-	return object;
+	return block;
 }
 
-/* Without a class: a block of general allocation. */
-static noinline void *take_harder(struct dry_class *class, size_t size, gfp_t gfp)
+static noinline void *take_harder(struct dry_cache *objects, size_t size, gfp_t gfp)
 {
+	const struct dry_class *class = objects != NULL ? objects->owner.class : NULL;
 	size_t run = class != NULL ? dry_tiny_slab_pages(class, 1) << PAGE_SHIFT : PAGE_SIZE;
 	unsigned int order = get_order(max_t(size_t, run, class != NULL ? class->align : 1));
 	void *object = NULL;
 
 	for (int i = 0; i < TRIES && object == NULL && dry_kernel_offer(gfp, order); i++)
-		object = take(class, size);
+		object = take(objects, size);
 	dry_kernel_withdraw();
 	return object;
 }
 
-static void *small_alloc(struct dry_class *class, size_t size, gfp_t gfp, bool zero)
+static void *small_alloc(struct dry_cache *objects, size_t size, gfp_t gfp, bool zero)
 {
-	void *object = take(class, size);
+	void *object = take(objects, size);
 
 	if (unlikely(object == NULL))
-		object = take_harder(class, size, gfp);
+		object = take_harder(objects, size, gfp);
 	if (object != NULL && zero)
 		memset(object, 0, size);
 	return object;
-}
-
-static void small_free(struct dry_class *class, void *object)
-{
-	const struct dry_owner owner = { .class = class, .heap = dry_kernel_heap };
-
-	dry_tiny_lock();
-	if (class != NULL)
-		dry_tiny_object_free(&owner, object);
-	else
-		dry_tiny_free(dry_kernel_heap, object);
-	dry_tiny_unlock();
 }
 
 /* ---- general allocation ---- */
@@ -149,10 +139,13 @@ void kfree(const void *block)
 		return;
 	kmemleak_free(block);
 	folio = virt_to_folio(block);
-	if (folio_test_slab(folio))
-		small_free(NULL, (void *)block);
-	else
+	if (!folio_test_slab(folio)) {
 		large_free(folio, block);
+		return;
+	}
+	dry_tiny_lock();
+	dry_tiny_free(dry_kernel_heap, (void *)block);
+	dry_tiny_unlock();
 }
 EXPORT_SYMBOL(kfree);
 
@@ -187,12 +180,12 @@ static void *cache_alloc(struct kmem_cache *s, gfp_t gfp, int node, unsigned lon
 
 	gfp &= gfp_allowed_mask;
 	might_alloc(gfp);
-	if (s->size >= PAGE_SIZE) {
+	if (objects_of(s) == NULL) {
 		object = kmalloc_large_node(s->size, gfp, node);
 		if (object != NULL && s->ctor != NULL)
 			s->ctor(object);
 	} else {
-		object = small_alloc(class_of(s), s->object_size, gfp, slab_want_init_on_alloc(gfp, s));
+		object = small_alloc(objects_of(s), s->object_size, gfp, slab_want_init_on_alloc(gfp, s));
 		kmemleak_alloc_recursive(object, s->object_size, 1, s->flags, gfp);
 	}
 	trace_kmem_cache_alloc(caller, object, s, gfp, node);
@@ -219,10 +212,10 @@ EXPORT_SYMBOL(kmem_cache_alloc_node);
 
 static void object_free(struct kmem_cache *s, void *object)
 {
-	if (s->size >= PAGE_SIZE)
+	if (objects_of(s) == NULL)
 		large_free(virt_to_folio(object), object);
 	else
-		small_free(class_of(s), object);
+		dry_cache_free(objects_of(s), object);
 }
 
 /* Behind each object of a typesafe cache. */
@@ -300,42 +293,27 @@ static void construct(void *object, void *s)
 
 int __kmem_cache_create(struct kmem_cache *s, slab_flags_t flags)
 {
-	struct dry_class *class = class_of(s);
+	struct cache *cache = container_of(s, struct cache, common);
+	struct dry_cache_attr attr = { .name = s->name, .align = s->align, .ctor = s->ctor != NULL ? construct : NULL, .arg = s };
 
 	s->flags = flags;
 	if (flags & SLAB_TYPESAFE_BY_RCU)
 		s->size = graced_at(s) + sizeof(struct graced);
 	if (s->size >= PAGE_SIZE)
 		return 0;
-	class->flags = DRY_CLASS_OWN;
-	class->arg = s;
-	dry_tiny_lock();
-	dry_tiny_class_init(class, dry_kernel_heap, s->size, s->align, s->ctor ? construct : NULL);
-	dry_tiny_unlock();
-	return 0;
-}
-
-static size_t used_of(struct kmem_cache *s, bool forget)
-{
-	struct dry_class *class = class_of(s);
-	size_t used;
-
-	if (s->size >= PAGE_SIZE)
-		return 0;
-	dry_tiny_lock();
-	dry_tiny_class_shrink(class);
-	used = dry_tiny_class_used(class);
-	if (forget && used == 0)
-		dry_link_remove(&class->classes);
-	dry_tiny_unlock();
-	return used;
+	attr.size = s->size;
+	cache->objects = dry_cache_create(dry_kernel_heap, &attr);
+	for (int i = 0; i < TRIES && cache->objects == NULL && dry_kernel_offer(GFP_KERNEL, 0); i++)
+		cache->objects = dry_cache_create(dry_kernel_heap, &attr);
+	dry_kernel_withdraw();
+	return cache->objects != NULL ? 0 : -ENOMEM;
 }
 
 int __kmem_cache_shutdown(struct kmem_cache *s)
 {
 	if (s->flags & SLAB_TYPESAFE_BY_RCU)
 		rcu_barrier();
-	return used_of(s, true) != 0 ? -EBUSY : 0;
+	return dry_cache_destroy(objects_of(s));
 }
 
 void __kmem_cache_release(struct kmem_cache *s)
@@ -344,7 +322,16 @@ void __kmem_cache_release(struct kmem_cache *s)
 
 int __kmem_cache_shrink(struct kmem_cache *s)
 {
-	return used_of(s, false) != 0;
+	struct dry_cache *objects = objects_of(s);
+	size_t used = 0;
+
+	if (objects != NULL) {
+		dry_cache_shrink(objects);
+		dry_tiny_lock();
+		used = dry_tiny_class_used(objects->owner.class);
+		dry_tiny_unlock();
+	}
+	return used != 0;
 }
 
 void __init kmem_cache_init(void)

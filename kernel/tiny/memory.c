@@ -134,6 +134,12 @@ static size_t heap_bytes(void)
 	return sizeof(struct dry_heap) + dry_tiny_kept(PAGE_SHIFT) * sizeof(void *);
 }
 
+/* There is one. */
+struct dry_heap *dry_tiny_heap(struct dry_heap *heap)
+{
+	return dry_kernel_heap;
+}
+
 /* The end of what has an address. UML's max_pfn is the number of its pages, not the last one's. */
 static unsigned long __init end_of_memory(void)
 {
