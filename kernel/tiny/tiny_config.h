@@ -7,6 +7,9 @@
 
 /* Longer runs are hard to get once memory is in pieces. */
 #define DRY_TINY_SLAB_PAGES 4
+/* Pages behind a run are the kernel's to give to others; so a slab has little more than what is asked for now. */
+#define DRY_TINY_EXTENDS 0
+#define DRY_TINY_SHARE	 16
 
 #ifdef CONFIG_DEBUG_LIST
 #define DRY_TINY_CHECK_LINKS 1

@@ -151,6 +151,15 @@ static struct dry_slab *slab_extend(struct dry_class *class)
 	return slab_resize(slab, dry_tiny_slab_room(class, more));
 }
 
+/* A slab that cannot grow later has a few pages more from the start, if each then holds more than a quarter more objects. */
+static size_t tight(const struct dry_class *class, size_t pages, size_t most)
+{
+	for (size_t more = pages + 1; more <= most; more++)
+		if (4 * dry_tiny_slab_room(class, more) * pages > 5 * dry_tiny_slab_room(class, pages) * more)
+			pages = more;
+	return pages;
+}
+
 static struct dry_slab *slab_create(struct dry_class *class, size_t objects)
 {
 	size_t most = dry_tiny_slab_most(class), pages = most;
@@ -158,6 +167,8 @@ static struct dry_slab *slab_create(struct dry_class *class, size_t objects)
 
 	if (objects < dry_tiny_slab_room(class, most)) /* else their bytes may be more than a size_t holds */
 		pages = dry_tiny_slab_pages(class, objects);
+	if (!DRY_TINY_EXTENDS)
+		pages = tight(class, pages, most);
 	for (;;) {
 		objects = dry_tiny_slab_room(class, pages);
 		slab = dry_pages_alloc(class->heap, dry_tiny_slab_pages(class, objects), class->align);
@@ -228,7 +239,7 @@ void *dry_tiny_object_alloc(struct dry_class *class)
 	if (object == DRY_TINY_NIL) {
 		slab = slab_extend(class);
 		if (slab == NULL)
-			slab = slab_create(class, class->objects / 4 + 1);
+			slab = slab_create(class, class->objects / DRY_TINY_SHARE + 1);
 		if (slab == NULL)
 			return NULL;
 		object = slab->free;

@@ -55,6 +55,14 @@
 #ifndef DRY_TINY_SLAB_PAGES
 #define DRY_TINY_SLAB_PAGES 64
 #endif
+/* A new slab is made for one in so many of the objects that its class has. */
+#ifndef DRY_TINY_SHARE
+#define DRY_TINY_SHARE 4
+#endif
+/* 0: a slab never grows at its end. */
+#ifndef DRY_TINY_EXTENDS
+#define DRY_TINY_EXTENDS 1
+#endif
 
 enum {
 	DRY_TINY_BINS = 15,	  /* lists of free runs, by floor(log2(pages)) */

@@ -51,6 +51,40 @@ static void test_no_memory(void)
 	check_accounts();
 }
 
+/* Caches of like objects share slabs; the last one of them to go takes these along. */
+static void test_shared(void)
+{
+	long before = mock_slab_bytes;
+	struct kmem_cache *one = kmem_cache_create("one", 824, 8, 0, NULL), *other = kmem_cache_create("other", 824, 8, 0, NULL);
+	void *object = kmem_cache_alloc(one, GFP_KERNEL), *like;
+	long with_one = mock_slab_bytes;
+
+	like = kmem_cache_alloc(other, GFP_KERNEL);
+	CHECK_EQ(mock_slab_bytes, with_one);
+	kmem_cache_free(one, object);
+	kmem_cache_destroy(one);
+	kmem_cache_free(other, like);
+	like = kmem_cache_alloc(other, GFP_KERNEL);
+	kmem_cache_free(other, like);
+	kmem_cache_destroy(other);
+	CHECK(mock_slab_bytes <= before);
+}
+
+/* Of objects of more than half a page three lie in two pages. */
+static void test_large(void)
+{
+	struct kmem_cache *large = kmem_cache_create("large", 2112, 64, 0, NULL);
+	long before = mock_slab_bytes;
+	void *at[3];
+
+	for (int i = 0; i < 3; i++)
+		CHECK((at[i] = kmem_cache_alloc(large, GFP_KERNEL)) != NULL);
+	CHECK_EQ(mock_slab_bytes, before + 2 * (long)PAGE_SIZE);
+	for (int i = 0; i < 3; i++)
+		kmem_cache_free(large, at[i]);
+	kmem_cache_destroy(large);
+}
+
 static void test_double_free(void)
 {
 	void *object = kmalloc(100, GFP_KERNEL), *other = kmalloc(100, GFP_KERNEL);
@@ -83,6 +117,8 @@ int main(void)
 	check_accounts();
 	test_return();
 	test_no_memory();
+	test_shared();
+	test_large();
 	test_double_free();
 	test_damage();
 	return 0;
