@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * Cycles of an allocation and of a free, as slab_test of the documents counted them; the least of some rounds. Then the same of all
- * processors at once, each with objects of its own: cycles from the first one's start to the last one's end, by objects of one.
+ * Cycles of an allocation and of a free, as slab_test of the documents counted them; the least of some rounds. Then the same of
+ * all processors at once, between which the objects are divided: cycles from when all are there to the last one's end, by
+ * objects of one.
  */
 #include "test/measure.h"
 
@@ -55,35 +56,38 @@ static u64 pair_of(size_t size)
 
 static struct {
 	size_t size;
+	int each; /* objects of a processor */
 	atomic_t waiting, running;
+	u64 start, end;
 	struct completion done;
 } together;
 
 static int take_part(void *unused)
 {
-	void **mine = vmalloc(OBJECTS * sizeof(*mine));
-	int got = 0;
+	int part = atomic_dec_return(&together.waiting), got = 0;
+	void **mine = objects + part * together.each;
 
-	atomic_dec(&together.waiting);
+	if (part == 0)
+		together.start = now();
 	while (atomic_read(&together.waiting) > 0)
 		cpu_relax();
-	while (mine != NULL && got < OBJECTS && (mine[got] = kmalloc(together.size, GFP_KERNEL)) != NULL)
+	while (got < together.each && (mine[got] = kmalloc(together.size, GFP_KERNEL)) != NULL)
 		got++;
 	while (got > 0)
 		kfree(mine[--got]);
-	vfree(mine);
-	if (atomic_dec_and_test(&together.running))
+	if (atomic_dec_and_test(&together.running)) {
+		together.end = now();
 		complete(&together.done);
+	}
 	return 0;
 }
 
-/* With the threads' own start and end, which cost each allocator the same. */
 static u64 together_of(size_t size)
 {
 	unsigned int cpu;
-	u64 start = now();
 
 	together.size = size;
+	together.each = OBJECTS / num_online_cpus();
 	init_completion(&together.done);
 	atomic_set(&together.waiting, num_online_cpus());
 	atomic_set(&together.running, num_online_cpus());
@@ -91,7 +95,7 @@ static u64 together_of(size_t size)
 		if (IS_ERR(kthread_run_on_cpu(take_part, NULL, cpu, "drystone-measure/%u")))
 			return 0; /* and no more than that: the others wait for it */
 	wait_for_completion(&together.done);
-	return div_u64(now() - start, OBJECTS);
+	return div_u64(together.end - together.start, together.each);
 }
 
 static void measure_together(void)
@@ -119,7 +123,7 @@ void dry_measure(void)
 		}
 		pr_info("drystone-measure: %zu bytes: %llu cycles kmalloc, %llu kfree, %llu pair\n", size, alloc, free, pair);
 	}
-	vfree(objects);
 	if (num_online_cpus() > 1)
 		measure_together();
+	vfree(objects);
 }
