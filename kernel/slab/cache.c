@@ -93,12 +93,15 @@ static unsigned int nodes_of_world(void)
 	return nr_node_ids <= DRY_MAX_NODES ? nr_node_ids : 1;
 }
 
-/* One processor has nobody to share objects with, and below 64 KiB core has no depots. */
+/*
+ * A two-thousandth of memory, so that arrays do not stand for much of it on small machines, whose caches are few. One processor has
+ * nobody to share objects with, and below 64 KiB core has no depots.
+ */
 static size_t __init area_bytes(void)
 {
-	size_t bytes = (size_t)CONFIG_DRYSTONE_AREA_KB << 10;
-
-	return num_possible_cpus() > 1 ? bytes : min_t(size_t, bytes, SZ_64K - PAGE_SIZE);
+	if (num_possible_cpus() == 1)
+		return SZ_64K - PAGE_SIZE;
+	return clamp_t(size_t, PAGE_ALIGN(totalram_pages() * (PAGE_SIZE / 2048)), SZ_64K, CONFIG_DRYSTONE_AREA_KB * SZ_1K);
 }
 
 void __init kmem_cache_init(void)

@@ -59,6 +59,7 @@ typedef int pg_data_t;
 #define BUG()              mock_wrong("BUG")
 #define panic(...)         mock_wrong(__VA_ARGS__)
 #define SZ_16K             16384
+#define SZ_1K              1024
 #define SZ_64K             65536
 
 _Noreturn void mock_wrong(const char *what, ...);
@@ -99,6 +100,7 @@ unsigned int raw_smp_processor_id(void);
 #define smp_processor_id raw_smp_processor_id
 #define num_online_cpus() NR_CPUS
 #define num_possible_cpus() NR_CPUS
+#define totalram_pages()    max_pfn
 #define for_each_online_cpu(cpu) for (cpu = 0; cpu < NR_CPUS; cpu++)
 #define for_each_online_node(node) for (node = 0; node < (int)nr_node_ids; node++)
 void mock_irq_save(unsigned long *flags);
