@@ -103,9 +103,11 @@ def build(world, allocator):
 MODULES = "lib/test_*.ko", "mm/drystone/*.ko", "drivers/misc/lkdtm/*.ko"
 
 
-def first_file_system(build_folder):
-    """A folder with busybox, hackbench, stress-ng and what they need, the init of kernel/config, and the kernel's modules that test."""
-    root, programs = build_folder / "root", [shutil.which(name) for name in ("busybox", "hackbench", "stress-ng")]
+def first_file_system(build_folder, small):
+    """A folder with busybox, and if it is not small hackbench, stress-ng and what they need; the init of kernel/config; and the
+    kernel's modules that test."""
+    root = build_folder / ("small" if small else "root")
+    programs = [shutil.which(name) for name in ("busybox", "hackbench", "stress-ng")[:1 if small else 3]]
     if None in programs:
         raise Failed("busybox, hackbench or stress-ng is missing (apt install busybox-static rt-tests stress-ng)")
     shutil.rmtree(root / "modules", ignore_errors=True)
@@ -118,13 +120,13 @@ def first_file_system(build_folder):
         link = root / "bin" / name
         if not link.is_symlink():
             link.symlink_to("busybox")
-    for library in re.findall(r"(/\S+) \(0x", run("ldd", *programs[1:])):
+    for library in re.findall(r"(/\S+) \(0x", "" if small else run("ldd", *programs[1:])):
         place = root / library[1:]
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(os.path.realpath(library), place)
     shutil.copy2(CONFIG / "init", root / "init")
     shutil.copy2(CONFIG / "soak", root / "soak")
-    for module in [path for pattern in MODULES for path in build_folder.glob(pattern)]:
+    for module in [path for pattern in MODULES for path in build_folder.glob(pattern) if not small]:
         run("strip", "--strip-debug", "-o", root / "modules" / module.name, module)
     return root
 
@@ -141,7 +143,7 @@ def packed(root):
 def boot(world, allocator, cpus, megabytes, options, limit=LIMIT):
     """The log. Several can run at a time, if they are of different kernels."""
     image = build(world, allocator)
-    root = first_file_system(folder_of(world, allocator))
+    root = first_file_system(folder_of(world, allocator), "drystone.run=nothing" in options)
     if parts(world)[0] == "uml":
         # Where it lies decides how large its map of pages is: at the same place each time.
         command = ["setarch", "-R", image, "mem=%dM" % megabytes, "root=none", "rootfstype=hostfs", "rootflags=%s" % root, "rw", "init=/init",
