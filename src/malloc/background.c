@@ -17,7 +17,7 @@
 #define RETRY       1000 /* pokes until a thread is asked for again */
 #define CALLS       64 /* slow calls between two looks at the clock, with one thread */
 #define KEEP_LEAST  ((size_t)2 << 20)
-#define KEEP_BIG    ((size_t)32 << 20) /* big blocks; one that is freed twice is known while it is kept */
+#define KEEP_BIG    ((size_t)4 << 20) /* big blocks; one that is freed twice is known while it is kept */
 #define KEEP_MOST   ((size_t)64 << 20)
 #define REST        4 /* times decay_ms */
 #define SOON        100 /* ms */

@@ -16,9 +16,10 @@
 #include "debug/live.h"
 #include "port/probe.h"
 
-#define RUN_MAX    ((size_t)1 << 20) /* bigger blocks are extents */
-#define LIMIT_TRIES 64
+#define RUN_USUAL   ((size_t)128 << 10) /* bigger blocks are extents while there are no more than so many of them */
 #define MOST_EXTENTS 16384
+#define RUN_MAX     ((size_t)1 << 20)   /* bigger ones always are */
+#define LIMIT_TRIES 64
 #define SIZE_LIMIT ((size_t)PTRDIFF_MAX)
 
 /* The size of a block in a page of a class, without a look at the page. 0: it may be anything else. */
@@ -81,15 +82,17 @@ static bool fits_arena(const struct dry_heap *heap, size_t size, size_t align)
 }
 
 /*
- * Runs of one size begin at multiples of the next power of two: what lies between is not for them, but a limit counts it. Then
- * it is an extent, unless there are many: the system counts mappings (65,530).
+ * Extents are not bound to powers of two of pages, and are kept to be used again, which runs are not (docs/design/big-blocks.md);
+ * but the system counts mappings (65,530). A run leaves what lies between it and the next multiple of such a power to other
+ * sizes: where a limit counts that, and it is much, a small block is an extent, too.
  */
-static bool leaves_much(struct dry_heap *heap, size_t size)
+static bool is_for_extent(struct dry_heap *heap, size_t size)
 {
 	size_t page = (size_t)1 << dry_backing_page_shift(&heap->caches.backing), pages = (size + page - 1) / page;
+	bool leaves_much = (((size_t)1 << dry_log2_ceil((uint32_t)pages)) - pages) * 8 > pages;
 
-	return (((size_t)1 << dry_log2_ceil((uint32_t)pages)) - pages) * 8 > pages && dry_port_is_scarce() &&
-	       dry_extents_live(&heap->extents) < MOST_EXTENTS;
+	return size > RUN_MAX || ((size > RUN_USUAL || (leaves_much && dry_port_is_scarce())) &&
+				  dry_extents_live(&heap->extents) < MOST_EXTENTS);
 }
 
 static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool zero)
@@ -97,7 +100,7 @@ static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool ze
 	bool only = arena_only(heap), fits = fits_arena(heap, size, align);
 	void *object = NULL;
 
-	if (fits && (only || (size <= RUN_MAX && !leaves_much(heap, size))))
+	if (fits && (only || !is_for_extent(heap, size)))
 		object = alloc_run(heap, size, align, zero);
 	if (object == NULL && !only)
 		object = alloc_extent(heap, size, align, zero);
@@ -427,7 +430,7 @@ static void *resize_big(struct dry_heap *heap, const struct found *place, void *
 	if (size <= DRY_CLASS_MAX)
 		return NULL;
 	if (place->run == NULL)
-		return size > RUN_MAX ? resize_extent(heap, object, size) : NULL;
+		return size > RUN_USUAL ? resize_extent(heap, object, size) : NULL;
 	if (place->slab != NULL || (size > RUN_MAX && !arena_only(heap)) || size > dry_backing_bytes(&heap->caches.backing))
 		return NULL;
 	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
