@@ -83,16 +83,16 @@ static bool fits_arena(const struct dry_heap *heap, size_t size, size_t align)
 
 /*
  * Extents are not bound to powers of two of pages, and are kept to be used again, which runs are not (docs/design/big-blocks.md);
- * but the system counts mappings (65,530). A run leaves what lies between it and the next multiple of such a power to other
- * sizes: where a limit counts that, and it is much, a small block is an extent, too.
+ * but the system counts mappings (65,530), and a tool that watches finds reads of freed runs only. What a run leaves up to the
+ * next multiple of such a power is for other sizes: where a limit counts that, and it is much, small blocks are extents, too.
  */
 static bool is_for_extent(struct dry_heap *heap, size_t size)
 {
 	size_t page = (size_t)1 << dry_backing_page_shift(&heap->caches.backing), pages = (size + page - 1) / page;
 	bool leaves_much = (((size_t)1 << dry_log2_ceil((uint32_t)pages)) - pages) * 8 > pages;
+	bool wanted = size > RUN_USUAL ? dry_annotate == NULL : leaves_much && dry_port_is_scarce();
 
-	return size > RUN_MAX || ((size > RUN_USUAL || (leaves_much && dry_port_is_scarce())) &&
-				  dry_extents_live(&heap->extents) < MOST_EXTENTS);
+	return size > RUN_MAX || (wanted && dry_extents_live(&heap->extents) < MOST_EXTENTS);
 }
 
 static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool zero)

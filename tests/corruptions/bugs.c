@@ -313,12 +313,12 @@ static void double_free_at_once(void)
 
 static void double_free_pages(void)
 {
-	double_free(200000);
+	double_free(100000);
 }
 
 static void double_free_big(void)
 {
-	double_free(32 << 20);
+	double_free(3 << 20);
 }
 
 static void double_free_zero(void)
@@ -450,7 +450,7 @@ static void free_before(void)
 
 static void free_middle_of_pages(void)
 {
-	bad(get(200000) + 4096);
+	bad(get(100000) + 4096);
 }
 
 static void free_middle_of_big(void)

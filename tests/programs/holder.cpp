@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// A program for a reader outside to look at: eight threads that have filled maps, and 100 MB in blocks of 5 MB and 100 KB, all
-// touched. Says "ready", and then does what it is told on standard input: "grow" allocates 200 blocks of 100 KB and says "grown".
+// A program for a reader outside to look at: eight threads that have filled maps, and 114 MB in blocks of 5 MB and 128 KB, all
+// touched. Says "ready", and then does what it is told on standard input: "grow" allocates 200 blocks of 128 KB and says "grown".
 // Knows nothing of drystone.
 #include <cstdio>
 #include <cstdlib>
@@ -38,14 +38,14 @@ int main()
 	for (int i = 0; i < 10; i++)
 		blocks.push_back(touched(5 << 20));
 	for (int i = 0; i < 500; i++)
-		blocks.push_back(touched(100 << 10));
+		blocks.push_back(touched(128 << 10));
 	puts("ready");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin) != nullptr) {
 		if (strcmp(line, "grow\n") != 0)
 			continue;
 		for (int i = 0; i < 200; i++)
-			blocks.push_back(touched(100 << 10));
+			blocks.push_back(touched(128 << 10));
 		puts("grown");
 		fflush(stdout);
 	}

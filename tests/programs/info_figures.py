@@ -22,7 +22,7 @@ def big(info, kind, size):
 def holder(info):
     """The figures are those of the program, and add up."""
     s, caches = info["summary"], [c for c in info["caches"] if "alias_of" not in c]
-    for kind, size, count in (("extents", 5 * MB, 10), ("runs", 100 * KB, 500)):
+    for kind, size, count in (("extents", 5 * MB, 10), ("runs", 128 * KB, 500)):
         rows = big(info, kind, size)
         equal(sum(b["active_objs"] for b in rows), count, f"blocks of {size} bytes")
         check(count * size <= sum(b["live_bytes"] for b in rows) < count * size * 1.1, kind, rows)
@@ -66,10 +66,10 @@ def same(live, core):
 
 
 def growth(*infos):
-    """200 blocks of 100 KB came between two of them."""
-    rows = [big(info, "runs", 100 * KB)[0] for info in infos]
+    """200 blocks of 128 KB came between two of them."""
+    rows = [big(info, "runs", 128 * KB)[0] for info in infos]
     check("growth" not in rows[0] and all("growth" in row for row in rows[1:]), "growth")
-    check(any(row["growth"] > 200 * 100 * KB / 60 for row in rows[1:]), "no growth", rows)
+    check(any(row["growth"] > 200 * 128 * KB / 60 for row in rows[1:]), "no growth", rows)
     equal(rows[-1]["active_objs"], 700, "blocks at the end")
 
 

@@ -33,8 +33,8 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < OBJECTS; i += 2)
 		dry_cache_free(cache[1], beta[i]);
-	for (int i = 0; i < 10; i++)
-		memset(malloc(300000), 1, 300000);
+	for (int i = 0; i < 30; i++)
+		memset(malloc(100000), 1, 100000);
 	memset(extent, 1, 4 << 20);
 	if (argc > 1) {
 		FILE *file = fopen(argv[1], "w");

@@ -14,7 +14,7 @@ for _ in $(seq 2000); do grep -q ready "$work/said" && break || sleep 0.02; done
 
 "$cli" top --batch --iterations 2 --delay 0.2 "$child" >"$work/out" 2>"$work/err" || fail "--batch: $(cat "$work/err")"
 [ "$(grep -c "^drystone top - [0-9:]*, holder $child: [0-9]* objects" "$work/out")" = 2 ] || fail "--batch: not twice: $(cat "$work/out")"
-[ "$(grep -c '^run-112K .*  [0-9]* ' "$work/out")" = 2 ] || fail "--batch: no page runs"
+[ "$(grep -c '^run-128K .*  [0-9]* ' "$work/out")" = 2 ] || fail "--batch: no page runs"
 [ "$(awk 'length > 80' "$work/out" | wc -l)" = 0 ] || fail "lines of more than 80 columns"
 "$cli" top -b -n 1 -f '*holder*' >"$work/out" || fail "-b of all processes"
 grep -Eq "^ *$child holder  *[0-9.]+M  *[0-9.]+M" "$work/out" || fail "-b: the process is not listed: $(cat "$work/out")"

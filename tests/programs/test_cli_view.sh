@@ -32,7 +32,7 @@ info "$child" >"$work/out"
 head -n 1 "$work/out" | grep -Eq "^holder, process $child: [0-9]+ objects of [0-9]+ caches, 51[0-9] big blocks$" ||
 	fail "summary: $(head -n 1 "$work/out")"
 for line in '^resident [0-9.]*M, at most [0-9.]*M, anonymous [0-9.]*M' '^live  .*%$' '^  page runs  ' '^  extents  ' '^waste  ' '^free  ' '^metadata  ' '^malloc_trim() would return' \
-	"^not drystone's" '^CACHE  *BYTES  *SHARE  *LIVE  *FREE  *CACHED  *OBJECTS  *SIZE$' '^run-112K .* 500 ' '^extent-[56]M .* 10 '; do
+	"^not drystone's" '^CACHE  *BYTES  *SHARE  *LIVE  *FREE  *CACHED  *OBJECTS  *SIZE$' '^run-128K .* 500 ' '^extent-[56]M .* 10 '; do
 	grep -q "$line" "$work/out" || fail "no line $line in the text"
 done
 [ "$(awk 'length > 80' "$work/out" | wc -l)" = 0 ] || fail "lines of more than 80 columns"

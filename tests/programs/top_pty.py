@@ -80,7 +80,7 @@ def one_process(cli, pid):
         sys.exit("top_pty: no titles: " + t.line(4))
     if not re.search(r"live [\d.]+M, waste .*, metadata .*", t.line(2)):
         sys.exit("top_pty: no sums: " + t.line(2))
-    if {"run-112K", "kmalloc-208"} - {row[0] for row in rows(t)}:
+    if {"run-128K", "kmalloc-208"} - {row[0] for row in rows(t)}:
         sys.exit(f"top_pty: caches are missing: {rows(t)}")
     for key, column in (("b", 1), ("w", 4), ("l", 3)):
         t.press(key)
