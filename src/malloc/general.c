@@ -16,11 +16,11 @@
 #include "debug/live.h"
 #include "port/probe.h"
 
-#define RUN_USUAL   ((size_t)128 << 10) /* bigger blocks are extents while there are no more than so many of them */
+#define RUN_USUAL    ((size_t)128 << 10) /* bigger blocks are extents while there are no more than so many of them */
 #define MOST_EXTENTS 16384
-#define RUN_MAX     ((size_t)1 << 20)   /* bigger ones always are */
-#define LIMIT_TRIES 64
-#define SIZE_LIMIT ((size_t)PTRDIFF_MAX)
+#define RUN_MAX      ((size_t)1 << 20) /* bigger ones always are */
+#define LIMIT_TRIES  64
+#define SIZE_LIMIT   ((size_t)PTRDIFF_MAX)
 
 /* The size of a block in a page of a class, without a look at the page. 0: it may be anything else. */
 static size_t class_size_of(const struct dry_heap *heap, const void *object)

@@ -158,7 +158,7 @@ static bool gives(int advice)
 	return given;
 }
 
-static void start(const char *word)
+static void start(const char *word, const char *blocks_are)
 {
 	pid_t child = fork();
 	int status;
@@ -166,7 +166,7 @@ static void start(const char *word)
 	CHECK(child >= 0);
 	if (child == 0) {
 		setenv("DRYSTONE_CONF", word, 1);
-		execl("/proc/self/exe", "huge", word, (char *)NULL);
+		execl("/proc/self/exe", "huge", word, blocks_are, (char *)NULL);
 		_exit(127);
 	}
 	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -175,14 +175,14 @@ static void start(const char *word)
 int main(int argc, char **argv)
 {
 	if (argc > 1)
-		return strcmp(argv[1], "thp:system,stats:0") == 0 ? run_big() : run(argv[1]);
-	start("thp:never");
+		return strcmp(argv[2], "big") == 0 ? run_big() : run(argv[1]);
+	start("thp:never", "small");
 	if (gives(MADV_HUGEPAGE)) {
-		start("thp:system");
-		start("thp:system,stats:0"); /* the same, for big blocks */
-		start("thp:always");
+		start("thp:system", "small");
+		start("thp:system", "big");
+		start("thp:always", "small");
 	}
 	if (gives(MADV_COLLAPSE))
-		start("thp:auto,decay_ms:10");
+		start("thp:auto,decay_ms:10", "small");
 	return 0;
 }

@@ -44,11 +44,11 @@ size_t dry_port_address_room(void)
 /* A limit of address space or of data was seen; relaxed: a hint. */
 static _Atomic bool limited;
 
-static bool is_limited(int resource)
+static bool data_is_limited(void)
 {
 	struct rlimit limit;
 
-	return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+	return getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 /*
@@ -66,7 +66,7 @@ bool dry_linux_is_nearly_full(size_t size, bool for_big)
 	if (dry_linux_is_filtered())
 		return false;
 	room = dry_port_address_room();
-	atomic_store_explicit(&limited, room != SIZE_MAX || is_limited(RLIMIT_DATA), memory_order_relaxed);
+	atomic_store_explicit(&limited, room != SIZE_MAX || data_is_limited(), memory_order_relaxed);
 	return room < LEFT_TO_OTHERS + (for_big ? LEFT_TO_SMALL : 0);
 }
 
