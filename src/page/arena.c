@@ -91,11 +91,16 @@ static void fini_lists(struct dry_arena *arena)
 	arena->more = NULL;
 }
 
+size_t dry_least_page_size(const void *memory)
+{
+	return memory != NULL ? 4096 : dry_port_page_size();
+}
+
 int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
 {
-	size_t page = attr->page_size != 0 ? attr->page_size : dry_port_page_size();
+	size_t least = dry_least_page_size(attr->memory), page = attr->page_size != 0 ? attr->page_size : least;
 
-	if ((page != 4096 && page != 16384 && page != 65536) || page < dry_port_page_size())
+	if ((page != 4096 && page != 16384 && page != 65536) || page < least)
 		return -DRY_EINVAL;
 	*arena = (struct dry_arena){ .owns_memory = attr->memory == NULL, .guarded = attr->guarded };
 	if (attr->source != NULL)

@@ -139,11 +139,14 @@ struct dry_arena_attr {
 	size_t reserve;   /* bytes wanted; less is taken if there is no room. Ignored with memory */
 	size_t limit;     /* most bytes in use at once; 0: no limit */
 	size_t first;     /* bytes reserved at first where it grows; a power of two; 0: a chunk */
-	size_t page_size; /* 0: the port's */
+	size_t page_size; /* 0: the least */
 	unsigned nodes;   /* memory nodes; 0: 1. Ignored with memory */
 	const struct dry_page_source *source; /* of the pages, not of the arrays beside them; NULL: the port */
 	bool guarded;     /* reserved from the port: between two pages that nobody maps, or that are never committed */
 };
+
+/* The port's, for its calls take whole pages; 4096 over memory that a user handed in: no page of it is ever committed or purged. */
+size_t dry_least_page_size(const void *memory);
 
 #define DRY_ARENA_LIMBO 32
 
