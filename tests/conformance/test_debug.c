@@ -10,6 +10,7 @@
 
 #include "../support/capture.h"
 #include "../support/exercise.h"
+#include "../support/pages.h"
 
 #define FZPU (DRY_CACHE_CHECKS | DRY_CACHE_RED_ZONE | DRY_CACHE_POISON | DRY_CACHE_STORE_USER)
 
@@ -63,7 +64,7 @@ static void test_all(dry_heap *heap, struct rng *rng)
 /* Poison and a free list inside of free objects: the types that keep one work, and a write after free is found in each. */
 static void test_inside(dry_heap *heap)
 {
-	dry_cache *cache = make_cache(heap, "inside", 64, 0, DRY_CACHE_POISON | DRY_CACHE_OBJFREELIST);
+	dry_cache *cache = make_cache(heap, "inside", test_any_type(), 0, DRY_CACHE_POISON | DRY_CACHE_OBJFREELIST);
 
 	CHECK(cache);
 	CHECK_EQ(stats_of(cache).mgmt, DRY_MGMT_OBJFREELIST);
@@ -77,16 +78,17 @@ static void test_inside(dry_heap *heap)
 /* The pattern is there when an object comes out, whatever the slab used it for meanwhile. */
 static void test_pattern(dry_heap *heap, unsigned type)
 {
-	dry_cache *cache = make_cache(heap, "pattern", 64, 0, DRY_CACHE_POISON | type);
+	size_t size = test_any_type();
+	dry_cache *cache = make_cache(heap, "pattern", size, 0, DRY_CACHE_POISON | type);
 	unsigned char *objects[500];
 
 	for (int round = 0; round < 4; round++) {
 		for (int i = 0; i < 500; i++) {
 			CHECK(objects[i] = dry_cache_alloc(cache));
-			for (int b = 0; b < 63; b++)
+			for (size_t b = 0; b < size - 1; b++)
 				CHECK_EQ(objects[i][b], 0x6b);
-			CHECK_EQ(objects[i][63], 0xa5);
-			memset(objects[i], i, 64);
+			CHECK_EQ(objects[i][size - 1], 0xa5);
+			memset(objects[i], i, size);
 		}
 		for (int i = 0; i < 500; i++)
 			dry_cache_free(cache, objects[(i * 7 + round) % 500]);

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "../support/exercise.h"
+#include "../support/pages.h"
 
 #define N 1500
 
@@ -30,8 +31,8 @@ static void test_balance(dry_heap *heap, unsigned flags)
 {
 	static void *objects[N];
 	struct life life = { 0, 0 };
-	struct dry_cache_attr attr = { .name = "life", .size = 72, .flags = flags, .ctor = construct, .dtor = destruct,
-				       .arg = &life };
+	struct dry_cache_attr attr = { .name = "life", .size = test_any_type() + 8, .flags = flags, .ctor = construct,
+				       .dtor = destruct, .arg = &life };
 	dry_cache *cache = dry_cache_create(heap, &attr);
 
 	CHECK(cache);

@@ -2,6 +2,7 @@
 /* Every management type, for a sweep of sizes: all calls are exact whichever keeps the free objects. */
 /* DRY_TEST_NOT_TINY: one way to keep free objects. */
 #include "../support/exercise.h"
+#include "../support/pages.h"
 
 static const unsigned types[] = { 0, DRY_CACHE_OBJFREELIST, DRY_CACHE_NORMAL, DRY_CACHE_OFF_SLAB,
 				  DRY_CACHE_BITMAP, DRY_CACHE_CHAIN, DRY_CACHE_PUBLISHED };
@@ -44,7 +45,7 @@ static bool test_type(dry_heap *heap, size_t size, size_t align, unsigned type, 
 	exercise_cache(heap, cache, steps, rng);
 	stats = stats_of(cache);
 	check_type(&stats, type);
-	check_figures(&stats, 4096);
+	check_figures(&stats, test_page_size());
 	dry_cache_shrink(cache);
 	CHECK_EQ(stats_of(cache).slabs, 0);
 	CHECK_EQ(dry_cache_destroy(cache), 0);
@@ -54,8 +55,7 @@ static bool test_type(dry_heap *heap, size_t size, size_t align, unsigned type, 
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
-	struct dry_heap_attr attr = { .name = "types", .page_size = sysconf(_SC_PAGESIZE) == 4096 ? 4096 : 0 };
-	dry_heap *heap = dry_heap_create(&attr);
+	dry_heap *heap = dry_heap_create(&(struct dry_heap_attr){ .name = "types" });
 	size_t had[7] = { 0 }, tried = 0;
 
 	CHECK(heap);
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 		CHECK(had[t] * 2 > tried);
 	/* sizes for which each type must be possible */
 	for (int t = 1; t < 6; t++) {
-		CHECK(test_type(heap, 128, 0, types[t], 2000, &rng));
+		CHECK(test_type(heap, 2 * test_any_type(), 0, types[t], 2000, &rng));
 		CHECK(test_type(heap, 1000, 0, types[t], 2000, &rng));
 		CHECK(test_type(heap, 4096, 0, types[t], 2000, &rng));
 	}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../support/exercise.h"
+#include "../support/pages.h"
 
 #define TAG 0x7a67u
 
@@ -103,7 +104,7 @@ static void test_types(const struct dry_heap_attr *attr, struct provider *provid
 	for (int t = 0; t < 5; t++) {
 		dry_heap *heap = dry_heap_create(attr);
 		struct dry_cache_attr cache_attr = { .name = "typesafe",
-						     .size = sizeof(struct typed),
+						     .size = sizeof(struct typed) + test_any_type() - 64,
 						     .flags = DRY_CACHE_TYPESAFE_BY_RCU | types[t],
 						     .ctor = construct };
 		dry_cache *cache = dry_cache_create(heap, &cache_attr);

@@ -31,12 +31,19 @@ static void begin(size_t size, bool guarded)
 	CHECK_EQ((size_t)arena.pages << arena.page_shift, size);
 }
 
-static struct dry_page *take(void)
+static struct dry_page *take_untouched(void)
 {
 	struct dry_page *page = dry_arena_alloc(&arena, chunk, 1, 0);
 
 	if (arena.committed < 300 * chunk) /* it looks at every page */
 		CHECK(dry_arena_check(&arena) == NULL);
+	return page;
+}
+
+static struct dry_page *take(void)
+{
+	struct dry_page *page = take_untouched();
+
 	if (page == NULL)
 		return NULL;
 	char *at = dry_arena_start(&arena, page);
@@ -178,22 +185,22 @@ static void run_in_the_way(void)
 	munmap(block, CHUNK);
 }
 
-/* Behind an array there is nothing to pass over: the arena is as big as it was. */
+/* Behind an array there is nothing to pass over: the arena is as big as it was. A page of bytes of chunks tells of page * CHUNK. */
 static void array_in_the_way(void)
 {
 	struct dry_arena_array *arrays[] = { &arena.desc_array, &arena.map_array, &arena.chunk_array, &arena.side_array };
 
 	for (unsigned i = 0; i < 4; i++) {
-		size_t page = dry_port_page_size(), got = 0;
+		size_t page = dry_port_page_size(), got = 0, most = page * 2;
 		char *block;
 
-		begin(64 * GIB, false);
+		begin(most * 2 * CHUNK, false);
 		CHECK(dry_arena_add_side(&arena, 1) != NULL);
 		block = (char *)arrays[i]->start; /* that of the chunks grows downwards */
 		block = foreign(arrays[i] == &arena.chunk_array ? block - page : block + arrays[i]->reserved + page, page);
-		while (got < 8192 && take() != NULL)
+		while (got < most && (got < 300 ? take() : take_untouched()) != NULL)
 			got++;
-		CHECK(got != 0 && got < 8192);
+		CHECK(got != 0 && got < most);
 		kept(block, page);
 		dry_arena_fini(&arena);
 		CHECK_EQ(*block, 0x77);
@@ -232,7 +239,7 @@ static void beside(bool window)
 		CHECK(side[i * CHUNK / 8] == (int)(i % 2) && side[(i + 1) * CHUNK / 8 - 1] == (int)(i % 2));
 	arena.window = window; /* its pages were reserved as those of the rest, or not */
 	dry_arena_fini(&arena);
-	CHECK(mincore(side, 1, memory) != 0 && mincore(end, 1, memory) != 0 && mincore(end - 4096, 1, memory) != 0);
+	CHECK(mincore(side, 1, memory) != 0 && mincore(end, 1, memory) != 0 && mincore(end - dry_port_page_size(), 1, memory) != 0);
 }
 
 /* In a chunk that stays in use, too, a block that is given back takes its part of the array along: no more, no less. */
