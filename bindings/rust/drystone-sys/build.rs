@@ -33,7 +33,9 @@ fn main() {
         .std("gnu11")
         .opt_level(2) // the sequences need it, in a debug build, too
         .warnings(false);
-    for flag in ["-fvisibility=hidden", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-DDRY_FRAME_POINTERS"] {
+    for flag in
+        ["-fvisibility=hidden", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-DDRY_FRAME_POINTERS"]
+    {
         build.flag(flag);
     }
     if env::var("CARGO_CFG_TARGET_ENV").as_deref() != Ok("musl") {
