@@ -102,7 +102,7 @@ struct dry_heap_attr {
 	void *memory;                  /* use only this memory; NULL: take from the system */
 	size_t memory_size;            /* bytes at `memory`, at least 256 KiB; libdrystone-tiny: 2 KiB */
 	size_t limit;                  /* most bytes of pages in use at once, to the page; 0: no limit */
-	size_t page_size;              /* 4096, 16384, 65536, at least the default (0): the system's, with `memory` 4096 */
+	size_t page_size;              /* 4096, 16384 or 65536, the system's at least; with `memory` any. 0: the least */
 	unsigned nodes;                /* memory nodes, 1 to 8; 0: as many as the system has */
 	const struct dry_grace *grace; /* must outlive the heap; NULL: no typesafe caches */
 	/* Where the pages of blocks come from; copied; not together with `memory`. NULL: the system. Not for libdrystone-tiny. */

@@ -147,9 +147,7 @@ static bool valid_source(const struct dry_page_source *source)
 
 static bool valid(const struct dry_heap_attr *attr)
 {
-	size_t page = attr->page_size;
-
-	if (page != 0 && (page < dry_least_page_size(attr->memory) || (page != 4096 && page != 16384 && page != 65536)))
+	if (dry_arena_page_size(attr->page_size, attr->memory) == 0)
 		return false;
 	if (attr->nodes > DRY_MAX_NODES)
 		return false;

@@ -91,16 +91,18 @@ static void fini_lists(struct dry_arena *arena)
 	arena->more = NULL;
 }
 
-size_t dry_least_page_size(const void *memory)
+size_t dry_arena_page_size(size_t wanted, const void *memory)
 {
-	return memory != NULL ? 4096 : dry_port_page_size();
+	size_t least = memory != NULL ? 4096 : dry_port_page_size(), page = wanted != 0 ? wanted : least;
+
+	return page >= least && (page == 4096 || page == 16384 || page == 65536) ? page : 0;
 }
 
 int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
 {
-	size_t least = dry_least_page_size(attr->memory), page = attr->page_size != 0 ? attr->page_size : least;
+	size_t page = dry_arena_page_size(attr->page_size, attr->memory);
 
-	if ((page != 4096 && page != 16384 && page != 65536) || page < least)
+	if (page == 0)
 		return -DRY_EINVAL;
 	*arena = (struct dry_arena){ .owns_memory = attr->memory == NULL, .guarded = attr->guarded };
 	if (attr->source != NULL)

@@ -144,8 +144,11 @@ struct dry_arena_attr {
 	bool guarded;     /* reserved from the port: between two pages that nobody maps, or that are never committed */
 };
 
-/* The port's, for its calls take whole pages; 4096 over memory that a user handed in: no page of it is ever committed or purged. */
-size_t dry_least_page_size(const void *memory);
+/*
+ * The page size of an arena for which `wanted` was asked (0: the least). 0: it cannot be. The least is the port's, for its calls
+ * take whole pages; 4096 over memory that a user handed in: no page of it is ever committed or purged.
+ */
+size_t dry_arena_page_size(size_t wanted, const void *memory);
 
 #define DRY_ARENA_LIMBO 32
 

@@ -15,8 +15,9 @@
 #include "page/internal.h"
 #include "random.h"
 
-#define CHUNK DRY_CHUNK_SIZE
-#define GIB   ((size_t)1 << 30)
+#define CHUNK   DRY_CHUNK_SIZE
+#define GIB     ((size_t)1 << 30)
+#define TOUCHED ((size_t)32 << 20) /* bytes of a page in each chunk that are written to, at most */
 
 static struct dry_arena arena;
 static uint32_t chunk; /* pages */
@@ -198,7 +199,7 @@ static void array_in_the_way(void)
 		CHECK(dry_arena_add_side(&arena, 1) != NULL);
 		block = (char *)arrays[i]->start; /* that of the chunks grows downwards */
 		block = foreign(arrays[i] == &arena.chunk_array ? block - page : block + arrays[i]->reserved + page, page);
-		while (got < most && (got < 300 ? take() : take_untouched()) != NULL)
+		while (got < most && (got * page < TOUCHED ? take() : take_untouched()) != NULL)
 			got++;
 		CHECK(got != 0 && got < most);
 		kept(block, page);
