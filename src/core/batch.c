@@ -278,39 +278,6 @@ static struct dry_slab *fullest_locked(const struct dry_backing *backing, const 
 	return node->list[DRY_LIST_FREE] != DRY_SLAB_NIL ? dry_backing_deref(backing, node->list[DRY_LIST_FREE]) : NULL;
 }
 
-static bool is_random(const struct dry_cache *cache)
-{
-	return DRY_UNLIKELY(cache->debug != NULL) && cache->debug->random != NULL;
-}
-
-/* A slab by chance, each as likely as it has free objects, out of so many that there are enough of these. */
-static struct dry_slab *random_locked(const struct dry_cache *cache, const struct dry_node *node)
-{
-	static const uint8_t order[] = { 3, 2, 1, 0, DRY_LIST_FREE }; /* the fullest first */
-	const struct dry_backing *backing = &cache->caches->backing;
-	struct dry_slab *chosen = NULL;
-	uint64_t chance = cache->debug->random();
-	uint32_t sum = 0;
-
-	for (unsigned i = 0; i < sizeof(order) && sum < DRY_CHOICE(cache->size); i++) {
-		dry_slab_ref at = node->list[order[i]];
-		for (; at != DRY_SLAB_NIL && sum < DRY_CHOICE(cache->size); at = dry_backing_deref(backing, at)->next) {
-			struct dry_slab *slab = dry_backing_deref(backing, at);
-			uint32_t free = cache->num - slab->active;
-			sum += free;
-			if ((chance >> 32) * sum >> 32 < free)
-				chosen = slab;
-			chance *= UINT64_C(0x9e3779b97f4a7c15);
-		}
-	}
-	return chosen;
-}
-
-static struct dry_slab *next_locked(const struct dry_cache *cache, const struct dry_node *node)
-{
-	return is_random(cache) ? random_locked(cache, node) : fullest_locked(&cache->caches->backing, node);
-}
-
 static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, void **objects, unsigned max)
 {
 	struct dry_slab *slab;
@@ -321,7 +288,7 @@ static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, 
 	if (get(&node->free_objects) == 0)
 		return 0;
 	node_acquire(node);
-	while (count < max && (slab = next_locked(cache, node)) != NULL) {
+	while (count < max && (slab = fullest_locked(&cache->caches->backing, node)) != NULL) {
 		count += dry_slab_take(cache, slab, objects + count, max - count);
 		restore = cache->debug && dry_slab_wrote_into(cache, slab);
 		check_slab_locked(cache, slab);
@@ -381,22 +348,9 @@ static unsigned attach_first(struct dry_cache *cache, unsigned home, dry_gfp gfp
 	return count;
 }
 
-/* Slabs until there is a choice; where there is no memory for it, of what there is. */
-static void widen_choice(struct dry_cache *cache, unsigned home, dry_gfp gfp)
-{
-	struct dry_slab *slab;
-
-	while (get(&cache->node[home].free_objects) < DRY_CHOICE(cache->size) && (slab = new_slab(cache, home, gfp)) != NULL) {
-		bool here = dry_slab_node(cache, slab) == home;
-		attach(cache, slab);
-		if (!here)
-			break;
-	}
-}
-
 struct dry_slab *dry_node_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp)
 {
-	return (cache->flags & DRY_CACHE_ATTACH_FIRST) || is_random(cache) ? NULL : new_slab(cache, home, gfp);
+	return cache->flags & DRY_CACHE_ATTACH_FIRST ? NULL : new_slab(cache, home, gfp);
 }
 
 /*
@@ -423,21 +377,22 @@ static unsigned take_from_new_slab(struct dry_cache *cache, unsigned home, dry_g
 	return slab != NULL ? dry_node_take_slab(cache, slab, objects, max) : 0;
 }
 
-unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
 {
-	struct dry_node *node = &cache->node[home];
-	unsigned count = dry_depot_take(&node->shared, objects, max);
+	unsigned count = take_from_lists(cache, &cache->node[home], objects, max);
 
-	if (is_random(cache))
-		widen_choice(cache, home, gfp);
-
-	if (count == 0)
-		count = take_from_lists(cache, node, objects, max);
 	if (count == 0)
 		count = take_from_new_slab(cache, home, gfp, objects, max);
 	for (unsigned n = 0; count == 0 && n < cache->caches->nodes; n++)
 		count = take_from_lists(cache, &cache->node[n], objects, max);
 	return count;
+}
+
+unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+{
+	unsigned count = dry_depot_take(&cache->node[home].shared, objects, max);
+
+	return count != 0 ? count : dry_node_take_slabs(cache, home, gfp, objects, max);
 }
 
 bool dry_node_has_free(const struct dry_cache *cache, unsigned home)

@@ -20,6 +20,9 @@ unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void
 /* Up to max objects for a slot of node `home`; 0: no memory anywhere. */
 unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max);
 
+/* As refill, straight from the slabs. */
+unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max);
+
 /* A hint: whether a refill there needs no new slab. */
 bool dry_node_has_free(const struct dry_cache *cache, unsigned home);
 

@@ -109,7 +109,8 @@ struct dry_cache {
 
 	/* debugged */
 	void *kept_first, *kept_last;  /* quarantine, oldest first; guarded by node[0].lock */
-	size_t kept_objects;           /* in quarantine; atomic */
+	void *pool;                    /* the same of secure objects (debug/pool.h); NULL: none yet */
+	size_t kept_objects;           /* in either; atomic */
 	_Atomic uint32_t deferred;     /* slabs waiting for a grace period */
 
 	struct dry_node node[]; /* [caches->nodes] */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/kind.h"
+#include "core/backing.h"
 
 struct dry_cache;
 struct dry_caches;
@@ -21,6 +22,8 @@ struct dry_debug_ops {
 	/* Room around an object: sets before, record_at and size; object_size, align and flags are set. NULL: none */
 	void (*layout)(struct dry_cache *cache);
 	void (*slab_made)(struct dry_cache *cache, void *object);  /* object is free, in a fresh slab */
+	/* A free object, from wherever some wait for that, counted; NULL: one from the slabs. NULL: they always come from there */
+	void *(*take)(struct dry_cache *cache, dry_gfp gfp, unsigned node);
 	void (*handed_out)(struct dry_cache *cache, void *object); /* about to go to the program */
 	/* About to become free; true: put it into its slab now. false: kept for later, or refused after a report. */
 	bool (*taken_back)(struct dry_cache *cache, void *object);
@@ -37,8 +40,13 @@ struct dry_debug_ops {
 	size_t (*usable)(struct dry_cache *cache, const void *object);
 	/* The kind of a live object, which becomes `to`. UNKNOWN: it is not live. NULL: none is kept */
 	enum dry_kind (*kind)(struct dry_cache *cache, void *object, enum dry_kind to);
-	uint64_t (*random)(void); /* which free object is next; NULL: the lowest. Called under a node's lock */
 };
+
+/* Fences (debug/fence.h): of smaller slabs a page would be too much; bigger ones are made for one big object. */
+static inline bool dry_has_fence_inside(unsigned order)
+{
+	return order == 3 || order == 4;
+}
 
 #define DRY_NOT_LIVE (SIZE_MAX - 1) /* no live object; its free will report it */
 #define DRY_REPORTED SIZE_MAX       /* no live object, and that was reported */
@@ -60,6 +68,7 @@ struct dry_debug_hooks {
 	void (*heap)(struct dry_caches *caches);       /* a heap of the program's is made */
 	void (*heap_gone)(struct dry_caches *caches);  /* and about to be destroyed, with what is in it */
 	bool no_arrays;                                /* every allocation is to be a slow one */
+	bool fences;  /* slabs of some orders leave their last page for one: dry_has_fence_inside() */
 	uint8_t tail; /* bytes that a general cache leaves its objects short of the slot: for a canary */
 };
 

@@ -15,31 +15,11 @@ static bool init(struct dry_cache *cache, struct dry_slab *slab, uint32_t life)
 	return true;
 }
 
-/* Any free object, so that nobody can tell which one is next. */
-static void take_random(const struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++) {
-		uint32_t at = (uint32_t)cache->debug->random() % cache->num, word = at / 64;
-		uint64_t bits = slab->bits[word] & UINT64_MAX << at % 64;
-		while (bits == 0) {
-			word = (word + 1) % DRY_SLAB_WORDS;
-			bits = slab->bits[word];
-		}
-		at = word * 64 + dry_ctz64(bits);
-		objects[i] = dry_slab_object(cache, slab, at);
-		dry_bitmap_set(slab, word, slab->bits[word] & ~((uint64_t)1 << at % 64));
-	}
-}
-
 static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count)
 {
 	char *base = dry_slab_objects(cache, slab);
 	size_t size = cache->size;
 
-	if (cache->debug != NULL && cache->debug->random != NULL) {
-		take_random(cache, slab, objects, count);
-		return;
-	}
 	for (unsigned word = 0; count > 0; word++, base += 64 * size) {
 		uint64_t bits = slab->bits[word];
 		if (bits == 0)

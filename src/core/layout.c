@@ -18,7 +18,7 @@
 #include "core/freelist.h"
 
 #define LEAD_MAX 512u
-#define SECURE_PREFERRED ((size_t)16 << 10)
+#define SECURE_PREFERRED ((size_t)64 << 10)
 #ifndef DRY_SLAB_PREFERRED /* a backing may know better */
 #define DRY_SLAB_PREFERRED(size) ((size_t)64 << 10)
 #endif
@@ -31,9 +31,13 @@ struct candidate {
 	uint8_t order;
 };
 
+/* For objects. */
 static size_t slab_bytes(const struct dry_cache *cache, unsigned order)
 {
-	return (size_t)1 << (dry_backing_page_shift(&cache->caches->backing) + order);
+	size_t page = (size_t)1 << dry_backing_page_shift(&cache->caches->backing);
+	bool fence = cache->caches->hooks->fences && dry_has_fence_inside(order);
+
+	return (page << order) - (fence ? page : 0);
 }
 
 static unsigned max_order(const struct dry_cache *cache)
@@ -175,7 +179,7 @@ static size_t preferred_bytes(const struct dry_cache *cache)
 
 	/* In quarantine each object pins a slab. */
 	if (cache->flags & DRY_CACHE_SECURE)
-		return cache->size * 8 < SECURE_PREFERRED ? cache->size * 8 : SECURE_PREFERRED;
+		return cache->size * 32 < SECURE_PREFERRED ? cache->size * 32 : SECURE_PREFERRED;
 
 	return share < DRY_SLAB_PREFERRED(cache->size) ? share : DRY_SLAB_PREFERRED(cache->size);
 }
@@ -289,7 +293,7 @@ static void choose_limits(struct dry_cache *cache, unsigned wanted)
 	if (limit < 4)
 		limit = 4;
 	if (cache->flags & DRY_CACHE_SECURE) /* without arrays it says how many free slabs are kept */
-		limit = DRY_CHOICE(cache->size) / 2;
+		limit = ((size_t)32 << 10) / cache->size;
 	cache->limit = wanted != 0 ? wanted : (uint32_t)limit;
 	cache->batchcount = (cache->limit + 1) / 2;
 }

@@ -28,57 +28,47 @@ static inline uint64_t scramble(uint64_t x, const uint64_t *keys)
 	return x ^ x >> 32;
 }
 
-/* No byte is zero or a letter: strings that run over write those. `at` is a multiple of 8. */
-static uint64_t canary_at(uintptr_t at)
+uint64_t dry_canary_of(const char *end)
 {
-	return scramble(at, key) | UINT64_C(0x8080808080808080);
+	return scramble((uintptr_t)end, key) | UINT64_C(0x8080808080808080);
 }
 
-/* The last eight bytes have a zero in their midst: a string without an end that is read ends there, in no neighbour. */
-static uint64_t tail_at(uintptr_t at)
+/* Of the eight bytes around an address those from it on. */
+static uint64_t mask_from(const char *at)
 {
-	return canary_at(at) & ~(UINT64_C(0xff) << 32);
+	return UINT64_MAX << (uintptr_t)at % 8 * 8;
 }
 
-unsigned char dry_canary_byte(uintptr_t at)
+static char *word_around(const char *at)
 {
-	return (unsigned char)(canary_at(at & ~(uintptr_t)7) >> at % 8 * 8);
+	return (char *)(uintptr_t)at - (uintptr_t)at % 8;
 }
 
-static void put_word(char *at, uint64_t word)
+void dry_canary_fill(uint64_t canary, char *from, char *end)
 {
-	memcpy(at, &word, sizeof(word));
-}
+	char *tail = end - DRY_SECURE_TAIL, *at = word_around(from);
 
-void dry_canary_tail(char *end)
-{
-	put_word(end - DRY_SECURE_TAIL, tail_at((uintptr_t)end - DRY_SECURE_TAIL));
-}
-
-void dry_canary_fill(char *from, char *to)
-{
-	for (; (uintptr_t)from % 8 != 0 && from < to; from++)
-		*from = (char)dry_canary_byte((uintptr_t)from);
-	for (; from < to; from += 8)
-		put_word(from, canary_at((uintptr_t)from));
-}
-
-const char *dry_canary_find_broken(const char *from, const char *end)
-{
-	const char *tail = end - DRY_SECURE_TAIL;
-	uint64_t word, right;
-
-	for (; (uintptr_t)from % 8 != 0; from++)
-		if (*(const unsigned char *)from != dry_canary_byte((uintptr_t)from))
-			return from;
-	for (; from < end; from += 8) {
-		memcpy(&word, from, sizeof(word));
-		right = from == tail ? tail_at((uintptr_t)from) : canary_at((uintptr_t)from);
-		for (unsigned i = 0; word != right && i < 8; i++)
-			if ((word ^ right) >> i * 8 & 0xff)
-				return from + i;
+	if (at != from) { /* the rest of the word is the object's */
+		uint64_t mask = mask_from(from);
+		dry_store64(at, (dry_load64(at) & ~mask) | (canary & mask));
+		at += 8;
 	}
-	return NULL;
+	for (; at < tail; at += 8)
+		dry_store64(at, canary);
+}
+
+const char *dry_canary_find_broken(uint64_t canary, const char *from, const char *end)
+{
+	const char *tail = end - DRY_SECURE_TAIL, *at = word_around(from);
+	uint64_t mask = mask_from(from), differs = 0;
+
+	for (; at < tail && differs == 0; at += 8, mask = UINT64_MAX)
+		differs = (dry_load64(at) ^ canary) & mask;
+	if (differs != 0)
+		at -= 8;
+	else
+		differs = dry_load64(at) ^ dry_canary_tail(canary);
+	return DRY_LIKELY(differs == 0) ? NULL : at + dry_ctz64(differs) / 8;
 }
 
 void dry_secret_seed(void)
@@ -97,7 +87,12 @@ uint64_t dry_secret_random(void)
 	static _Atomic uint64_t counter;
 
 	/* relaxed: any order will do */
-	return scramble(atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed), key + 3);
+	return dry_secret_choice(atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed));
+}
+
+uint64_t dry_secret_choice(uint64_t number)
+{
+	return scramble(number, key + 3);
 }
 
 uint16_t dry_secret_mark(const char *from, const char *to)

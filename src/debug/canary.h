@@ -11,18 +11,31 @@ void dry_secret_seed(void);
 /* Bits for choices: cheap, and unknown to who does not know the secrets; canaries tell nothing of them. */
 uint64_t dry_secret_random(void);
 
+/* The same of a number that its caller counts: the same for the same. */
+uint64_t dry_secret_choice(uint64_t number);
+
 /* Of [from, to); never 0. */
 uint16_t dry_secret_mark(const char *from, const char *to);
 
-unsigned char dry_canary_byte(uintptr_t at);
+/* Of the slot that ends there, a multiple of 8. No byte is zero or a letter: strings that run over write those. */
+uint64_t dry_canary_of(const char *end);
 
-/* The last eight bytes of a slot that ends there, a multiple of 8. */
-void dry_canary_tail(char *end);
+/* Its last eight bytes have a zero in their midst: a string without an end that is read ends there, in no neighbour. */
+static inline uint64_t dry_canary_tail(uint64_t canary)
+{
+	return canary & ~(UINT64_C(0xff) << 32);
+}
 
-/* [from, to) before a tail; `to` is a multiple of 8. */
-void dry_canary_fill(char *from, char *to);
+/* The byte at an address before the tail. */
+static inline unsigned char dry_canary_byte(uint64_t canary, const char *at)
+{
+	return (unsigned char)(canary >> (uintptr_t)at % 8 * 8);
+}
 
-/* The first byte in [from, end) that differs; NULL: none. The last eight are a tail. */
-const char *dry_canary_find_broken(const char *from, const char *end);
+/* [from, end) without the tail. */
+void dry_canary_fill(uint64_t canary, char *from, char *end);
+
+/* The first byte of [from, end), which has the tail at its end, that differs; NULL: none. */
+const char *dry_canary_find_broken(uint64_t canary, const char *from, const char *end);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <stdatomic.h>
 
+#include "base/bits.h"
+#include "core/debug_ops.h"
 #include "page/budget.h"
 #include "port/guard.h"
 
@@ -10,10 +12,12 @@
 #define MOST   10000u
 #define SPARSE 8u
 #define KEPT   1024u
+#define STORED 32u /* of each order below ORDERS */
+#define ORDERS 5u
 #define SHARE  ((size_t)64 << 10) /* bytes of the process's memory for each fence: the kernel's own for it are some 500 */
 
 static _Atomic uint32_t fences, slabs, kept_at; /* counts; relaxed: one more or less does not matter */
-static struct dry_page *_Atomic kept[KEPT];
+static struct dry_page *_Atomic kept[KEPT], *_Atomic stored[ORDERS][STORED];
 static _Atomic uint32_t most = MOST, places = KEPT; /* relaxed as well */
 
 void dry_fences_fit(size_t memory)
@@ -24,7 +28,6 @@ void dry_fences_fit(size_t memory)
 	atomic_store_explicit(&places, count / 4 < KEPT ? count / 4 + 1 : KEPT, memory_order_relaxed);
 }
 
-/* A slab of 8 pages and a fence take 16, of which only other sizes use the rest. */
 static bool wants_fence(void)
 {
 	uint32_t now = atomic_load_explicit(&fences, memory_order_relaxed);
@@ -51,48 +54,136 @@ static void unblank(struct dry_arena *arena, uint32_t pages)
 	atomic_fetch_sub_explicit(&arena->blank, pages, memory_order_relaxed);
 }
 
-/* Its turn has come. Where the system refuses the memory it is nobody's for good. */
-static void let_go(struct dry_arena *arena, struct dry_page *run)
+static bool has_fence(const struct dry_page *run)
 {
+	return run->flags & DRY_PAGE_FENCED;
+}
+
+/* Of the slab in a run with a fence. */
+static unsigned order_of(const struct dry_page *run)
+{
+	unsigned order = dry_log2_ceil(run->count);
+
+	return dry_has_fence_inside(order) && run->count == UINT32_C(1) << order ? order : order - 1;
+}
+
+/* Without the fence. */
+static uint32_t pages_of(unsigned order)
+{
+	return (UINT32_C(1) << order) - dry_has_fence_inside(order);
+}
+
+/* To the arena. Where the system refuses the memory it is nobody's for good. */
+static void give_up(struct dry_arena *arena, struct dry_page *run)
+{
+	bool fence = has_fence(run), gone = run->flags & DRY_PAGE_GONE;
+
 	if (dry_port_commit(dry_arena_start(arena, run), bytes_of(arena, run->count)) != 0)
 		return;
-	if (run->flags & DRY_PAGE_FENCED)
-		unblank(arena, run->count);
-	run->flags &= (uint8_t)~DRY_PAGE_FENCED;
-	dry_arena_free(arena, run);
+	if (fence)
+		atomic_fetch_sub_explicit(&fences, 1, memory_order_relaxed);
+	unblank(arena, gone ? run->count : fence);
+	run->flags &= (uint8_t)~(DRY_PAGE_FENCED | DRY_PAGE_GONE);
+	if (gone)
+		dry_arena_free_clean(arena, run);
+	else
+		dry_arena_free(arena, run);
+}
+
+/*
+ * Those whose turn has come, each with its fence: to make a slab of one takes a system call less than to make the fence anew. In
+ * and out by one exchange each.
+ */
+static bool store(struct dry_page *run)
+{
+	struct dry_page *none;
+
+	for (uint32_t i = 0; i < STORED; i++) {
+		none = NULL;
+		/* acq_rel, here and below: who takes a run out sees it as who put it in left it */
+		if (atomic_compare_exchange_strong_explicit(&stored[order_of(run)][i], &none, run, memory_order_acq_rel,
+							    memory_order_relaxed))
+			return true;
+	}
+	return false;
+}
+
+static struct dry_page *take_stored(unsigned order)
+{
+	struct dry_page *run = NULL;
+
+	for (uint32_t i = 0; i < STORED && run == NULL; i++)
+		if (atomic_load_explicit(&stored[order][i], memory_order_relaxed) != NULL)
+			run = atomic_exchange_explicit(&stored[order][i], NULL, memory_order_acq_rel);
+	return run;
+}
+
+static void let_go(struct dry_arena *arena, struct dry_page *run)
+{
+	if (!has_fence(run) || !(run->flags & DRY_PAGE_GONE) || order_of(run) >= ORDERS || !store(run))
+		give_up(arena, run);
 }
 
 /* All of them, where there is no other room. false: there were none. */
-static bool let_go_all(struct dry_arena *arena)
+static bool give_up_all(struct dry_arena *arena)
 {
+	struct dry_page *run;
 	bool any = false;
 
 	for (uint32_t i = 0; i < KEPT; i++) {
-		struct dry_page *run = atomic_exchange_explicit(&kept[i], NULL, memory_order_acq_rel);
-
+		run = atomic_exchange_explicit(&kept[i], NULL, memory_order_acq_rel);
 		if (run != NULL)
-			let_go(arena, run);
+			give_up(arena, run);
 		any = any || run != NULL;
+	}
+	for (unsigned order = 0; order < ORDERS; any = any || run != NULL, order += run == NULL) {
+		run = take_stored(order);
+		if (run != NULL)
+			give_up(arena, run);
 	}
 	return any;
 }
 
-static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned node)
+/* A slab out of one that is stored. NULL: there is none, or no memory. */
+static struct dry_page *reuse(struct dry_arena *arena, unsigned order)
+{
+	struct dry_page *run = order < ORDERS && arena->nodes == 1 && !dry_port_is_scarce() ? take_stored(order) : NULL;
+
+	if (run == NULL)
+		return NULL;
+	if (dry_port_commit(dry_arena_start(arena, run), bytes_of(arena, pages_of(order))) != 0) {
+		give_up(arena, run);
+		return NULL;
+	}
+	unblank(arena, pages_of(order));
+	run->flags = DRY_PAGE_FENCED;
+	dry_page_set_kind(run, DRY_PAGE_RUN);
+	return run;
+}
+
+static struct dry_page *make(struct dry_arena *arena, unsigned order, unsigned node)
 {
 	uint32_t pages = UINT32_C(1) << order;
-	bool fence = order < arena->max_order && wants_fence();
-	struct dry_page *run = dry_arena_alloc(arena, pages + fence, pages, node);
+	bool fence = order < arena->max_order && wants_fence(), behind = fence && !dry_has_fence_inside(order);
+	struct dry_page *run = dry_arena_alloc(arena, pages + behind, pages, node);
 
-	if (run == NULL && let_go_all(arena))
-		run = dry_arena_alloc(arena, pages + fence, pages, node);
+	if (run == NULL && give_up_all(arena))
+		run = dry_arena_alloc(arena, pages + behind, pages, node);
 	/* Where it is refused the page is there, and not used. */
 	if (run == NULL || !fence ||
-	    dry_port_decommit((char *)dry_arena_start(arena, run) + bytes_of(arena, pages), bytes_of(arena, 1)) != 0)
+	    dry_port_decommit((char *)dry_arena_start(arena, run) + bytes_of(arena, pages_of(order)), bytes_of(arena, 1)) != 0)
 		return run;
 	blank(arena, 1);
 	run->flags |= DRY_PAGE_FENCED;
 	atomic_fetch_add_explicit(&fences, 1, memory_order_relaxed);
 	return run;
+}
+
+static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned node)
+{
+	struct dry_page *run = reuse(arena, order);
+
+	return run != NULL ? run : make(arena, order, node);
 }
 
 /* The process's count has the pages of a run as the arena has them, but for what is taken away: while it is kept, all of it. */
@@ -101,17 +192,11 @@ static void free_pages(struct dry_arena *arena, struct dry_page *run)
 	struct dry_page *oldest;
 	uint32_t at;
 
-	if (run->flags & DRY_PAGE_FENCED) {
-		atomic_fetch_sub_explicit(&fences, 1, memory_order_relaxed);
-		unblank(arena, 1);
-	}
-	run->flags &= (uint8_t)~DRY_PAGE_FENCED;
 	dry_arena_keep(arena, run);
 	if (dry_port_decommit(dry_arena_start(arena, run), bytes_of(arena, run->count)) == 0) {
-		run->flags |= DRY_PAGE_FENCED;
-		blank(arena, run->count);
+		blank(arena, run->count - has_fence(run));
+		run->flags |= DRY_PAGE_GONE;
 	}
-	/* acq_rel: who takes a run out sees it as who put it in left it */
 	at = atomic_fetch_add_explicit(&kept_at, 1, memory_order_relaxed) % atomic_load_explicit(&places, memory_order_relaxed);
 	oldest = atomic_exchange_explicit(&kept[at], run, memory_order_acq_rel);
 	if (oldest != NULL)

@@ -5,6 +5,9 @@
  *
  *   arena | slab | fence | slab | fence | ...
  *
+ * Slabs of 8 and 16 pages have it inside, as their last page, which no object is in: a run with one page more would take a block of
+ * twice the size. What has waited keeps its fence, and is the first to become a slab of its order again.
+ *
  * How dense: every slab has one, until there are 4096 fences; then one slab of eight, up to 10,000 in all, for a system gives a
  * process only so many mappings (65,530), and guarded blocks take some. They cost memory of the kernel's, and address space: so
  * there are no new ones while a limit counts that.

@@ -89,6 +89,7 @@ static const struct dry_debug_hooks usual = { .wanted = flags_for, .choose = cho
 static const struct dry_debug_hooks slow = { .wanted = flags_for, .choose = choose, .no_arrays = true };
 static const struct dry_debug_hooks secure = {
 	.wanted = flags_for_secure, .choose = choose, .heap = dry_secure_heap, .no_arrays = true, .tail = DRY_SECURE_TAIL,
+	.fences = true,
 };
 static const struct dry_debug_hooks check = {
 	.wanted = flags_for_check, .choose = choose, .heap = dry_live_heap, .claim = dry_live_claim, .release = dry_live_let_go,

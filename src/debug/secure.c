@@ -10,35 +10,19 @@
 #include "core/slab.h"
 #include "debug/canary.h"
 #include "debug/object.h"
+#include "debug/pool.h"
 #include "debug/side.h"
 #include "page/huge.h"
 #include "port/guard.h"
 
-enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, KEPT = 3 << 14, STATE = 3 << 14 };
+enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, GOING = 3 << 14, STATE = 3 << 14 };
 enum { KIND_AT = 12, SLACK = (1 << KIND_AT) - 1 }; /* LIVE: enum dry_kind from that bit on; the slack, in bytes */
 
 #define SHADOWED     16u   /* bytes of the arena for each shadow */
-#define SMALL        1024u /* bytes of a slot; bigger ones have a ring of their own */
-#define RING_SMALL   4096u
-#define RING_BIG     256u
-#define SHARE_SMALL  ((size_t)64 << 10) /* bytes of the process's memory for each place */
-#define SHARE_BIG    ((size_t)4 << 20)
-#define MAX_WAITS    1000u     /* for objects in the hands of threads that put them into their slabs */
 #define MAX_CHECKED  (1u << 20) /* objects looked at when the process ends */
 #define MAX_READ     ((size_t)64 << 20) /* bytes of free ones */
 
-/* A ring of freed objects: the newest takes the place of the oldest. */
-struct ring {
-	_Atomic uint32_t next;
-	_Atomic uint32_t places; /* relaxed: while it becomes smaller an object may be put behind the last one, and stays there */
-	uint32_t most;
-	void *_Atomic *place;
-};
-
-static void *_Atomic small_places[RING_SMALL], *_Atomic big_places[RING_BIG];
-static struct ring rings[2] = { { 0, RING_SMALL, RING_SMALL, small_places }, { 0, RING_BIG, RING_BIG, big_places } };
-static const struct dry_arena *arena; /* of the default heap, once there are shadows */
-static struct dry_side shadows;
+static struct dry_side shadows; /* of the default heap */
 bool dry_secure_zero = true;
 
 static const char *find_nonzero(const char *from, const char *to)
@@ -104,15 +88,31 @@ static bool mark_holds(const char *object, const char *end, _Atomic uint16_t *sh
 	return (atomic_load_explicit(shadow, memory_order_acquire) & STATE) == LIVE || shadow_get(shadow + 1) != mark;
 }
 
-/* What a free, KEPT or FREE object must look like. false after a report. */
-static bool verify_free(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow)
+static uint64_t canary_of(const struct dry_cache *cache, const char *object)
 {
-	size_t slack = shadow_get(shadow) & SLACK;
-	const char *end = object + cache->size - slack, *bad = is_wiped(cache) ? find_nonzero(object, end) : NULL;
+	return dry_canary_of(object + cache->size);
+}
+
+static void set_tail(uint64_t canary, char *end)
+{
+	dry_store64(end - DRY_SECURE_TAIL, dry_canary_tail(canary));
+}
+
+/* Of a free object: where its canary begins, of which only the tail is left if it was wiped. */
+static const char *end_of_content(const struct dry_cache *cache, const char *object, size_t slack)
+{
+	return object + cache->size - (is_wiped(cache) ? DRY_SECURE_TAIL : slack);
+}
+
+/* What a free object must look like. false after a report. */
+static bool verify_free(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow, uint64_t canary)
+{
+	size_t slack = shadow_get(shadow) & SLACK; /* of its last life */
+	const char *end = end_of_content(cache, object, slack), *bad = is_wiped(cache) ? find_nonzero(object, end) : NULL;
 
 	if (bad == NULL)
-		bad = dry_canary_find_broken(end, object + cache->size);
-	if (bad != NULL) {
+		bad = dry_canary_find_broken(canary, end, object + cache->size);
+	if (DRY_UNLIKELY(bad != NULL)) {
 		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - slack);
 		return false;
 	}
@@ -123,20 +123,25 @@ static bool verify_free(const struct dry_cache *cache, const char *object, _Atom
 }
 
 /*
- * A live object's canaries, and those of the slot to its left. false, after a report: its own are broken. Canaries that
- * hold are never written again, for the owner of the slot to the right reads them whenever it likes.
+ * A live object's canary, which becomes whole again, and that of the slot to its left. One that holds is never written again, for
+ * the owner of the slot to the right reads it whenever it likes.
  */
-static bool verify_canaries(const struct dry_cache *cache, const char *object, size_t slack, uint32_t index)
+static void verify_canaries(const struct dry_cache *cache, char *object, size_t slack, uint32_t index)
 {
-	const char *bad = dry_canary_find_broken(object + cache->size - slack, object + cache->size);
-	bool whole = bad == NULL;
+	char *end = object + cache->size;
+	uint64_t canary = dry_canary_of(end);
+	const char *bad = dry_canary_find_broken(canary, end - slack, end);
 
-	if (!whole)
+	if (DRY_UNLIKELY(bad != NULL)) {
 		report_at(DRY_FATAL_OVERFLOW, cache, object, bad, cache->size - slack);
-	bad = index > 0 || cache->lead != 0 ? dry_canary_find_broken(object - DRY_SECURE_TAIL, object) : NULL;
-	if (bad != NULL)
+		dry_canary_fill(canary, end - slack, end);
+		set_tail(canary, end);
+	}
+	if (index == 0 && cache->lead == 0)
+		return;
+	bad = dry_canary_find_broken(dry_canary_of(object), object - DRY_SECURE_TAIL, object);
+	if (DRY_UNLIKELY(bad != NULL))
 		report_at(DRY_FATAL_UNDERFLOW, cache, object, bad, cache->size - slack);
-	return whole;
 }
 
 /* ---- making ------------------------------------------------------------------- */
@@ -146,7 +151,6 @@ bool dry_secure_init(struct dry_caches *caches)
 	if (!dry_side_init(&shadows, &caches->backing.arena, sizeof(uint16_t)))
 		return false;
 	dry_secret_seed();
-	arena = &caches->backing.arena;
 	dry_arena_forgo_huge(&caches->backing.arena);
 	caches->shadows = &shadows;
 	return true;
@@ -171,38 +175,62 @@ static void slab_made(struct dry_cache *cache, void *object)
 	shadow = shadow_of(cache, object);
 	if (shadow == NULL)
 		return;
-	if (cache->ctor == NULL)
+	const struct dry_slab *slab = dry_slab_of(cache, object);
+	if (cache->ctor == NULL && (dry_page_of_slab(slab)->flags & DRY_PAGE_DIRTY))
 		memset(object, 0, cache->size - DRY_SECURE_TAIL);
-	dry_canary_tail(end);
-	if (cache->lead != 0 && object == dry_slab_objects(cache, dry_slab_of(cache, object)))
-		dry_canary_tail(object);
+	set_tail(dry_canary_of(end), end);
+	if (cache->lead != 0 && object == dry_slab_objects(cache, slab))
+		set_tail(dry_canary_of(object), object);
 	shadow_set(shadow, FREE, DRY_SECURE_TAIL);
 	if (is_marked(cache))
 		shadow_set(shadow + 1, 0, 0);
 }
 
 /* A live object now has `size` bytes, at most the cache's object size. */
-static void set_size(struct dry_cache *cache, _Atomic uint16_t *shadow, void *object, size_t size)
+static void set_size(struct dry_cache *cache, _Atomic uint16_t *shadow, char *object, size_t size, uint64_t canary)
 {
-	char *start = object;
-
-	dry_canary_fill(start + size, start + cache->size - DRY_SECURE_TAIL);
+	dry_canary_fill(canary, object + size, object + cache->size);
 	shadow_set(shadow, LIVE, cache->size - size);
+}
+
+/* A free object goes to the program. */
+static void make_live(struct dry_cache *cache, char *object, _Atomic uint16_t *shadow, size_t size)
+{
+	uint64_t canary = canary_of(cache, object);
+
+	if (!verify_free(cache, object, shadow, canary)) {
+		if (is_wiped(cache))
+			memset(object, 0, cache->size - DRY_SECURE_TAIL);
+		set_tail(canary, object + cache->size);
+	}
+	set_size(cache, shadow, object, size, canary);
 }
 
 static void handed_out(struct dry_cache *cache, void *object)
 {
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
-	char *start = object, *end = start + cache->size - DRY_SECURE_TAIL;
-	size_t slack;
 
-	if (shadow == NULL)
-		return;
-	slack = shadow_get(shadow) & SLACK;
-	bool wiped = verify_free(cache, object, shadow);
-	if (is_wiped(cache))
-		memset(wiped ? end + DRY_SECURE_TAIL - slack : start, 0, wiped ? slack - DRY_SECURE_TAIL : (size_t)(end - start));
-	set_size(cache, shadow, object, cache->object_size);
+	if (shadow != NULL)
+		make_live(cache, object, shadow, cache->object_size);
+}
+
+static void *take(struct dry_cache *cache, dry_gfp gfp, unsigned node)
+{
+	void *object = dry_pool_take(cache, false);
+
+	if (DRY_LIKELY(object != NULL))
+		return object;
+	dry_pool_fill(cache, gfp, node);
+	return dry_pool_take(cache, true);
+}
+
+void *dry_secure_alloc(struct dry_cache *cache, size_t size)
+{
+	void *object = dry_pool_take(cache, false);
+
+	if (DRY_LIKELY(object != NULL))
+		make_live(cache, object, shadow_of(cache, object), size);
+	return object;
 }
 
 /* A free object whose slab is about to go. */
@@ -211,142 +239,65 @@ static void last_look(struct dry_cache *cache, void *object)
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
 
 	if (shadow != NULL)
-		verify_free(cache, object, shadow);
+		verify_free(cache, object, shadow, canary_of(cache, object));
 }
 
-static struct dry_cache *cache_of(const void *object)
+/* Of two frees at once only one makes the change. */
+static bool begin_free(_Atomic uint16_t *shadow, uint16_t seen)
 {
-	return dry_slab_in(dry_arena_run_of(arena, object))->cache;
+	return (seen & STATE) == LIVE &&
+	       atomic_compare_exchange_strong_explicit(shadow, &seen, (uint16_t)(GOING | (seen & SLACK)), memory_order_acq_rel,
+						       memory_order_relaxed);
 }
 
-/* An object leaves the quarantine; nobody else has it. */
-static void let_go(void *object)
+/* What its last owner left is looked at and wiped. false: it is not in the pool, but its caller's. */
+static bool retire(struct dry_cache *cache, void *object, _Atomic uint16_t *shadow, size_t slack, uint32_t index)
 {
-	struct dry_cache *cache = cache_of(object);
-	_Atomic uint16_t *shadow = shadow_of(cache, object);
-
-	/* It is looked at when it is handed out, or its slab goes. */
-	shadow_set(shadow, FREE, shadow_get(shadow) & SLACK);
-	dry_node_put_slabs(cache, &object, 1);
-	/* release: pairs with drain(); the cache may go after this */
-	__atomic_fetch_sub(&cache->kept_objects, 1, __ATOMIC_RELEASE);
-}
-
-static void keep(struct dry_cache *cache, void *object)
-{
-	struct ring *ring = &rings[cache->size > SMALL];
-	uint32_t at = atomic_fetch_add_explicit(&ring->next, 1, memory_order_relaxed) %
-		      atomic_load_explicit(&ring->places, memory_order_relaxed);
-	void *oldest;
-
-	__atomic_fetch_add(&cache->kept_objects, 1, __ATOMIC_RELAXED);
-	/* acq_rel: who takes an object out sees its content as who put it in left it */
-	oldest = atomic_exchange_explicit(&ring->place[at], object, memory_order_acq_rel);
-	if (oldest != NULL)
-		let_go(oldest);
-}
-
-static void fit(struct ring *ring, size_t places)
-{
-	uint32_t now = places < ring->most ? (uint32_t)places + 1 : ring->most;
-
-	atomic_store_explicit(&ring->places, now, memory_order_relaxed);
-	for (uint32_t i = now; i < ring->most; i++) {
-		void *object = atomic_exchange_explicit(&ring->place[i], NULL, memory_order_acq_rel);
-		if (object != NULL)
-			let_go(object);
-	}
-}
-
-void dry_secure_fit(size_t memory)
-{
-	fit(&rings[0], memory / SHARE_SMALL);
-	fit(&rings[1], memory / SHARE_BIG);
+	verify_canaries(cache, object, slack, index);
+	if (is_marked(cache)) /* in the slab or the pool, whoever looks at it got it from here */
+		shadow_set(shadow + 1, 0, dry_secret_mark(object, (char *)object + cache->size - slack));
+	if (is_wiped(cache))
+		memset(object, 0, cache->size - DRY_SECURE_TAIL);
+	shadow_set(shadow, FREE, slack);
+	return dry_pool_put(cache, object);
 }
 
 static bool taken_back(struct dry_cache *cache, void *object)
 {
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
-	struct dry_slab *slab;
 	uint16_t seen;
-	size_t slack;
 
 	if (shadow == NULL)
 		return true;
 	seen = shadow_get(shadow);
-	slack = seen & SLACK;
-	/* Of two frees at once only one makes the change. */
-	if ((seen & STATE) != LIVE ||
-	    !atomic_compare_exchange_strong_explicit(shadow, &seen, (uint16_t)(KEPT | slack), memory_order_acq_rel,
-						     memory_order_relaxed)) {
-		if ((seen & STATE) == FRESH)
-			dry_fatal(DRY_FATAL_INVALID_POINTER, object, cache->name, "never given out");
-		else
-			dry_fatal(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
-		return false;
-	}
-	slab = dry_slab_of(cache, object);
-	if (!verify_canaries(cache, object, slack, dry_slab_index(cache, slab, object))) {
-		char *end = (char *)object + cache->size;
-		dry_canary_fill(end - slack, end - DRY_SECURE_TAIL);
-		dry_canary_tail(end);
-	}
-	if (is_wiped(cache))
-		memset(object, 0, cache->size - slack);
-	if (is_marked(cache)) /* in the slab or the ring, whoever looks at it got it from here */
-		shadow_set(shadow + 1, 0, dry_secret_mark(object, (char *)object + cache->size - slack));
-	if (cache->caches->shadows != &shadows) { /* the ring has none of heaps that may go */
-		shadow_set(shadow, FREE, slack);
-		return true;
-	}
-	keep(cache, object);
+	if (begin_free(shadow, seen))
+		return !retire(cache, object, shadow, seen & SLACK, dry_slab_index(cache, dry_slab_of(cache, object), object));
+	if ((shadow_get(shadow) & STATE) == FRESH)
+		dry_fatal(DRY_FATAL_INVALID_POINTER, object, cache->name, "never given out");
+	else
+		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
 	return false;
 }
 
-/* The object goes back to where it was taken from; false: another is there meanwhile. */
-static bool put_back(struct ring *ring, uint32_t at, void *object)
+bool dry_secure_free(void *object, enum dry_kind kind)
 {
-	void *none = NULL;
+	size_t offset = (uintptr_t)object - shadows.base;
+	struct dry_slab *slab;
+	uint32_t index;
 
-	return atomic_compare_exchange_strong_explicit(&ring->place[at], &none, object, memory_order_acq_rel,
-						       memory_order_relaxed);
-}
-
-/*
- * What the ring has of the cache's objects goes into their slabs; how many. An object has to be taken out before its
- * cache can be asked for: else another thread may take it, and its slab be gone.
- */
-static size_t sweep(struct dry_cache *cache, struct ring *ring)
-{
-	size_t found = 0;
-
-	for (uint32_t i = 0; i < ring->most && __atomic_load_n(&cache->kept_objects, __ATOMIC_RELAXED) != 0; i++) {
-		void *object = atomic_exchange_explicit(&ring->place[i], NULL, memory_order_acq_rel);
-		if (object == NULL)
-			continue;
-		if (cache_of(object) == cache)
-			found++;
-		else if (put_back(ring, i, object))
-			continue;
-		let_go(object);
-	}
-	return found;
-}
-
-/*
- * A cache that is about to be destroyed waits for those of its objects that other threads take out of the ring right
- * now, to make room for their own. One that lives on, and gets new ones all the time, does not.
- */
-static void drain(struct dry_cache *cache)
-{
-	struct ring *ring = &rings[cache->size > SMALL];
-
-	sweep(cache, ring);
-	for (unsigned tries = 0; tries < MAX_WAITS && __atomic_load_n(&cache->kept_objects, __ATOMIC_ACQUIRE) != 0; tries++) {
-		if (tries == 0 && sweep(cache, ring) != 0)
-			return;
-		dry_port_yield();
-	}
+	if (offset >= dry_side_covered(&shadows))
+		return false;
+	_Atomic uint16_t *shadow = (_Atomic uint16_t *)(void *)shadows.at + offset / SHADOWED;
+	uint16_t seen = shadow_get(shadow), slack = seen & SLACK;
+	if ((seen & ~SLACK) != (LIVE | (unsigned)kind << KIND_AT))
+		return false;
+	slab = dry_slab_in(dry_arena_run_of(shadows.arena, object));
+	if (slab == NULL || slab->cache->debug != &dry_debug_secure ||
+	    (index = dry_slab_index(slab->cache, slab, object)) == UINT32_MAX || !begin_free(shadow, seen))
+		return false;
+	if (!retire(slab->cache, object, shadow, slack, index))
+		dry_node_put_slabs(slab->cache, &object, 1);
+	return true;
 }
 
 static size_t usable(struct dry_cache *cache, const void *object)
@@ -381,7 +332,7 @@ static bool sized(struct dry_cache *cache, void *object, size_t size)
 	/* What is written over was a canary; an object that was just handed out has none but the tail, which stays. */
 	if (slack != cache->size - cache->object_size)
 		verify_canaries(cache, object, slack, dry_slab_index(cache, dry_slab_of(cache, object), object));
-	set_size(cache, shadow, object, size);
+	set_size(cache, shadow, object, size, canary_of(cache, object));
 	return true;
 }
 
@@ -408,11 +359,11 @@ const struct dry_debug_ops dry_debug_secure = {
 	.handed_out = handed_out,
 	.taken_back = taken_back,
 	.last_look = last_look,
-	.drain = drain,
+	.drain = dry_pool_drain,
+	.take = take,
 	.sized = sized,
 	.usable = usable,
 	.kind = kind,
-	.random = dry_secret_random,
 };
 
 /* ---- when the process ends ---------------------------------------------------- */
@@ -425,13 +376,14 @@ static bool check_free(const struct dry_cache *cache, const char *object)
 {
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
 	uint16_t seen = shadow != NULL ? atomic_load_explicit(shadow, memory_order_acquire) : 0;
-	const char *end = object + cache->size - (seen & SLACK), *bad = object;
+	const char *end = end_of_content(cache, object, seen & SLACK), *bad = object;
 
 	if ((seen & STATE) != FREE)
 		return false;
 	if (!is_wiped(cache))
-		return is_marked(cache) && (verify_free(cache, object, shadow) || true);
-	while ((bad = find_nonzero(bad, end)) != NULL && *(const unsigned char *)bad == dry_canary_byte((uintptr_t)bad))
+		return is_marked(cache) && (verify_free(cache, object, shadow, canary_of(cache, object)) || true);
+	while ((bad = find_nonzero(bad, end)) != NULL &&
+	       *(const unsigned char *)bad == dry_canary_byte(canary_of(cache, object), bad))
 		bad++;
 	if (bad != NULL && atomic_load_explicit(shadow, memory_order_acquire) == seen)
 		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - (seen & SLACK));
@@ -445,29 +397,19 @@ static bool check_free(const struct dry_cache *cache, const char *object)
 static void check_object(const struct dry_cache *cache, const char *object)
 {
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
-	const char *bad = NULL;
+	const char *end = object + cache->size, *bad = NULL;
 	uint16_t seen = 0;
 
 	for (unsigned tries = 0; tries < 3; tries++) {
 		seen = shadow != NULL ? atomic_load_explicit(shadow, memory_order_acquire) : 0;
 		if ((seen & STATE) != LIVE)
 			return;
-		bad = dry_canary_find_broken(object + cache->size - (seen & SLACK), object + cache->size);
+		bad = dry_canary_find_broken(canary_of(cache, object), end - (seen & SLACK), end);
 		if (bad == NULL)
 			return;
 		dry_port_yield();
 	}
 	report_at(DRY_FATAL_OVERFLOW, cache, object, bad, cache->size - (seen & SLACK));
-}
-
-static void check_kept(const struct dry_cache *cache, const char *object)
-{
-	_Atomic uint16_t *shadow = shadow_of(cache, object);
-	uint16_t seen = shadow != NULL ? atomic_load_explicit(shadow, memory_order_acquire) : 0;
-
-	/* An object in the quarantine changes state only when it leaves. */
-	if ((seen & STATE) == KEPT)
-		verify_free(cache, object, shadow);
 }
 
 /*
@@ -492,29 +434,33 @@ static uint32_t check_slab(struct dry_page *page, struct dry_slab *slab, struct 
 	return index;
 }
 
-void dry_secure_check_kept(void)
+static void check_pooled(const struct dry_cache *cache, const char *object)
 {
-	for (unsigned r = 0; r < 2 && arena != NULL; r++) {
-		for (uint32_t i = 0; i < rings[r].most; i++) {
-			/* Taken out, it is nobody else's. */
-			void *object = atomic_exchange_explicit(&rings[r].place[i], NULL, memory_order_acq_rel);
-			struct dry_cache *cache = object != NULL ? cache_of(object) : NULL;
-			if (object == NULL)
-				continue;
-			check_kept(cache, object);
-			if (!put_back(&rings[r], i, object)) /* its place in the slab is lost: no lock is taken now */
-				__atomic_fetch_sub(&cache->kept_objects, 1, __ATOMIC_RELEASE);
-		}
-	}
+	_Atomic uint16_t *shadow = shadow_of(cache, object);
+
+	if (shadow != NULL && (shadow_get(shadow) & STATE) == FREE)
+		verify_free(cache, object, shadow, canary_of(cache, object));
 }
 
-void dry_secure_check(const struct dry_caches *caches)
+/* Those that were freed last, however many others there are. */
+static void check_pools(struct dry_caches *caches)
+{
+	if (!dry_lock_try(&caches->lock))
+		return;
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
+		if (cache->root == cache && cache->debug == &dry_debug_secure)
+			dry_pool_each(cache, check_pooled);
+	dry_lock_release(&caches->lock);
+}
+
+void dry_secure_check(struct dry_caches *caches)
 {
 	const struct dry_arena *of = &caches->backing.arena;
 	const struct dry_side *side = caches->shadows;
 	uint32_t pages = atomic_load_explicit(&of->committed, memory_order_acquire), covered, looked = 0;
 	size_t read = 0; /* of free objects, in bytes */
 
+	check_pools(caches);
 	covered = (uint32_t)(dry_side_covered(side) >> of->page_shift);
 	for (uint32_t i = 0; i < pages && i < covered && looked < MAX_CHECKED;) {
 		struct dry_page *page = &of->desc[i];

@@ -8,14 +8,13 @@
  *
  * States of an object, changed by one compare-and-swap each:
  *
- *   FREE --hand out--> LIVE --free--> KEPT --when its turn comes--> FREE (in its slab)
+ *   FREE --hand out--> LIVE --free--> GOING --once wiped--> FREE, in the cache's pool (debug/pool.h) or its slab
  *
- * FREE and KEPT objects are zero up to their slack; whatever differs when they are handed out or
- * leave the quarantine was written after the free. The last eight bytes are the same from the
- * slab's making on, so that the object to the right can look at them at any time. Constructed
+ * A FREE object is zero up to its last eight bytes; whatever differs when it is handed out was written after the free. The last
+ * eight bytes are the same from the slab's making on, so that the object to the right can look at them at any time. Constructed
  * objects keep their content, of which a mark stands in the shadow of their second 16 bytes.
  *
- * Concurrency: no lock. A shadow is one atomic; the quarantine's places are exchanged.
+ * Concurrency: no lock. A shadow is one atomic.
  *
  * Must not know: size classes, guarded blocks.
  */
@@ -33,17 +32,20 @@ bool dry_secure_suits(const struct dry_cache *cache);
 /* Shadows for all objects of the arena from now on. false: no room; objects are plain. Called once, for the default heap. */
 bool dry_secure_init(struct dry_caches *caches);
 
-/* The same for a heap of the program's own; freed objects of such a one are looked at, and do not wait. */
+/* The same for a heap of the program's own. */
 void dry_secure_heap(struct dry_caches *caches);
+
+/*
+ * The usual cases, in one piece: an object for `size` bytes out of its cache's pool, NULL where there is no choice; and the free of
+ * a live one of this kind of the default heap. false: it is anything else, and nothing was done.
+ */
+void *dry_secure_alloc(struct dry_cache *cache, size_t size);
+bool dry_secure_free(void *object, enum dry_kind kind);
 
 /* Wipe objects when they are freed, and verify it later; false: their content stays. Written at start. */
 extern bool dry_secure_zero;
 
-/* At the end of the process: look at all that is in quarantine, and (of a heap with shadows) at every object. */
-void dry_secure_check_kept(void);
-void dry_secure_check(const struct dry_caches *caches);
-
-/* For a process that may have so much memory: fewer objects wait. At any time, by one thread; no lock is held. */
-void dry_secure_fit(size_t memory);
+/* At the end of the process, of a heap with shadows: look at what was freed last, then at every object. */
+void dry_secure_check(struct dry_caches *caches);
 
 #endif

@@ -14,6 +14,7 @@
 #include "core/slab.h"
 #include "core/walk.h"
 #include "debug/live.h"
+#include "debug/secure.h"
 #include "port/probe.h"
 
 #define RUN_USUAL    ((size_t)128 << 10) /* bigger blocks are extents while there are no more than so many of them */
@@ -52,14 +53,13 @@ static void *alloc_run(struct dry_heap *heap, size_t size, size_t align, bool ze
 
 static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
-	struct dry_arena *arena = dry_heap_arena(heap);
 	unsigned node = dry_caches_home(&heap->caches);
 	size_t dirty = 0;
 	void *object = dry_extent_alloc(&heap->extents, size, align, node, &dirty);
 
 	/* The arena may sit on the address space that is missing, where that is limited. */
 	if (object == NULL && align <= DRY_CHUNK_SIZE && size < PTRDIFF_MAX - DRY_CHUNK_SIZE && !dry_port_restricted() &&
-	    dry_port_address_room() != SIZE_MAX && dry_arena_give_up(arena, size + align))
+	    dry_port_address_room() != SIZE_MAX && dry_arena_give_up(dry_heap_arena(heap), size + align))
 		object = dry_extent_alloc(&heap->extents, size, align, node, &dirty);
 	dry_heap_balance(heap);
 	return object != NULL && zero ? memset(object, 0, dirty < size ? dirty : size) : object;
@@ -162,9 +162,9 @@ static bool debug_size(struct dry_cache *cache, void *object, size_t size)
 
 static void *alloc_slow(struct dry_cache *cache, size_t size)
 {
-	void *object = dry_heap_alloc_slow(cache);
+	void *object = cache->debug == &dry_debug_secure ? dry_secure_alloc(cache, size) : NULL;
 
-	if (DRY_UNLIKELY(cache->debug != NULL) && object != NULL)
+	if (object == NULL && (object = dry_heap_alloc_slow(cache)) != NULL && DRY_UNLIKELY(cache->debug != NULL))
 		debug_size(cache, object, size);
 	return object;
 }

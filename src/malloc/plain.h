@@ -22,6 +22,11 @@ extern DRY_HIDDEN _Atomic size_t dry_plain_from; /* bytes; SIZE_MAX: never. Rela
 /* The process may have so much memory. Who has set a limit of its own has chosen that allocations fail: then never. */
 void dry_plain_fit(size_t memory);
 
+static inline bool dry_plain_ever(void)
+{
+	return DRY_UNLIKELY(atomic_load_explicit(&dry_plain_from, memory_order_relaxed) != SIZE_MAX);
+}
+
 static inline bool dry_plain_due(size_t size)
 {
 	size_t from = atomic_load_explicit(&dry_plain_from, memory_order_relaxed);

@@ -14,6 +14,7 @@
 #include "debug/fence.h"
 #include "debug/hooks.h"
 #include "debug/live.h"
+#include "debug/pool.h"
 #include "debug/secure.h"
 #include "debug/select.h"
 #include "guard/empty.h"
@@ -84,17 +85,19 @@ static bool is_chosen(size_t size, unsigned class)
 {
 	if (class == DRY_CLASS_COUNT)
 		return big;
-	return secure && (size > APART || size == 0 || count_to(&first, FIRST) || count_to(&first_of[class], FIRST_SIZE));
+	return secure && (dry_class_size(class) > APART || size == 0 || count_to(&first, FIRST) ||
+			  count_to(&first_of[class], FIRST_SIZE));
 }
 
 static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block)
 {
 	unsigned class = dry_general_class(heap, size, align);
 	bool small = class < DRY_CLASS_COUNT;
-	enum dry_turn turn = small ? dry_turns_take(heap, class) : DRY_TURN_NONE;
+	bool chosen = is_chosen(size, class);
+	enum dry_turn turn = small && !chosen ? dry_turns_take(heap, class) : DRY_TURN_NONE;
 	bool due = small ? turn == DRY_TURN_GUARD : dry_guard_due();
 
-	*block = (due || is_chosen(size, class)) && make_guards() ? dry_guard_alloc(size, align) : NULL;
+	*block = (due || chosen) && make_guards() ? dry_guard_alloc(size, align) : NULL;
 	if (*block == NULL && size == 0 && empties)
 		*block = dry_empty_alloc(align);
 	if (*block == NULL && dry_plain_due(size))
@@ -193,7 +196,7 @@ static void fit(void)
 	size_t memory = dry_policy_memory();
 
 	dry_fences_fit(memory);
-	dry_secure_fit(memory);
+	dry_pools_fit(memory);
 	dry_plain_fit(memory);
 	dry_guard_fit(guards_for(memory));
 }
@@ -369,7 +372,6 @@ void dry_profile_finish(struct dry_heap *heap)
 		write_profile();
 	if (!dry_option_exit_check || !heap->ready)
 		return;
-	dry_secure_check_kept();
 	dry_guard_check_all();
 	check_heaps();
 }

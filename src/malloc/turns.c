@@ -7,7 +7,7 @@
 #include "malloc/classes.h"
 
 static _Atomic size_t means[DRY_TURN_GUARD + 1];    /* 0: none */
-static _Atomic int64_t direct[DRY_CLASS_COUNT];     /* allocations to come up to the sampled one; 0: not drawn yet */
+_Atomic int64_t dry_turns_direct[DRY_CLASS_COUNT];
 
 /* What may change meanwhile, looked at once. */
 struct rates {
@@ -30,7 +30,7 @@ bool dry_turns_set(enum dry_turn kind, size_t mean)
 		return true;
 	dry_secret_seed();
 	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++)
-		atomic_store_explicit(&direct[class], 0, memory_order_relaxed);
+		atomic_store_explicit(&dry_turns_direct[class], 0, memory_order_relaxed);
 	if (count())
 		return true;
 	atomic_store_explicit(&means[kind], 0, memory_order_relaxed);
@@ -101,7 +101,7 @@ enum dry_turn dry_turns_take(struct dry_heap *heap, unsigned class)
 		return DRY_TURN_NONE;
 	rates.size = cache->size;
 	enum dry_countdown state = dry_countdown_pass(cache);
-	return state == DRY_COUNTDOWN_NONE ? take_direct(&direct[class], &rates) : take(cache, state, &rates, 0);
+	return state == DRY_COUNTDOWN_NONE ? take_direct(&dry_turns_direct[class], &rates) : take(cache, state, &rates, 0);
 }
 
 enum dry_turn dry_turns_take_object(struct dry_cache *root)

@@ -13,6 +13,7 @@
 #define DRY_MALLOC_TURNS_H
 
 #include "heap/heap.h"
+#include "malloc/size_class.h"
 
 enum dry_turn { DRY_TURN_NONE, DRY_TURN_PROFILE, DRY_TURN_GUARD };
 
@@ -21,6 +22,20 @@ enum dry_turn { DRY_TURN_NONE, DRY_TURN_PROFILE, DRY_TURN_GUARD };
  * not be told (dry_port_slot_fence()), and there is none.
  */
 bool dry_turns_set(enum dry_turn kind, size_t mean);
+
+/* Allocations of a class without arrays up to its next turn; 0: not drawn yet. Relaxed: one more or less does not matter. */
+extern DRY_HIDDEN _Atomic int64_t dry_turns_direct[DRY_CLASS_COUNT];
+
+/* Whether it is none's turn for sure; then it is counted. */
+static inline bool dry_turns_pass(unsigned class)
+{
+	int64_t left = atomic_load_explicit(&dry_turns_direct[class], memory_order_relaxed);
+
+	if (left <= 1)
+		return false;
+	atomic_store_explicit(&dry_turns_direct[class], left - 1, memory_order_relaxed);
+	return true;
+}
 
 /* Whose turn this allocation is, which goes the slow way: of a class, or of an object of a cache that is no class's. */
 enum dry_turn dry_turns_take(struct dry_heap *heap, unsigned class);

@@ -78,7 +78,8 @@ enum dry_page_kind {
 };
 
 #define DRY_PAGE_DIRTY  0x01 /* FREE: memory behind it since last purge; RUN: content undefined */
-#define DRY_PAGE_FENCED 0x02 /* SLAB: its last page faults (struct dry_slab_pages); KEPT: all do */
+#define DRY_PAGE_FENCED 0x02 /* its last page faults (struct dry_slab_pages) */
+#define DRY_PAGE_GONE   0x04 /* KEPT: all of its pages fault */
 
 /*
  * 64 bytes. For a FREE block or a RUN: order, flags, age, count, next/prev. Who has a run may write to `owner`.
@@ -87,7 +88,7 @@ struct dry_page {
 	uint8_t kind;   /* enum dry_page_kind; by dry_page_set_kind(), because dry_arena_run_of() looks without a lock */
 	uint8_t order;  /* log2 pages of the block */
 	uint8_t node;   /* memory node that it lies on; over memory of a user, that it was asked for */
-	uint8_t flags;  /* DRY_PAGE_DIRTY, DRY_PAGE_FENCED */
+	uint8_t flags;  /* DRY_PAGE_DIRTY and those below it */
 	uint32_t count; /* pages in the run or block; likewise */
 	union {
 		struct {
@@ -307,6 +308,8 @@ bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages);
 
 /* Give a run back (first descriptor, any kind but FREE/NONE). Clears its map entries. */
 void dry_arena_free(struct dry_arena *arena, struct dry_page *page);
+/* The same of one whose pages have no memory behind them. */
+void dry_arena_free_clean(struct dry_arena *arena, struct dry_page *page);
 
 /* It is nobody's from now on, as after a free, until who calls this frees it. Its memory may be touched no more. */
 void dry_arena_keep(struct dry_arena *arena, struct dry_page *page);

@@ -7,7 +7,7 @@
 static char log_text[4096];
 static void *last_object;
 static bool keep, allowed = true;
-static uint64_t next_random;
+static void *waiting; /* what take() has */
 
 static void note(char what, void *object)
 {
@@ -82,9 +82,37 @@ static void left_over(struct dry_cache *cache)
 	(void)cache;
 	note('o', NULL);
 }
-static uint64_t random_number(void)
+/* One object waits, which is then the next; without one the slabs are asked. */
+static void *take(struct dry_cache *cache, dry_gfp gfp, unsigned node)
 {
-	return next_random;
+	void *object = waiting;
+
+	(void)gfp;
+	note(object != NULL ? 'w' : '-', object);
+	waiting = NULL;
+	if (object == NULL)
+		return NULL;
+	cache->kept_objects--;
+	cache->node[node].slow_allocs++;
+	return object;
+}
+static bool taken_to_wait(struct dry_cache *cache, void *object)
+{
+	note('t', object);
+	if (waiting != NULL)
+		return true;
+	waiting = object;
+	cache->kept_objects++;
+	cache->node[0].slow_frees++;
+	return false;
+}
+static void drain_waiting(struct dry_cache *cache)
+{
+	if (waiting == NULL)
+		return;
+	cache->kept_objects--;
+	dry_node_put_slabs(cache, &waiting, 1);
+	waiting = NULL;
 }
 
 static const struct dry_debug_ops whole = {
@@ -92,18 +120,18 @@ static const struct dry_debug_ops whole = {
 	.restore = restore, .drain = drain, .left_over = left_over,
 };
 static const struct dry_debug_ops least = { .slab_made = slab_made, .handed_out = handed_out, .taken_back = taken_back };
-static const struct dry_debug_ops chance = {
-	.slab_made = slab_made, .handed_out = handed_out, .taken_back = taken_back, .random = random_number,
+static const struct dry_debug_ops pooled = {
+	.slab_made = slab_made, .take = take, .handed_out = handed_out, .taken_back = taken_to_wait, .drain = drain_waiting,
 };
 
-/* By flags: POISON the whole, QUARANTINE the least; TRACE any free object, once the type is known to be a bitmap. */
+/* By flags: POISON the whole, QUARANTINE the least; TRACE what waits first, once the type is known to be a bitmap. */
 static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool typed)
 {
 	if (cache->flags & DRY_CACHE_POISON)
 		return &whole;
 	if (cache->flags & DRY_CACHE_QUARANTINE)
 		return &least;
-	return typed && (cache->flags & DRY_CACHE_TRACE) && cache->mgmt == DRY_MGMT_BITMAP ? &chance : NULL;
+	return typed && (cache->flags & DRY_CACHE_TRACE) && cache->mgmt == DRY_MGMT_BITMAP ? &pooled : NULL;
 }
 
 static unsigned wanted(const struct dry_cache_attr *attr)
@@ -203,30 +231,27 @@ static void test_least(unsigned type)
 	plain_close(caches);
 }
 
-/* Which free object is next is for the ops to say: the one at that number, or the next after it. */
-static void test_random(void)
+/* Objects that the ops have go out first; what they keep and give is counted by them. */
+static void test_pooled(void)
 {
 	struct dry_caches *caches = plain_open(&(struct plain_attr){ .hooks = &hooks });
-	struct dry_cache *cache = plain_cache(caches, "chance", 256, DRY_CACHE_TRACE);
-	void *objects[4];
+	struct dry_cache *cache = plain_cache(caches, "pooled", 256, DRY_CACHE_TRACE);
+	char first[1024] = "";
+	void *objects[3];
 
-	CHECK(cache->debug == &chance && cache->before == 0 && cache->num > 100);
-	static const unsigned numbers[] = { 70, 70, 99, 70 }, indices[] = { 70, 71, 99, 72 };
-	for (unsigned i = 0; i < 4; i++) {
-		next_random = numbers[i];
+	CHECK(cache->debug == &pooled && cache->before == 0 && cache->num > 2);
+	for (unsigned i = 0; i < 3; i++)
 		objects[i] = plain_alloc(cache);
-		CHECK_EQ(dry_slab_index(cache, dry_slab_of(cache, objects[i]), objects[i]), indices[i]);
-	}
-	next_random = cache->num - 1;
-	for (unsigned i = 0; i < 4; i++)
-		plain_free(cache, objects[i]);
-	/* From the last one on, around to the first. */
-	for (unsigned i = 0; i < 4; i++)
-		objects[i] = plain_alloc(cache);
-	CHECK_EQ(dry_slab_index(cache, dry_slab_of(cache, objects[0]), objects[0]), cache->num - 1);
-	CHECK_EQ(dry_slab_index(cache, dry_slab_of(cache, objects[1]), objects[1]), 0);
-	dry_free_bulk(cache, 4, objects);
-	plain_holds(cache, 0);
+	CHECK(logged(strcat(strcat(strcat(first, "-"), times(cache->num, "m")), "h-h-h")));
+	plain_free(cache, objects[0]); /* it waits; the next finds no room */
+	plain_free(cache, objects[1]);
+	CHECK(logged("tt"));
+	CHECK(cache->kept_objects == 1 && dry_slab_is_free(cache, dry_slab_of(cache, objects[1]), 1));
+	CHECK(plain_alloc(cache) == objects[0] && plain_alloc(cache) == objects[1]);
+	CHECK(logged("wh-h"));
+	CHECK_EQ(cache->node[0].slow_allocs, 5);
+	CHECK_EQ(cache->node[0].slow_frees, 2);
+	dry_free_bulk(cache, 3, objects);
 	CHECK_EQ(dry_cache_unmake(cache), 0);
 	log_text[0] = 0;
 	plain_close(caches);
@@ -276,7 +301,7 @@ int main(void)
 	test_least(DRY_CACHE_CHAIN);
 	test_least(DRY_CACHE_OBJFREELIST);
 	test_least(0);
-	test_random();
+	test_pooled();
 	test_allows();
 	test_too_big();
 	return 0;

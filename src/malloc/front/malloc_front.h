@@ -19,12 +19,15 @@
 #include "base/bits.h"
 #include "core/alloc.h"
 #include "debug/live.h"
+#include "debug/secure.h"
 #include "malloc/background.h"
 #include "malloc/general.h"
 #include "malloc/kind.h"
 #include "malloc/options.h"
+#include "malloc/plain.h"
 #include "malloc/process.h"
 #include "malloc/size_class.h"
+#include "malloc/turns.h"
 
 #define HEAP  (&dry_main_heap)
 #define ARENA (&dry_main_heap.caches.backing.arena)
@@ -53,13 +56,18 @@ static DRY_SLOW void *malloc_miss(size_t size)
 	struct dry_heap *heap = dry_heap_get(NULL);
 	size_t slot = size | (size == 0);
 	struct dry_cache *cache = NULL;
+	unsigned class = DRY_CLASS_COUNT;
 	void *object;
 
-	if (DRY_LIKELY(heap != NULL && size <= DRY_CLASS_MAX - heap->caches.hooks->tail))
-		cache = atomic_load_explicit(&HEAP->general[dry_class_of(slot + HEAP->caches.hooks->tail)], memory_order_acquire);
+	if (DRY_LIKELY(heap != NULL && size <= DRY_CLASS_MAX - heap->caches.hooks->tail)) {
+		class = dry_class_of(slot + HEAP->caches.hooks->tail);
+		cache = atomic_load_explicit(&HEAP->general[class], memory_order_acquire);
+	}
 	dry_background_poke();
 	if (DRY_LIKELY(cache != NULL)) {
-		object = malloc_secondary(size);
+		/* secure:1: as a rule neither a block of no bytes, nor a plain one, nor one whose turn it is */
+		bool usual = cache->place == 0 && size != 0 && !dry_plain_ever() && dry_turns_pass(class);
+		object = usual ? NULL : malloc_secondary(size);
 		return object != NULL ? object : dry_general_alloc_slow(cache, slot);
 	}
 	dry_process_begin();
@@ -89,9 +97,11 @@ static DRY_SLOW void free_miss(void *object)
 {
 	int saved = errno;
 
-	if (dry_kinds_are_kept())
-		dry_kind_free(object, DRY_KIND_MALLOC, "free");
-	dry_general_free(HEAP, object);
+	if (!dry_kinds_are_kept() || !dry_secure_free(object, DRY_KIND_MALLOC)) {
+		if (dry_kinds_are_kept())
+			dry_kind_free(object, DRY_KIND_MALLOC, "free");
+		dry_general_free(HEAP, object);
+	}
 	dry_background_freed();
 	errno = saved;
 }

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Where a cache's freed objects wait, and out of which those are chosen that are handed out next.
+ *
+ *   freed --> waiting, first in, first out --> candidates, of which one is chosen by chance --> handed out
+ *                                               |    ^
+ *                                   as many as   v    |   until there is a choice
+ *                                are too many    slabs
+ *
+ * So an object goes from its free to its next use without its slab, and the slab's lock is taken once for many of them.
+ *
+ * Concurrency: guarded by the lock of node 0's shared array, which such a cache does not use; fork takes it as any other.
+ */
+#ifndef DRY_DEBUG_POOL_H
+#define DRY_DEBUG_POOL_H
+
+#include "core/cache.h"
+
+/* One object, chosen out of DRY_CHOICE(cache->size) at least; of_few: of as many as there are. NULL: there are not. Counted. */
+void *dry_pool_take(struct dry_cache *cache, bool of_few);
+
+/* Objects from the slabs, until there is a choice or no memory. */
+void dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node);
+
+/* A freed object waits, and is counted. false: there is no memory for that. */
+bool dry_pool_put(struct dry_cache *cache, void *object);
+
+/* All of it into the slabs, and the pool's own memory back. */
+void dry_pool_drain(struct dry_cache *cache);
+
+/* Calls fn for each object in it, under its lock; not if somebody has that. At the end of the process. */
+void dry_pool_each(struct dry_cache *cache, void (*fn)(const struct dry_cache *, const char *));
+
+/* For a process that may have so much memory: fewer wait. At any time, by one thread. */
+void dry_pools_fit(size_t memory);
+
+#endif
