@@ -31,8 +31,7 @@ struct candidate {
 	uint8_t order;
 };
 
-/* For objects. */
-static size_t slab_bytes(const struct dry_cache *cache, unsigned order)
+size_t dry_slab_bytes(const struct dry_cache *cache, unsigned order)
 {
 	size_t page = (size_t)1 << dry_backing_page_shift(&cache->caches->backing);
 	bool fence = cache->caches->hooks->fences && dry_has_fence_inside(order);
@@ -59,7 +58,7 @@ static bool wasteful(size_t left, size_t bytes)
 static bool published_order(const struct dry_cache *cache, bool dedicated, struct candidate *best)
 {
 	for (unsigned order = 0; order <= max_order(cache); order++) {
-		size_t bytes = slab_bytes(cache, order);
+		size_t bytes = dry_slab_bytes(cache, order);
 		size_t num = bytes / cache->size;
 		if (dedicated)
 			while (num > 0 && num * cache->size + num * index_bytes((uint32_t)num) > bytes)
@@ -125,7 +124,7 @@ static bool try_leftover(struct dry_cache *cache)
 	if (array > c.left)
 		return false;
 	use(cache, &c, DRY_MGMT_NORMAL_LEFTOVER, c.left - array);
-	cache->freelist_offset = (uint32_t)(slab_bytes(cache, c.order) - array);
+	cache->freelist_offset = (uint32_t)(dry_slab_bytes(cache, c.order) - array);
 	return true;
 }
 
@@ -140,8 +139,8 @@ static bool try_off_slab(struct dry_cache *cache, bool only_if_better)
 	if (only_if_better && array > cache->size / 2)
 		return false;
 	if (only_if_better && published_order(cache, true, &on)) {
-		size_t off_waste = array + off.left, on_waste = slab_bytes(cache, on.order) - on.num * cache->size;
-		if ((uint64_t)off_waste * slab_bytes(cache, on.order) >= (uint64_t)on_waste * slab_bytes(cache, off.order))
+		size_t off_waste = array + off.left, on_waste = dry_slab_bytes(cache, on.order) - on.num * cache->size;
+		if ((uint64_t)off_waste * dry_slab_bytes(cache, on.order) >= (uint64_t)on_waste * dry_slab_bytes(cache, off.order))
 			return false;
 	}
 	use(cache, &off, DRY_MGMT_OFF_SLAB, off.left);
@@ -157,7 +156,7 @@ static bool try_dedicated(struct dry_cache *cache)
 		return false;
 	size_t array = c.num * index_bytes(c.num);
 	use(cache, &c, DRY_MGMT_NORMAL_DEDICATED, c.left);
-	cache->freelist_offset = (uint32_t)(slab_bytes(cache, c.order) - array);
+	cache->freelist_offset = (uint32_t)(dry_slab_bytes(cache, c.order) - array);
 	cache->waste = (uint32_t)array;
 	return true;
 }
@@ -193,24 +192,24 @@ static bool default_order(const struct dry_cache *cache, uint32_t max_objects, s
 	unsigned start = 0;
 	bool found = false;
 
-	while (slab_bytes(cache, start) < cache->size && start < max_order(cache))
+	while (dry_slab_bytes(cache, start) < cache->size && start < max_order(cache))
 		start++;
-	while (start < max_order(cache) && slab_bytes(cache, start + 1) <= preferred_bytes(cache) &&
-	       slab_bytes(cache, start + 1) / cache->size <= max_objects)
+	while (start < max_order(cache) && dry_slab_bytes(cache, start + 1) <= preferred_bytes(cache) &&
+	       dry_slab_bytes(cache, start + 1) / cache->size <= max_objects)
 		start++;
 	for (unsigned step = 0; step < 5; step++) {
 		/* start, then up two, then down two */
 		unsigned order = step < 3 ? start + step : start - (step - 2);
 		if (order > max_order(cache))
 			continue;
-		size_t bytes = slab_bytes(cache, order), num = bytes / cache->size, left = bytes - num * cache->size;
+		size_t bytes = dry_slab_bytes(cache, order), num = bytes / cache->size, left = bytes - num * cache->size;
 		if (num == 0 || num > max_objects)
 			continue;
 		/* compare left / bytes without division */
-		if (!found || (uint64_t)left * slab_bytes(cache, best->order) < (uint64_t)best->left * bytes)
+		if (!found || (uint64_t)left * dry_slab_bytes(cache, best->order) < (uint64_t)best->left * bytes)
 			*best = (struct candidate){ (uint32_t)num, left, (uint8_t)order };
 		found = true;
-		if (!wasteful(best->left, slab_bytes(cache, best->order)))
+		if (!wasteful(best->left, dry_slab_bytes(cache, best->order)))
 			break;
 	}
 	return found;
@@ -227,7 +226,7 @@ static void make_lead(struct dry_cache *cache, struct candidate *c)
 
 	for (; less.left < unit && less.num > 1; less.left += cache->size)
 		less.num--;
-	if (unit > LEAD_MAX || less.left < unit || (less.num < c->num && wasteful(less.left, slab_bytes(cache, c->order))))
+	if (unit > LEAD_MAX || less.left < unit || (less.num < c->num && wasteful(less.left, dry_slab_bytes(cache, c->order))))
 		return;
 	less.left -= unit;
 	*c = less;

@@ -9,4 +9,7 @@
 size_t dry_cache_align(const struct dry_cache_attr *attr);
 bool dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr);
 
+/* Of a slab of an order, for objects and the arrays beside them: all of it, or all but the page that is left for a fence. */
+size_t dry_slab_bytes(const struct dry_cache *cache, unsigned order);
+
 #endif

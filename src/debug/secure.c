@@ -193,11 +193,14 @@ static void set_size(struct dry_cache *cache, _Atomic uint16_t *shadow, char *ob
 	shadow_set(shadow, LIVE, cache->size - size);
 }
 
-/* A free object goes to the program. */
-static void make_live(struct dry_cache *cache, char *object, _Atomic uint16_t *shadow, size_t size)
+/* A free object goes to the program; one without a shadow as it is. */
+static void make_live(struct dry_cache *cache, char *object, size_t size)
 {
+	_Atomic uint16_t *shadow = shadow_of(cache, object);
 	uint64_t canary = canary_of(cache, object);
 
+	if (DRY_UNLIKELY(shadow == NULL))
+		return;
 	if (!verify_free(cache, object, shadow, canary)) {
 		if (is_wiped(cache))
 			memset(object, 0, cache->size - DRY_SECURE_TAIL);
@@ -208,10 +211,7 @@ static void make_live(struct dry_cache *cache, char *object, _Atomic uint16_t *s
 
 static void handed_out(struct dry_cache *cache, void *object)
 {
-	_Atomic uint16_t *shadow = shadow_of(cache, object);
-
-	if (shadow != NULL)
-		make_live(cache, object, shadow, cache->object_size);
+	make_live(cache, object, cache->object_size);
 }
 
 static void *take(struct dry_cache *cache, dry_gfp gfp, unsigned node)
@@ -229,7 +229,7 @@ void *dry_secure_alloc(struct dry_cache *cache, size_t size)
 	void *object = dry_pool_take(cache, false);
 
 	if (DRY_LIKELY(object != NULL))
-		make_live(cache, object, shadow_of(cache, object), size);
+		make_live(cache, object, size);
 	return object;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
+#include "core/layout.h"
 #include "heap/heap.h"
 
 static void add_array(struct dry_cache_stats *stats, const struct dry_array *array)
@@ -148,7 +149,7 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 		if (cache->root != cache)
 			continue;
 		figures_locked(cache, &one);
-		bytes = (one.slabs * one.pages_per_slab) << arena->page_shift;
+		bytes = one.slabs * dry_slab_bytes(cache, cache->order);
 		live = one.active_objects * one.stride;
 		stats->idle += bytes > live ? bytes - live : 0;
 		stats->allocs += one.allocs;
