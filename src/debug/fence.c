@@ -25,7 +25,7 @@ void dry_fences_fit(size_t memory)
 	uint32_t count = memory / SHARE < MOST ? (uint32_t)(memory / SHARE) : MOST;
 
 	atomic_store_explicit(&most, count, memory_order_relaxed);
-	atomic_store_explicit(&places, count / 4 < KEPT ? count / 4 + 1 : KEPT, memory_order_relaxed);
+	atomic_store_explicit(&places, count / 16 < KEPT ? count / 16 + 1 : KEPT, memory_order_relaxed);
 }
 
 static bool wants_fence(void)
@@ -84,10 +84,7 @@ static void give_up(struct dry_arena *arena, struct dry_page *run)
 		atomic_fetch_sub_explicit(&fences, 1, memory_order_relaxed);
 	unblank(arena, gone ? run->count : fence);
 	run->flags &= (uint8_t)~(DRY_PAGE_FENCED | DRY_PAGE_GONE);
-	if (gone)
-		dry_arena_free_clean(arena, run);
-	else
-		dry_arena_free(arena, run);
+	dry_arena_free(arena, run); /* dirty, for what lies beside it */
 }
 
 /*
@@ -96,9 +93,10 @@ static void give_up(struct dry_arena *arena, struct dry_page *run)
  */
 static bool store(struct dry_page *run)
 {
+	uint32_t room = atomic_load_explicit(&places, memory_order_relaxed) / (KEPT / STORED);
 	struct dry_page *none;
 
-	for (uint32_t i = 0; i < STORED; i++) {
+	for (uint32_t i = 0; i < room; i++) {
 		none = NULL;
 		/* acq_rel, here and below: who takes a run out sees it as who put it in left it */
 		if (atomic_compare_exchange_strong_explicit(&stored[order_of(run)][i], &none, run, memory_order_acq_rel,

@@ -136,7 +136,7 @@ void *dry_pool_take(struct dry_cache *cache, bool of_few)
 
 /* ---- in ---------------------------------------------------------------------------- */
 
-/* Half of the candidates into the slabs. */
+/* Half of the candidates into the slabs: those that were here first, for one that stays keeps a slab. */
 static DRY_NOINLINE void spill(struct dry_cache *cache)
 {
 	DRY_FILLED_LATER void *objects[DRY_PIECE];
@@ -148,7 +148,8 @@ static DRY_NOINLINE void spill(struct dry_cache *cache)
 		count = pool->candidates - DRY_CHOICE(cache->size);
 		count = count < DRY_PIECE ? count : DRY_PIECE;
 		pool->candidates -= count;
-		memcpy(objects, pool->entry + pool->candidates, count * sizeof(void *));
+		memcpy(objects, pool->entry, count * sizeof(void *));
+		memmove(pool->entry, pool->entry + count, pool->candidates * sizeof(void *));
 		kept_locked(cache, -(size_t)count);
 	}
 	dry_lock_release(lock_of(cache));

@@ -308,8 +308,6 @@ bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages);
 
 /* Give a run back (first descriptor, any kind but FREE/NONE). Clears its map entries. */
 void dry_arena_free(struct dry_arena *arena, struct dry_page *page);
-/* The same of one whose pages have no memory behind them. */
-void dry_arena_free_clean(struct dry_arena *arena, struct dry_page *page);
 
 /* It is nobody's from now on, as after a free, until who calls this frees it. Its memory may be touched no more. */
 void dry_arena_keep(struct dry_arena *arena, struct dry_page *page);

@@ -229,7 +229,7 @@ void dry_arena_keep(struct dry_arena *arena, struct dry_page *page)
 	dry_page_set_kind(page, DRY_PAGE_KEPT);
 }
 
-static void free_run(struct dry_arena *arena, struct dry_page *page, bool dirty)
+void dry_arena_free(struct dry_arena *arena, struct dry_page *page)
 {
 	uint32_t index = dry_arena_index_of(arena, page), count = page->count;
 
@@ -238,18 +238,8 @@ static void free_run(struct dry_arena *arena, struct dry_page *page, bool dirty)
 	dry_lock_acquire(&arena->lock);
 	dry_page_set_kind(page, DRY_PAGE_NONE);
 	arena->used -= count;
-	dry_buddy_put_locked(arena, index, count, dirty);
+	dry_buddy_put_locked(arena, index, count, true);
 	dry_lock_release(&arena->lock);
-}
-
-void dry_arena_free(struct dry_arena *arena, struct dry_page *page)
-{
-	free_run(arena, page, true);
-}
-
-void dry_arena_free_clean(struct dry_arena *arena, struct dry_page *page)
-{
-	free_run(arena, page, false);
 }
 
 void dry_arena_trim_run(struct dry_arena *arena, struct dry_page *page, uint32_t count)
