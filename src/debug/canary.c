@@ -57,7 +57,7 @@ void dry_canary_fill(uint64_t canary, char *from, char *end)
 		dry_store64(at, canary);
 }
 
-const char *dry_canary_find_broken(uint64_t canary, const char *from, const char *end)
+const char *dry_canary_broken_at(uint64_t canary, const char *from, const char *end)
 {
 	const char *tail = end - DRY_SECURE_TAIL, *at = word_around(from);
 	uint64_t mask = mask_from(from), differs = 0;

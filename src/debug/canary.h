@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "core/cache.h"
+
 /* Choose them, once; before the first call of what follows. */
 void dry_secret_seed(void);
 
@@ -35,7 +39,16 @@ static inline unsigned char dry_canary_byte(uint64_t canary, const char *at)
 /* [from, end) without the tail. */
 void dry_canary_fill(uint64_t canary, char *from, char *end);
 
+const char *dry_canary_broken_at(uint64_t canary, const char *from, const char *end);
+
 /* The first byte of [from, end), which has the tail at its end, that differs; NULL: none. */
-const char *dry_canary_find_broken(uint64_t canary, const char *from, const char *end);
+static inline const char *dry_canary_find_broken(uint64_t canary, const char *from, const char *end)
+{
+	const char *tail = end - DRY_SECURE_TAIL;
+
+	if (DRY_LIKELY(from == tail) && DRY_LIKELY(dry_load64(tail) == dry_canary_tail(canary)))
+		return NULL;
+	return dry_canary_broken_at(canary, from, end);
+}
 
 #endif

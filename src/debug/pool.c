@@ -13,12 +13,14 @@
 /* Guarded by lock_of(). */
 struct pool {
 	uint32_t candidates; /* entry[0..candidates) */
-	uint32_t waits;      /* in the ring behind entry[room_of()], from `oldest` on */
+	uint32_t room;       /* for them: twice a choice */
+	uint32_t waits;      /* in the ring behind entry[room], from `oldest` on */
 	uint32_t oldest;
 	uint32_t ring;       /* its places: a power of two */
+	uint32_t places;     /* of them to be used */
 	size_t most_bytes;   /* of those that may wait, when `places` was last reckoned */
-	uint32_t places;     /* for them, at most as the ring has */
 	uint64_t choices;    /* made */
+	uint64_t chance;     /* for the next four, 16 bits each, of which those are gone that were used */
 	void *entry[];
 };
 
@@ -41,14 +43,9 @@ static DRY_NOINLINE void reckon_locked(struct pool *pool, size_t bytes, size_t s
 	pool->most_bytes = bytes;
 }
 
-static uint32_t room_of(const struct dry_cache *cache)
+static size_t bytes_of(uint32_t room, uint32_t ring)
 {
-	return 2 * DRY_CHOICE(cache->size);
-}
-
-static size_t bytes_of(const struct dry_cache *cache, uint32_t ring)
-{
-	return sizeof(struct pool) + (room_of(cache) + ring) * sizeof(void *);
+	return sizeof(struct pool) + (room + ring) * sizeof(void *);
 }
 
 static struct dry_lock *lock_of(struct dry_cache *cache)
@@ -71,13 +68,15 @@ static void kept_locked(struct dry_cache *cache, size_t more)
 static DRY_NOINLINE struct pool *make_locked(struct dry_cache *cache)
 {
 	size_t places = MOST_BYTES / cache->size;
-	uint32_t ring = LEAST;
+	uint32_t ring = LEAST, room = 2 * DRY_CHOICE(cache->size);
 
 	while (ring < MOST && ring < places)
 		ring *= 2;
-	struct pool *pool = dry_backing_meta_alloc(&cache->caches->backing, bytes_of(cache, ring));
-	if (pool != NULL)
+	struct pool *pool = dry_backing_meta_alloc(&cache->caches->backing, bytes_of(room, ring));
+	if (pool != NULL) {
+		pool->room = room;
 		pool->ring = ring;
+	}
 	return cache->pool = pool;
 }
 
@@ -100,7 +99,7 @@ void dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node)
 			return;
 		dry_lock_acquire(lock_of(cache));
 		struct pool *pool = pool_locked(cache);
-		for (; pool != NULL && placed < count && pool->candidates < room_of(cache); placed++)
+		for (; pool != NULL && placed < count && pool->candidates < pool->room; placed++)
 			pool->entry[pool->candidates++] = objects[placed];
 		kept_locked(cache, placed);
 		had = pool != NULL ? pool->candidates : least;
@@ -112,9 +111,11 @@ void dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node)
 
 static void *choose_locked(struct dry_cache *cache, struct pool *pool)
 {
-	uint32_t chance = (uint32_t)(dry_secret_choice(((uint64_t)(uintptr_t)pool << 20) + pool->choices++) >> 32);
-	void **chosen = &pool->entry[(uint64_t)chance * pool->candidates >> 32], *object = *chosen;
+	if (pool->choices++ % 4 == 0)
+		pool->chance = dry_secret_choice(((uint64_t)(uintptr_t)pool << 20) + pool->choices);
+	void **chosen = &pool->entry[(pool->chance & 0xffff) * pool->candidates >> 16], *object = *chosen;
 
+	pool->chance >>= 16;
 	*chosen = pool->entry[--pool->candidates];
 	kept_locked(cache, (size_t)-1);
 	count_locked(&cache->node[0].slow_allocs);
@@ -157,37 +158,39 @@ static DRY_NOINLINE void spill(struct dry_cache *cache)
 }
 
 /* Those that have waited become candidates, as far as there is room. */
-static void release_locked(struct dry_cache *cache, struct pool *pool)
+static void release_locked(struct pool *pool)
 {
-	for (; pool->waits >= pool->places && pool->candidates < room_of(cache); pool->waits--) {
-		pool->entry[pool->candidates++] = pool->entry[room_of(cache) + pool->oldest];
+	for (; pool->waits >= pool->places && pool->candidates < pool->room; pool->waits--) {
+		pool->entry[pool->candidates++] = pool->entry[pool->room + pool->oldest];
 		pool->oldest = (pool->oldest + 1) & (pool->ring - 1);
 	}
 }
 
-bool dry_pool_put(struct dry_cache *cache, void *object)
+enum dry_freed dry_pool_put(struct dry_cache *cache, void *object)
 {
 	size_t bytes = atomic_load_explicit(&most_bytes, memory_order_relaxed);
-	bool done = false, full = false;
+	enum dry_freed freed = DRY_FREED_NOT;
+	bool full = false;
 
 	dry_lock_acquire(lock_of(cache));
 	struct pool *pool = pool_locked(cache);
 	if (DRY_LIKELY(pool != NULL)) {
 		if (DRY_UNLIKELY(pool->most_bytes != bytes))
 			reckon_locked(pool, bytes, cache->size);
-		release_locked(cache, pool);
-		done = pool->waits < pool->ring;
-		if (DRY_LIKELY(done)) {
-			pool->entry[room_of(cache) + ((pool->oldest + pool->waits++) & (pool->ring - 1))] = object;
+		release_locked(pool);
+		if (DRY_LIKELY(pool->waits < pool->ring)) {
+			pool->entry[pool->room + ((pool->oldest + pool->waits++) & (pool->ring - 1))] = object;
 			kept_locked(cache, 1);
 			count_locked(&cache->node[0].slow_frees);
+			freed = DRY_FREED_WAITS;
 		}
-		full = pool->candidates == room_of(cache);
+		full = pool->candidates == pool->room;
 	}
 	dry_lock_release(lock_of(cache));
-	if (DRY_UNLIKELY(full))
-		spill(cache);
-	return done;
+	if (DRY_LIKELY(!full))
+		return freed;
+	spill(cache);
+	return freed == DRY_FREED_NOT ? DRY_FREED_NOT : DRY_FREED_SPILLED;
 }
 
 void dry_pool_drain(struct dry_cache *cache)
@@ -202,8 +205,8 @@ void dry_pool_drain(struct dry_cache *cache)
 		return;
 	dry_node_put_slabs(cache, pool->entry, pool->candidates);
 	for (; pool->waits != 0; pool->waits--, pool->oldest = (pool->oldest + 1) & (pool->ring - 1))
-		dry_node_put_slabs(cache, &pool->entry[room_of(cache) + pool->oldest], 1);
-	dry_backing_meta_free(&cache->caches->backing, pool, bytes_of(cache, pool->ring));
+		dry_node_put_slabs(cache, &pool->entry[pool->room + pool->oldest], 1);
+	dry_backing_meta_free(&cache->caches->backing, pool, bytes_of(pool->room, pool->ring));
 }
 
 void dry_pool_each(struct dry_cache *cache, void (*fn)(const struct dry_cache *, const char *))
@@ -214,6 +217,6 @@ void dry_pool_each(struct dry_cache *cache, void (*fn)(const struct dry_cache *,
 	for (uint32_t i = 0; pool != NULL && i < pool->candidates; i++)
 		fn(cache, pool->entry[i]);
 	for (uint32_t i = 0; pool != NULL && i < pool->waits; i++)
-		fn(cache, pool->entry[room_of(cache) + ((pool->oldest + i) & (pool->ring - 1))]);
+		fn(cache, pool->entry[pool->room + ((pool->oldest + i) & (pool->ring - 1))]);
 	dry_lock_release(lock_of(cache));
 }

@@ -22,8 +22,14 @@ void *dry_pool_take(struct dry_cache *cache, bool of_few);
 /* Objects from the slabs, until there is a choice or no memory. */
 void dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node);
 
-/* A freed object waits, and is counted. false: there is no memory for that. */
-bool dry_pool_put(struct dry_cache *cache, void *object);
+enum dry_freed {
+	DRY_FREED_NOT,
+	DRY_FREED_WAITS,
+	DRY_FREED_SPILLED, /* it waits, and others went to their slabs */
+};
+
+/* A freed object waits, and is counted. NOT: there is no memory for that. */
+enum dry_freed dry_pool_put(struct dry_cache *cache, void *object);
 
 /* All of it into the slabs, and the pool's own memory back. */
 void dry_pool_drain(struct dry_cache *cache);

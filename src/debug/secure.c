@@ -110,7 +110,7 @@ static bool verify_free(const struct dry_cache *cache, const char *object, _Atom
 	size_t slack = shadow_get(shadow) & SLACK; /* of its last life */
 	const char *end = end_of_content(cache, object, slack), *bad = is_wiped(cache) ? find_nonzero(object, end) : NULL;
 
-	if (bad == NULL)
+	if (DRY_LIKELY(bad == NULL))
 		bad = dry_canary_find_broken(canary, end, object + cache->size);
 	if (DRY_UNLIKELY(bad != NULL)) {
 		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - slack);
@@ -250,8 +250,8 @@ static bool begin_free(_Atomic uint16_t *shadow, uint16_t seen)
 						       memory_order_relaxed);
 }
 
-/* What its last owner left is looked at and wiped. false: it is not in the pool, but its caller's. */
-static bool retire(struct dry_cache *cache, void *object, _Atomic uint16_t *shadow, size_t slack, uint32_t index)
+/* What its last owner left is looked at and wiped. NOT: it is not in the pool, but its caller's. */
+static enum dry_freed retire(struct dry_cache *cache, void *object, _Atomic uint16_t *shadow, size_t slack, uint32_t index)
 {
 	verify_canaries(cache, object, slack, index);
 	if (is_marked(cache)) /* in the slab or the pool, whoever looks at it got it from here */
@@ -271,7 +271,8 @@ static bool taken_back(struct dry_cache *cache, void *object)
 		return true;
 	seen = shadow_get(shadow);
 	if (begin_free(shadow, seen))
-		return !retire(cache, object, shadow, seen & SLACK, dry_slab_index(cache, dry_slab_of(cache, object), object));
+		return retire(cache, object, shadow, seen & SLACK, dry_slab_index(cache, dry_slab_of(cache, object), object)) ==
+		       DRY_FREED_NOT;
 	if ((shadow_get(shadow) & STATE) == FRESH)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, cache->name, "never given out");
 	else
@@ -279,25 +280,27 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	return false;
 }
 
-bool dry_secure_free(void *object, enum dry_kind kind)
+enum dry_freed dry_secure_free(void *object, enum dry_kind kind)
 {
 	size_t offset = (uintptr_t)object - shadows.base;
 	struct dry_slab *slab;
 	uint32_t index;
 
 	if (offset >= dry_side_covered(&shadows))
-		return false;
+		return DRY_FREED_NOT;
 	_Atomic uint16_t *shadow = (_Atomic uint16_t *)(void *)shadows.at + offset / SHADOWED;
 	uint16_t seen = shadow_get(shadow), slack = seen & SLACK;
 	if ((seen & ~SLACK) != (LIVE | (unsigned)kind << KIND_AT))
-		return false;
+		return DRY_FREED_NOT;
 	slab = dry_slab_in(dry_arena_run_of(shadows.arena, object));
 	if (slab == NULL || slab->cache->debug != &dry_debug_secure ||
 	    (index = dry_slab_index(slab->cache, slab, object)) == UINT32_MAX || !begin_free(shadow, seen))
-		return false;
-	if (!retire(slab->cache, object, shadow, slack, index))
-		dry_node_put_slabs(slab->cache, &object, 1);
-	return true;
+		return DRY_FREED_NOT;
+	enum dry_freed freed = retire(slab->cache, object, shadow, slack, index);
+	if (DRY_LIKELY(freed != DRY_FREED_NOT))
+		return freed;
+	dry_node_put_slabs(slab->cache, &object, 1);
+	return DRY_FREED_SPILLED;
 }
 
 static size_t usable(struct dry_cache *cache, const void *object)

@@ -22,6 +22,7 @@
 #define DRY_DEBUG_SECURE_H
 
 #include "core/cache.h"
+#include "debug/pool.h"
 #include "page/page.h"
 
 extern const struct dry_debug_ops dry_debug_secure; /* of caches with DRY_CACHE_SECURE */
@@ -37,10 +38,10 @@ void dry_secure_heap(struct dry_caches *caches);
 
 /*
  * The usual cases, in one piece: an object for `size` bytes out of its cache's pool, NULL where there is no choice; and the free of
- * a live one of this kind of the default heap. false: it is anything else, and nothing was done.
+ * a live one of this kind of the default heap. NOT: it is anything else, and nothing was done.
  */
 void *dry_secure_alloc(struct dry_cache *cache, size_t size);
-bool dry_secure_free(void *object, enum dry_kind kind);
+enum dry_freed dry_secure_free(void *object, enum dry_kind kind);
 
 /* Wipe objects when they are freed, and verify it later; false: their content stays. Written at start. */
 extern bool dry_secure_zero;

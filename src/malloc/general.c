@@ -162,9 +162,9 @@ static bool debug_size(struct dry_cache *cache, void *object, size_t size)
 
 static void *alloc_slow(struct dry_cache *cache, size_t size)
 {
-	void *object = cache->debug == &dry_debug_secure ? dry_secure_alloc(cache, size) : NULL;
+	void *object = dry_heap_alloc_slow(cache);
 
-	if (object == NULL && (object = dry_heap_alloc_slow(cache)) != NULL && DRY_UNLIKELY(cache->debug != NULL))
+	if (object != NULL && DRY_UNLIKELY(cache->debug != NULL))
 		debug_size(cache, object, size);
 	return object;
 }

@@ -63,10 +63,12 @@ static DRY_SLOW void *malloc_miss(size_t size)
 		class = dry_class_of(slot + HEAP->caches.hooks->tail);
 		cache = atomic_load_explicit(&HEAP->general[class], memory_order_acquire);
 	}
+	/* secure:1: as a rule neither a block of no bytes, nor a plain one, nor one whose turn it is */
+	bool usual = cache != NULL && cache->place == 0 && size != 0 && !dry_plain_ever() && dry_turns_pass(class);
+	if (usual && cache->debug == &dry_debug_secure && (object = dry_secure_alloc(cache, size)) != NULL)
+		return object;
 	dry_background_poke();
 	if (DRY_LIKELY(cache != NULL)) {
-		/* secure:1: as a rule neither a block of no bytes, nor a plain one, nor one whose turn it is */
-		bool usual = cache->place == 0 && size != 0 && !dry_plain_ever() && dry_turns_pass(class);
 		object = usual ? NULL : malloc_secondary(size);
 		return object != NULL ? object : dry_general_alloc_slow(cache, slot);
 	}
@@ -96,8 +98,11 @@ static DRY_NOINLINE void *malloc_slow(size_t size)
 static DRY_SLOW void free_miss(void *object)
 {
 	int saved = errno;
+	enum dry_freed freed = dry_kinds_are_kept() ? dry_secure_free(object, DRY_KIND_MALLOC) : DRY_FREED_NOT;
 
-	if (!dry_kinds_are_kept() || !dry_secure_free(object, DRY_KIND_MALLOC)) {
+	if (freed == DRY_FREED_WAITS)
+		return;
+	if (freed == DRY_FREED_NOT) {
 		if (dry_kinds_are_kept())
 			dry_kind_free(object, DRY_KIND_MALLOC, "free");
 		dry_general_free(HEAP, object);
