@@ -16,7 +16,7 @@ import struct
 import gdb
 import gdb.printing
 
-VERSION = 9
+VERSION = 10
 MAGIC = b"DRYSTONE-LAYOUT\0"
 # The members of struct dry_inspect, in their order: N 32-bit numbers, F fields (offset, size), B bytes, P pointers.
 MEMBERS = (
@@ -29,8 +29,8 @@ MEMBERS = (
           "arena_free_dirty arena_free_clean arena_limbo arena_desc arena_desc_bytes arena_map arena_map_bytes arena_chunks "
           "arena_chunks_bytes page_kind page_count page_cache page_node page_first page_bits page_active cache_mgmt extents_table "
           "extents_slots extents_kept extents_kept_count extent_address extent_bytes kept_address kept_bytes node_lock_waits "
-          "node_slabs_made node_peak_slabs node_remote_frees node_failures node_shared_moves depot_moves heap_failures heap_reaps "
-          "arena_purged extents_purged"),
+          "node_slabs_made node_peak_slabs node_remote_frees node_failures node_shared_moves depot_moves depot_allocs depot_frees "
+          "heap_failures heap_reaps arena_purged extents_purged"),
     ("N", "arena_size page_size extent_size kept_size"),
     ("B", "page_free page_run page_slab extent_bits mgmt_bitmap reserved_a reserved_b reserved_c"),
     ("N", "shared_factor reserved_2"),

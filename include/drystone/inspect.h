@@ -49,7 +49,7 @@ extern "C" {
 
 #define DRY_INSPECT_SYMBOL  "dry_inspect"
 #define DRY_INSPECT_MAGIC   "DRYSTONE-LAYOUT" /* 15 characters and the NUL */
-#define DRY_INSPECT_VERSION 9u /* grows when a field changes its meaning or place in this struct */
+#define DRY_INSPECT_VERSION 10u /* grows when a field changes its meaning or place in this struct */
 
 /* An integer, pointer, char array or inline struct array. size in bytes. */
 struct dry_inspect_field {
@@ -157,6 +157,7 @@ struct dry_inspect {
 	/* what grows only, but for peaks */
 	struct dry_inspect_field node_lock_waits, node_slabs_made, node_peak_slabs, node_remote_frees, node_failures;
 	struct dry_inspect_field node_shared_moves, depot_moves; /* batches in and out; 32 bits, which begin anew */
+	struct dry_inspect_field depot_allocs, depot_frees; /* slow ones that the node does not count */
 	struct dry_inspect_field heap_failures, heap_reaps;
 	struct dry_inspect_field arena_purged;   /* pages */
 	struct dry_inspect_field extents_purged; /* bytes */

@@ -390,7 +390,8 @@ unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, dry_gfp gfp
 
 unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
 {
-	unsigned count = dry_depot_take(&cache->node[home].shared, objects, max);
+	/* without arrays it may be a pool (debug/pool.h) */
+	unsigned count = cache->place != 0 ? dry_depot_take(&cache->node[home].shared, objects, max) : 0;
 
 	return count != 0 ? count : dry_node_take_slabs(cache, home, gfp, objects, max);
 }

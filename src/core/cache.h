@@ -109,8 +109,8 @@ struct dry_cache {
 
 	/* debugged */
 	void *kept_first, *kept_last;  /* quarantine, oldest first; guarded by node[0].lock */
-	void *pool;                    /* the same of secure objects (debug/pool.h); NULL: none yet */
-	size_t kept_objects;           /* in either; atomic */
+	size_t kept_objects;           /* in it; atomic */
+	_Atomic bool pools_apart;      /* of secure objects: each slot has its own (debug/pool.h) */
 	_Atomic uint32_t deferred;     /* slabs waiting for a grace period */
 
 	struct dry_node node[]; /* [caches->nodes] */

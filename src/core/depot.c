@@ -238,6 +238,14 @@ struct dry_depot *dry_depot_local(struct dry_cache *cache, bool make)
 	return one_of_more(cache, &cache->node[0], 1 + dry_percpu_slot() % (DRY_LOCALS | (DRY_LOCALS == 0)), make);
 }
 
+struct dry_depot *dry_depot_apart(struct dry_cache *cache)
+{
+	uint32_t slot = dry_percpu_slot() % (DRY_LOCALS | (DRY_LOCALS == 0));
+	struct dry_depot *local = slot != 0 ? one_of_more(cache, &cache->node[0], cache->caches->nodes + slot, true) : NULL;
+
+	return local != NULL ? local : &cache->node[0].shared;
+}
+
 void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(struct dry_cache *, struct dry_depot *, bool),
 		    bool arg)
 {

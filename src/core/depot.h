@@ -36,6 +36,8 @@ struct dry_depot *dry_depot_alien(struct dry_cache *cache, unsigned home, unsign
  * the shared array; or there is more than one node; or it was not made yet, and is not to be made or there is no memory.
  */
 struct dry_depot *dry_depot_local(struct dry_cache *cache, bool make);
+/* The same for a cache without arrays, and however many slots or nodes there are; of slots of one number the shared array. */
+struct dry_depot *dry_depot_apart(struct dry_cache *cache);
 /* Calls fn for each depot of the node. */
 void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(struct dry_cache *, struct dry_depot *, bool),
 		    bool arg);

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "core/batch.h"
+#include "core/depot.h"
 #include "debug/canary.h"
 
 #define MOST_BYTES ((size_t)64 << 10) /* of one cache's objects that wait */
@@ -10,7 +11,7 @@
 #define LEAST      16u
 #define SHARE      4096u /* of the process's memory */
 
-/* Guarded by lock_of(). */
+/* In the entry of a depot, whose `avail` counts what is in it. Guarded by the depot's lock. */
 struct pool {
 	uint32_t candidates; /* entry[0..candidates) */
 	uint32_t room;       /* for them: twice a choice */
@@ -48,24 +49,53 @@ static size_t bytes_of(uint32_t room, uint32_t ring)
 	return sizeof(struct pool) + (room + ring) * sizeof(void *);
 }
 
-static struct dry_lock *lock_of(struct dry_cache *cache)
+static struct pool *pool_in(const struct dry_depot *depot)
 {
-	return &cache->node[0].shared.lock;
+	return (struct pool *)(void *)depot->entry;
 }
 
-/* A figure: written under the lock, read without. */
+/* The pool for this call, locked. The first two threads that meet at one part. */
+DRY_FAST struct dry_depot *enter(struct dry_cache *cache)
+{
+	struct dry_depot *depot = &cache->node[0].shared;
+
+	/* relaxed: whoever sees it late waits once more */
+	if (DRY_UNLIKELY(atomic_load_explicit(&cache->pools_apart, memory_order_relaxed)))
+		depot = dry_depot_apart(cache);
+	if (DRY_UNLIKELY(dry_lock_acquire_contended(&depot->lock)))
+		atomic_store_explicit(&cache->pools_apart, true, memory_order_relaxed);
+	return depot;
+}
+
+/* The shared array, then the local ones; NULL: that was the last. */
+static struct dry_depot *depot_at(struct dry_cache *cache, uint32_t index)
+{
+	struct dry_depot_line *more = atomic_load_explicit(&cache->node[0].more, memory_order_acquire);
+	uint32_t at = cache->caches->nodes + index - 1; /* alien arrays are before them */
+
+	if (index == 0)
+		return &cache->node[0].shared;
+	return more != NULL && at < dry_depots_more(cache->caches) ? &more[at].depot : NULL;
+}
+
+/* Figures: written under the lock, read without. */
 static void count_locked(_Atomic size_t *figure)
 {
 	atomic_store_explicit(figure, atomic_load_explicit(figure, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
-static void kept_locked(struct dry_cache *cache, size_t more)
+static void kept_locked(struct dry_depot *depot, const struct pool *pool)
 {
-	__atomic_store_n(&cache->kept_objects, cache->kept_objects + more, __ATOMIC_RELAXED);
+	atomic_store_explicit(&depot->avail, pool->candidates + pool->waits, memory_order_relaxed);
+}
+
+static bool is_shared(const struct dry_cache *cache, const struct dry_depot *depot)
+{
+	return depot == &cache->node[0].shared;
 }
 
 /* NULL: no memory. */
-static DRY_NOINLINE struct pool *make_locked(struct dry_cache *cache)
+static DRY_NOINLINE struct pool *make_locked(struct dry_cache *cache, struct dry_depot *depot)
 {
 	size_t places = MOST_BYTES / cache->size;
 	uint32_t ring = LEAST, room = 2 * DRY_CHOICE(cache->size);
@@ -77,146 +107,212 @@ static DRY_NOINLINE struct pool *make_locked(struct dry_cache *cache)
 		pool->room = room;
 		pool->ring = ring;
 	}
-	return cache->pool = pool;
+	depot->entry = (void **)(void *)pool;
+	return pool;
 }
 
-static struct pool *pool_locked(struct dry_cache *cache)
+static struct pool *pool_locked(struct dry_cache *cache, struct dry_depot *depot)
 {
-	return DRY_LIKELY(cache->pool != NULL) ? cache->pool : make_locked(cache);
+	struct pool *pool = pool_in(depot);
+
+	return DRY_LIKELY(pool != NULL) ? pool : make_locked(cache, depot);
 }
 
 /* ---- out --------------------------------------------------------------------------- */
 
-/* From the slabs, until there is a choice; where there is no memory for that, of what there is. */
-void dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node)
+static void *choose_locked(struct dry_cache *cache, struct dry_depot *depot)
 {
-	uint32_t least = DRY_CHOICE(cache->size), had = 0;
-	DRY_FILLED_LATER void *objects[DRY_PIECE];
+	struct pool *pool = pool_in(depot);
 
-	while (had < least) {
-		unsigned count = dry_node_take_slabs(cache, node, gfp, objects, least < DRY_PIECE ? least : DRY_PIECE), placed = 0;
-		if (count == 0)
-			return;
-		dry_lock_acquire(lock_of(cache));
-		struct pool *pool = pool_locked(cache);
-		for (; pool != NULL && placed < count && pool->candidates < pool->room; placed++)
-			pool->entry[pool->candidates++] = objects[placed];
-		kept_locked(cache, placed);
-		had = pool != NULL ? pool->candidates : least;
-		dry_lock_release(lock_of(cache));
-		if (placed < count)
-			dry_node_put_slabs(cache, objects + placed, count - placed);
-	}
-}
-
-static void *choose_locked(struct dry_cache *cache, struct pool *pool)
-{
 	if (pool->choices++ % 4 == 0)
 		pool->chance = dry_secret_choice(((uint64_t)(uintptr_t)pool << 20) + pool->choices);
 	void **chosen = &pool->entry[(pool->chance & 0xffff) * pool->candidates >> 16], *object = *chosen;
 
 	pool->chance >>= 16;
 	*chosen = pool->entry[--pool->candidates];
-	kept_locked(cache, (size_t)-1);
-	count_locked(&cache->node[0].slow_allocs);
+	kept_locked(depot, pool);
+	count_locked(is_shared(cache, depot) ? &cache->node[0].slow_allocs : &depot->allocs);
 	return object;
 }
 
-void *dry_pool_take(struct dry_cache *cache, bool of_few)
+static void *choose_of(struct dry_cache *cache, struct dry_depot *depot, uint32_t least)
 {
-	uint32_t least = of_few ? 1 : DRY_CHOICE(cache->size);
+	const struct pool *pool = pool_in(depot);
+
+	return DRY_LIKELY(pool != NULL && pool->candidates >= least) ? choose_locked(cache, depot) : NULL;
+}
+
+void *dry_pool_take(struct dry_cache *cache)
+{
+	struct dry_depot *depot = enter(cache);
+	void *object = choose_of(cache, depot, DRY_CHOICE(cache->size));
+
+	dry_lock_release(&depot->lock);
+	return object;
+}
+
+static void *take_of_any(struct dry_cache *cache)
+{
+	struct dry_depot *depot;
 	void *object = NULL;
 
-	dry_lock_acquire(lock_of(cache));
-	struct pool *pool = cache->pool;
-	if (DRY_LIKELY(pool != NULL && pool->candidates >= least))
-		object = choose_locked(cache, pool);
-	dry_lock_release(lock_of(cache));
+	for (uint32_t i = 0; object == NULL && (depot = depot_at(cache, i)) != NULL; i++) {
+		dry_lock_acquire(&depot->lock);
+		object = choose_of(cache, depot, 1);
+		dry_lock_release(&depot->lock);
+	}
 	return object;
+}
+
+/* So many into a pool, as far as there is room: their number; and one out of it, if there is a choice. */
+static unsigned fill_some(struct dry_cache *cache, void *const *objects, unsigned count, void **chosen)
+{
+	struct dry_depot *depot = enter(cache);
+	struct pool *pool = pool_locked(cache, depot);
+	unsigned placed = 0;
+
+	for (; pool != NULL && placed < count && pool->candidates < pool->room; placed++)
+		pool->entry[pool->candidates++] = objects[placed];
+	if (pool != NULL)
+		kept_locked(depot, pool);
+	*chosen = choose_of(cache, depot, DRY_CHOICE(cache->size));
+	dry_lock_release(&depot->lock);
+	return placed;
+}
+
+void *dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node)
+{
+	uint32_t least = DRY_CHOICE(cache->size);
+	DRY_FILLED_LATER void *objects[DRY_PIECE];
+	void *chosen = NULL;
+	unsigned count;
+
+	while (chosen == NULL &&
+	       (count = dry_node_take_slabs(cache, node, gfp, objects, least < DRY_PIECE ? least : DRY_PIECE)) != 0) {
+		unsigned placed = fill_some(cache, objects, count, &chosen);
+		if (placed == count)
+			continue;
+		dry_node_put_slabs(cache, objects + placed, count - placed);
+		break;
+	}
+	return chosen != NULL ? chosen : take_of_any(cache);
 }
 
 /* ---- in ---------------------------------------------------------------------------- */
 
 /* Half of the candidates into the slabs: those that were here first, for one that stays keeps a slab. */
-static DRY_NOINLINE void spill(struct dry_cache *cache)
+static DRY_NOINLINE void spill(struct dry_cache *cache, struct dry_depot *depot)
 {
 	DRY_FILLED_LATER void *objects[DRY_PIECE];
 	uint32_t count = 0;
 
-	dry_lock_acquire(lock_of(cache));
-	struct pool *pool = cache->pool;
+	dry_lock_acquire(&depot->lock);
+	struct pool *pool = pool_in(depot);
 	if (pool != NULL && pool->candidates >= DRY_CHOICE(cache->size)) {
 		count = pool->candidates - DRY_CHOICE(cache->size);
 		count = count < DRY_PIECE ? count : DRY_PIECE;
 		pool->candidates -= count;
 		memcpy(objects, pool->entry, count * sizeof(void *));
 		memmove(pool->entry, pool->entry + count, pool->candidates * sizeof(void *));
-		kept_locked(cache, -(size_t)count);
+		kept_locked(depot, pool);
 	}
-	dry_lock_release(lock_of(cache));
+	dry_lock_release(&depot->lock);
 	dry_node_put_slabs(cache, objects, count);
+}
+
+/* The oldest of those that wait; there is one. */
+static void *oldest_locked(struct pool *pool)
+{
+	void *object = pool->entry[pool->room + pool->oldest];
+
+	pool->oldest = (pool->oldest + 1) & (pool->ring - 1);
+	pool->waits--;
+	return object;
 }
 
 /* Those that have waited become candidates, as far as there is room. */
 static void release_locked(struct pool *pool)
 {
-	for (; pool->waits >= pool->places && pool->candidates < pool->room; pool->waits--) {
-		pool->entry[pool->candidates++] = pool->entry[pool->room + pool->oldest];
-		pool->oldest = (pool->oldest + 1) & (pool->ring - 1);
+	while (pool->waits >= pool->places && pool->candidates < pool->room) {
+		void *object = oldest_locked(pool);
+		pool->entry[pool->candidates++] = object;
 	}
 }
 
 enum dry_freed dry_pool_put(struct dry_cache *cache, void *object)
 {
-	size_t bytes = atomic_load_explicit(&most_bytes, memory_order_relaxed);
+	bool apart = atomic_load_explicit(&cache->pools_apart, memory_order_relaxed);
+	size_t bytes = atomic_load_explicit(&most_bytes, memory_order_relaxed) >> apart;
 	enum dry_freed freed = DRY_FREED_NOT;
 	bool full = false;
 
-	dry_lock_acquire(lock_of(cache));
-	struct pool *pool = pool_locked(cache);
+	struct dry_depot *depot = enter(cache);
+	struct pool *pool = pool_locked(cache, depot);
 	if (DRY_LIKELY(pool != NULL)) {
 		if (DRY_UNLIKELY(pool->most_bytes != bytes))
 			reckon_locked(pool, bytes, cache->size);
 		release_locked(pool);
 		if (DRY_LIKELY(pool->waits < pool->ring)) {
 			pool->entry[pool->room + ((pool->oldest + pool->waits++) & (pool->ring - 1))] = object;
-			kept_locked(cache, 1);
-			count_locked(&cache->node[0].slow_frees);
+			kept_locked(depot, pool);
+			count_locked(is_shared(cache, depot) ? &cache->node[0].slow_frees : &depot->frees);
 			freed = DRY_FREED_WAITS;
 		}
 		full = pool->candidates == pool->room;
 	}
-	dry_lock_release(lock_of(cache));
+	dry_lock_release(&depot->lock);
 	if (DRY_LIKELY(!full))
 		return freed;
-	spill(cache);
+	spill(cache, depot);
 	return freed == DRY_FREED_NOT ? DRY_FREED_NOT : DRY_FREED_SPILLED;
+}
+
+/* Candidates, then those that wait, a piece at a time. */
+static void drain(struct dry_cache *cache, struct dry_depot *depot)
+{
+	DRY_FILLED_LATER void *objects[DRY_PIECE];
+
+	dry_lock_acquire(&depot->lock);
+	struct pool *pool = pool_in(depot);
+	depot->entry = NULL;
+	atomic_store_explicit(&depot->avail, 0, memory_order_relaxed);
+	dry_lock_release(&depot->lock);
+	if (pool == NULL)
+		return;
+	dry_node_put_slabs(cache, pool->entry, pool->candidates);
+	while (pool->waits != 0) {
+		unsigned count = 0;
+		for (; count < DRY_PIECE && pool->waits != 0; count++)
+			objects[count] = oldest_locked(pool);
+		dry_node_put_slabs(cache, objects, count);
+	}
+	dry_backing_meta_free(&cache->caches->backing, pool, bytes_of(pool->room, pool->ring));
 }
 
 void dry_pool_drain(struct dry_cache *cache)
 {
-	dry_lock_acquire(lock_of(cache));
-	struct pool *pool = cache->pool;
-	cache->pool = NULL;
-	if (pool != NULL)
-		kept_locked(cache, -(size_t)(pool->candidates + pool->waits));
-	dry_lock_release(lock_of(cache));
-	if (pool == NULL)
-		return;
-	dry_node_put_slabs(cache, pool->entry, pool->candidates);
-	for (; pool->waits != 0; pool->waits--, pool->oldest = (pool->oldest + 1) & (pool->ring - 1))
-		dry_node_put_slabs(cache, &pool->entry[pool->room + pool->oldest], 1);
-	dry_backing_meta_free(&cache->caches->backing, pool, bytes_of(pool->room, pool->ring));
+	struct dry_depot *depot;
+
+	for (uint32_t i = 0; (depot = depot_at(cache, i)) != NULL; i++)
+		drain(cache, depot);
 }
 
-void dry_pool_each(struct dry_cache *cache, void (*fn)(const struct dry_cache *, const char *))
+static void each_in(struct dry_cache *cache, struct dry_depot *depot, void (*fn)(const struct dry_cache *, const char *))
 {
-	if (!dry_lock_try(lock_of(cache)))
+	if (!dry_lock_try(&depot->lock))
 		return;
-	const struct pool *pool = cache->pool;
+	const struct pool *pool = pool_in(depot);
 	for (uint32_t i = 0; pool != NULL && i < pool->candidates; i++)
 		fn(cache, pool->entry[i]);
 	for (uint32_t i = 0; pool != NULL && i < pool->waits; i++)
 		fn(cache, pool->entry[pool->room + ((pool->oldest + i) & (pool->ring - 1))]);
-	dry_lock_release(lock_of(cache));
+	dry_lock_release(&depot->lock);
+}
+
+void dry_pool_each(struct dry_cache *cache, void (*fn)(const struct dry_cache *, const char *))
+{
+	struct dry_depot *depot;
+
+	for (uint32_t i = 0; (depot = depot_at(cache, i)) != NULL; i++)
+		each_in(cache, depot, fn);
 }

@@ -9,18 +9,23 @@
  *
  * So an object goes from its free to its next use without its slab, and the slab's lock is taken once for many of them.
  *
- * Concurrency: guarded by the lock of node 0's shared array, which such a cache does not use; fork takes it as any other.
+ * Concurrency: a pool lies in an array of the cache that it has no other use for, guarded by that array's lock, which fork takes as
+ * any other: in node 0's shared array, until two threads meet there; from then on slots have one each, in their local arrays. An
+ * object belongs to the pool that it was freed into, so a thread that goes on elsewhere in the midst of it does no harm.
  */
 #ifndef DRY_DEBUG_POOL_H
 #define DRY_DEBUG_POOL_H
 
 #include "core/cache.h"
 
-/* One object, chosen out of DRY_CHOICE(cache->size) at least; of_few: of as many as there are. NULL: there are not. Counted. */
-void *dry_pool_take(struct dry_cache *cache, bool of_few);
+/* One object, chosen out of DRY_CHOICE(cache->size) at least. NULL: there are not as many. Counted. */
+void *dry_pool_take(struct dry_cache *cache);
 
-/* Objects from the slabs, until there is a choice or no memory. */
-void dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node);
+/*
+ * The same after objects were fetched from the slabs; where there is no memory for more, of as many as there are in any pool. NULL:
+ * there is none.
+ */
+void *dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node);
 
 enum dry_freed {
 	DRY_FREED_NOT,
@@ -31,10 +36,10 @@ enum dry_freed {
 /* A freed object waits, and is counted. NOT: there is no memory for that. */
 enum dry_freed dry_pool_put(struct dry_cache *cache, void *object);
 
-/* All of it into the slabs, and the pool's own memory back. */
+/* All of it into the slabs, and the pools' own memory back. */
 void dry_pool_drain(struct dry_cache *cache);
 
-/* Calls fn for each object in it, under its lock; not if somebody has that. At the end of the process. */
+/* Calls fn for each object in it, under a pool's lock; not if somebody has that. At the end of the process. */
 void dry_pool_each(struct dry_cache *cache, void (*fn)(const struct dry_cache *, const char *));
 
 /* For a process that may have so much memory: fewer wait. At any time, by one thread. */

@@ -216,17 +216,14 @@ static void handed_out(struct dry_cache *cache, void *object)
 
 static void *take(struct dry_cache *cache, dry_gfp gfp, unsigned node)
 {
-	void *object = dry_pool_take(cache, false);
+	void *object = dry_pool_take(cache);
 
-	if (DRY_LIKELY(object != NULL))
-		return object;
-	dry_pool_fill(cache, gfp, node);
-	return dry_pool_take(cache, true);
+	return DRY_LIKELY(object != NULL) ? object : dry_pool_fill(cache, gfp, node);
 }
 
 void *dry_secure_alloc(struct dry_cache *cache, size_t size)
 {
-	void *object = dry_pool_take(cache, false);
+	void *object = dry_pool_take(cache);
 
 	if (DRY_LIKELY(object != NULL))
 		make_live(cache, object, size);

@@ -58,6 +58,8 @@ static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cach
 		size_t avail = atomic_load_explicit(&more[i].depot.avail, memory_order_relaxed);
 		*(i < cache->caches->nodes ? &stats->cached_objects : &stats->shared_objects) += avail;
 		add_depot(stats, &more[i].depot);
+		slow += atomic_load_explicit(&more[i].depot.allocs, memory_order_relaxed);
+		stats->slow_frees += atomic_load_explicit(&more[i].depot.frees, memory_order_relaxed);
 	}
 	stats->slow_allocs += slow;
 	stats->allocs += slow + atomic_load_explicit(&node->bulk_allocs, memory_order_relaxed) +

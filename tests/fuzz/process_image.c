@@ -59,7 +59,8 @@ static const struct dry_inspect published = {
 	.extent_size = sizeof(struct extent), .kept_size = sizeof(struct extent),
 	.node_lock_waits = F(node, lock_rounds), .node_slabs_made = F(node, slabs), .node_peak_slabs = F(node, slabs),
 	.node_remote_frees = F(node, slow_frees), .node_failures = F(node, pops_apart), .node_shared_moves = F(node, shared),
-	.depot_moves = F(depot, pad), .heap_failures = F(heap, guarded), .heap_reaps = F(heap, nodes),
+	.depot_moves = F(depot, pad), .depot_allocs = F(depot, pad),
+	.depot_frees = F(depot, pad), .heap_failures = F(heap, guarded), .heap_reaps = F(heap, nodes),
 	.arena_purged = F(arena, pages), .extents_purged = F(heap, table_slots),
 	.extent_bits = 56, .page_free = 1, .page_run = 2, .page_slab = 3,
 };

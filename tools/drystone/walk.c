@@ -178,14 +178,16 @@ static void read_node(struct reader *r, uint64_t node, uint64_t *v)
 	v[FIG_PEAK] = READ(r, node, node_peak_slabs); /* slabs, so far */
 	v[FIG_REMOTE] = READ(r, node, node_remote_frees);
 	v[FIG_FAILURES] = READ(r, node, node_failures);
-	v[FIG_ALLOCS] = READ(r, node, node_bulk_allocs) + READ(r, node, node_pops_apart) + v[FIG_SLOW_ALLOCS];
 	add_own(r, READ(r, node, node_shared_entry));
 	add_own(r, depots);
 	for (uint64_t i = 0; depots != 0 && i < r->nodes + layout->locals && r->damage == NULL; i++) {
 		v[i < r->nodes ? FIG_ALIEN : FIG_SHARED] += READ(r, depots + i * layout->depot_size, depot_avail);
 		v[FIG_BATCHES] += READ(r, depots + i * layout->depot_size, depot_moves);
+		v[FIG_SLOW_ALLOCS] += READ(r, depots + i * layout->depot_size, depot_allocs);
+		v[FIG_SLOW_FREES] += READ(r, depots + i * layout->depot_size, depot_frees);
 		add_own(r, READ(r, depots + i * layout->depot_size, depot_entry));
 	}
+	v[FIG_ALLOCS] = READ(r, node, node_bulk_allocs) + READ(r, node, node_pops_apart) + v[FIG_SLOW_ALLOCS];
 }
 
 static void add_nodes(struct reader *r, uint64_t cache, struct row *out)
@@ -308,6 +310,10 @@ static void add_cache(struct reader *r, uint64_t cache, uint64_t unused)
 	v[FIG_PAGES] = (uint64_t)1 << order;
 	add_nodes(r, root, &out);
 	add_arrays(r, root, &out);
+	if (READ(r, root, cache_array) == 0) { /* what waits where others have their shared arrays */
+		v[FIG_KEPT] += v[FIG_SHARED];
+		v[FIG_SHARED] = 0;
+	}
 	if (r->damage != NULL)
 		return;
 	add_own(r, cache);
