@@ -292,7 +292,7 @@ static void choose_limits(struct dry_cache *cache, unsigned wanted)
 	if (limit < 4)
 		limit = 4;
 	if (cache->flags & DRY_CACHE_SECURE) /* without arrays it says how many free slabs are kept */
-		limit = ((size_t)32 << 10) / cache->size;
+		limit = ((size_t)256 << 10) / cache->size;
 	cache->limit = wanted != 0 ? wanted : (uint32_t)limit;
 	cache->batchcount = (cache->limit + 1) / 2;
 }
