@@ -37,7 +37,7 @@ struct dry_depot {
 	_Atomic bool fits; /* it has memory, and was never empty after that */
 	size_t grown;      /* bytes of objects that it holds beyond what is usual, if it is full */
 	void **entry;      /* memory for metadata */
-	/* Of a cache without arrays there may be a pool in `entry` (debug/pool.h), of `avail` objects; its calls, if it is a local one */
+	/* Without arrays, `entry` may be a pool of `avail` objects (debug/pool.h). These are its calls, if it is a local one. */
 	_Atomic size_t allocs, frees;
 };
 

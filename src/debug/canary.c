@@ -6,32 +6,7 @@
 #include "core/cache.h"
 #include "port/guard.h"
 
-/* Three for canaries, three for choices. Atomic: 0 until dry_secret_seed(), then the same for good. */
-static uint64_t key[6];
-
-static uint64_t key_at(const uint64_t *keys, int i)
-{
-	return __atomic_load_n(&keys[i], __ATOMIC_RELAXED);
-}
-
-/*
- * A permutation by three secrets: three rounds of a multiplication and a shift of the upper half onto the lower one, which no
- * sum or product commutes with. What it gives for some x tells nothing usable of others. keys[1] is odd.
- */
-static inline uint64_t scramble(uint64_t x, const uint64_t *keys)
-{
-	uint64_t factor = key_at(keys, 1);
-
-	x = (x ^ key_at(keys, 0)) * factor;
-	x = ((x ^ x >> 32) + key_at(keys, 2)) * factor;
-	x = (x ^ x >> 29) * factor;
-	return x ^ x >> 32;
-}
-
-uint64_t dry_canary_of(const char *end)
-{
-	return scramble((uintptr_t)end, key) | UINT64_C(0x8080808080808080);
-}
+uint64_t dry_secrets[6];
 
 /* Of the eight bytes around an address those from it on. */
 static uint64_t mask_from(const char *at)
@@ -76,8 +51,8 @@ void dry_secret_seed(void)
 	/* Objects that have canaries already must keep their secrets. */
 	for (int i = 0; i < 6; i++) {
 		uint64_t none = 0;
-		if (__atomic_load_n(&key[i], __ATOMIC_RELAXED) == 0)
-			__atomic_compare_exchange_n(&key[i], &none, dry_port_random() | 1, false, __ATOMIC_RELAXED,
+		if (__atomic_load_n(&dry_secrets[i], __ATOMIC_RELAXED) == 0)
+			__atomic_compare_exchange_n(&dry_secrets[i], &none, dry_port_random() | 1, false, __ATOMIC_RELAXED,
 						    __ATOMIC_RELAXED);
 	}
 }
@@ -92,7 +67,7 @@ uint64_t dry_secret_random(void)
 
 uint64_t dry_secret_choice(uint64_t number)
 {
-	return scramble(number, key + 3);
+	return dry_scramble(number, dry_secrets + 3);
 }
 
 uint16_t dry_secret_mark(const char *from, const char *to)
@@ -101,9 +76,9 @@ uint16_t dry_secret_mark(const char *from, const char *to)
 
 	for (; to - from >= 8; from += 8) {
 		memcpy(&word, from, sizeof(word));
-		mark = scramble(mark ^ word, key);
+		mark = dry_scramble(mark ^ word, dry_secrets);
 	}
 	for (; from < to; from++)
-		mark = scramble(mark ^ (unsigned char)*from, key);
+		mark = dry_scramble(mark ^ (unsigned char)*from, dry_secrets);
 	return (uint16_t)(mark | 1);
 }

@@ -21,8 +21,28 @@ uint64_t dry_secret_choice(uint64_t number);
 /* Of [from, to); never 0. */
 uint16_t dry_secret_mark(const char *from, const char *to);
 
+/* Three for canaries, three for choices. Atomic: 0 until dry_secret_seed(), then the same for good. */
+extern DRY_HIDDEN uint64_t dry_secrets[6];
+
+/*
+ * A permutation by three secrets: three rounds of a multiplication and a shift of the upper half onto the lower one, which no
+ * sum or product commutes with. What it gives for some x tells nothing usable of others. key[1] is odd.
+ */
+static inline uint64_t dry_scramble(uint64_t x, const uint64_t *key)
+{
+	uint64_t factor = __atomic_load_n(&key[1], __ATOMIC_RELAXED);
+
+	x = (x ^ __atomic_load_n(&key[0], __ATOMIC_RELAXED)) * factor;
+	x = ((x ^ x >> 32) + __atomic_load_n(&key[2], __ATOMIC_RELAXED)) * factor;
+	x = (x ^ x >> 29) * factor;
+	return x ^ x >> 32;
+}
+
 /* Of the slot that ends there, a multiple of 8. No byte is zero or a letter: strings that run over write those. */
-uint64_t dry_canary_of(const char *end);
+static inline uint64_t dry_canary_of(const char *end)
+{
+	return dry_scramble((uintptr_t)end, dry_secrets) | UINT64_C(0x8080808080808080);
+}
 
 /* Its last eight bytes have a zero in their midst: a string without an end that is read ends there, in no neighbour. */
 static inline uint64_t dry_canary_tail(uint64_t canary)

@@ -54,7 +54,14 @@ static struct pool *pool_in(const struct dry_depot *depot)
 	return (struct pool *)(void *)depot->entry;
 }
 
-/* The pool for this call, locked. The first two threads that meet at one part. */
+/* Two threads at one pool part. */
+static DRY_NOINLINE void meet(struct dry_cache *cache, struct dry_depot *depot)
+{
+	atomic_store_explicit(&cache->pools_apart, true, memory_order_relaxed);
+	dry_lock_acquire(&depot->lock);
+}
+
+/* The pool for this call, locked. */
 DRY_FAST struct dry_depot *enter(struct dry_cache *cache)
 {
 	struct dry_depot *depot = &cache->node[0].shared;
@@ -62,8 +69,8 @@ DRY_FAST struct dry_depot *enter(struct dry_cache *cache)
 	/* relaxed: whoever sees it late waits once more */
 	if (DRY_UNLIKELY(atomic_load_explicit(&cache->pools_apart, memory_order_relaxed)))
 		depot = dry_depot_apart(cache);
-	if (DRY_UNLIKELY(dry_lock_acquire_contended(&depot->lock)))
-		atomic_store_explicit(&cache->pools_apart, true, memory_order_relaxed);
+	if (DRY_UNLIKELY(!dry_lock_try(&depot->lock)))
+		meet(cache, depot);
 	return depot;
 }
 
@@ -120,7 +127,7 @@ static struct pool *pool_locked(struct dry_cache *cache, struct dry_depot *depot
 
 /* ---- out --------------------------------------------------------------------------- */
 
-static void *choose_locked(struct dry_cache *cache, struct dry_depot *depot)
+DRY_FAST void *choose_locked(struct dry_cache *cache, struct dry_depot *depot)
 {
 	struct pool *pool = pool_in(depot);
 
@@ -135,7 +142,7 @@ static void *choose_locked(struct dry_cache *cache, struct dry_depot *depot)
 	return object;
 }
 
-static void *choose_of(struct dry_cache *cache, struct dry_depot *depot, uint32_t least)
+DRY_FAST void *choose_of(struct dry_cache *cache, struct dry_depot *depot, uint32_t least)
 {
 	const struct pool *pool = pool_in(depot);
 

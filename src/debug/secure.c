@@ -126,7 +126,7 @@ static bool verify_free(const struct dry_cache *cache, const char *object, _Atom
  * A live object's canary, which becomes whole again, and that of the slot to its left. One that holds is never written again, for
  * the owner of the slot to the right reads it whenever it likes.
  */
-static void verify_canaries(const struct dry_cache *cache, char *object, size_t slack, uint32_t index)
+DRY_FAST void verify_canaries(const struct dry_cache *cache, char *object, size_t slack, uint32_t index)
 {
 	char *end = object + cache->size;
 	uint64_t canary = dry_canary_of(end);
@@ -187,14 +187,14 @@ static void slab_made(struct dry_cache *cache, void *object)
 }
 
 /* A live object now has `size` bytes, at most the cache's object size. */
-static void set_size(struct dry_cache *cache, _Atomic uint16_t *shadow, char *object, size_t size, uint64_t canary)
+DRY_FAST void set_size(struct dry_cache *cache, _Atomic uint16_t *shadow, char *object, size_t size, uint64_t canary)
 {
 	dry_canary_fill(canary, object + size, object + cache->size);
 	shadow_set(shadow, LIVE, cache->size - size);
 }
 
 /* A free object goes to the program; one without a shadow as it is. */
-static void make_live(struct dry_cache *cache, char *object, size_t size)
+DRY_FAST void make_live(struct dry_cache *cache, char *object, size_t size)
 {
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
 	uint64_t canary = canary_of(cache, object);
@@ -248,7 +248,7 @@ static bool begin_free(_Atomic uint16_t *shadow, uint16_t seen)
 }
 
 /* What its last owner left is looked at and wiped. NOT: it is not in the pool, but its caller's. */
-static enum dry_freed retire(struct dry_cache *cache, void *object, _Atomic uint16_t *shadow, size_t slack, uint32_t index)
+DRY_FAST enum dry_freed retire(struct dry_cache *cache, void *object, _Atomic uint16_t *shadow, size_t slack, uint32_t index)
 {
 	verify_canaries(cache, object, slack, index);
 	if (is_marked(cache)) /* in the slab or the pool, whoever looks at it got it from here */

@@ -56,20 +56,13 @@ static DRY_SLOW void *malloc_miss(size_t size)
 	struct dry_heap *heap = dry_heap_get(NULL);
 	size_t slot = size | (size == 0);
 	struct dry_cache *cache = NULL;
-	unsigned class = DRY_CLASS_COUNT;
 	void *object;
 
-	if (DRY_LIKELY(heap != NULL && size <= DRY_CLASS_MAX - heap->caches.hooks->tail)) {
-		class = dry_class_of(slot + HEAP->caches.hooks->tail);
-		cache = atomic_load_explicit(&HEAP->general[class], memory_order_acquire);
-	}
-	/* secure:1: as a rule neither a block of no bytes, nor a plain one, nor one whose turn it is */
-	bool usual = cache != NULL && cache->place == 0 && size != 0 && !dry_plain_ever() && dry_turns_pass(class);
-	if (usual && cache->debug == &dry_debug_secure && (object = dry_secure_alloc(cache, size)) != NULL)
-		return object;
+	if (DRY_LIKELY(heap != NULL && size <= DRY_CLASS_MAX - heap->caches.hooks->tail))
+		cache = atomic_load_explicit(&HEAP->general[dry_class_of(slot + HEAP->caches.hooks->tail)], memory_order_acquire);
 	dry_background_poke();
 	if (DRY_LIKELY(cache != NULL)) {
-		object = usual ? NULL : malloc_secondary(size);
+		object = malloc_secondary(size);
 		return object != NULL ? object : dry_general_alloc_slow(cache, slot);
 	}
 	dry_process_begin();
@@ -84,6 +77,22 @@ static DRY_SLOW void *malloc_unsure(void *object, size_t size)
 	return dry_live_claim(dry_backing_find(&HEAP->caches.backing, object)->cache, object) ? object : malloc_miss(size);
 }
 
+/* secure:1, as a rule: neither a block of no bytes, nor a plain one, nor one whose turn it is, and its pool has a choice. */
+static DRY_NOINLINE void *malloc_kept(size_t size)
+{
+	struct dry_cache *cache = NULL;
+	unsigned class = 0;
+	void *object = NULL;
+
+	if (DRY_LIKELY(size - 1 < DRY_CLASS_MAX - DRY_SECURE_TAIL)) {
+		class = dry_class_of(size + DRY_SECURE_TAIL);
+		cache = atomic_load_explicit(&HEAP->general[class], memory_order_acquire);
+	}
+	if (DRY_LIKELY(cache != NULL) && cache->debug == &dry_debug_secure && !dry_plain_ever() && dry_turns_pass(class))
+		object = dry_secure_alloc(cache, size);
+	return DRY_LIKELY(object != NULL) ? object : malloc_miss(size);
+}
+
 static DRY_NOINLINE void *malloc_slow(size_t size)
 {
 	/* check:1: the hit, and that nobody has the block */
@@ -92,22 +101,32 @@ static DRY_NOINLINE void *malloc_slow(size_t size)
 		if (DRY_LIKELY(object != NULL))
 			return DRY_LIKELY(dry_live_mark(object)) ? object : malloc_unsure(object, size);
 	}
-	return malloc_miss(size);
+	return dry_kinds_are_kept() ? malloc_kept(size) : malloc_miss(size);
 }
 
 static DRY_SLOW void free_miss(void *object)
 {
 	int saved = errno;
-	enum dry_freed freed = dry_kinds_are_kept() ? dry_secure_free(object, DRY_KIND_MALLOC) : DRY_FREED_NOT;
 
-	if (freed == DRY_FREED_WAITS)
-		return;
-	if (freed == DRY_FREED_NOT) {
-		if (dry_kinds_are_kept())
-			dry_kind_free(object, DRY_KIND_MALLOC, "free");
-		dry_general_free(HEAP, object);
-	}
+	if (dry_kinds_are_kept())
+		dry_kind_free(object, DRY_KIND_MALLOC, "free");
+	dry_general_free(HEAP, object);
 	dry_background_freed();
+	errno = saved;
+}
+
+/* secure:1: what malloc_kept() gave, as a rule. */
+static DRY_NOINLINE void free_kept(void *object)
+{
+	int saved = errno;
+	enum dry_freed freed = dry_secure_free(object, DRY_KIND_MALLOC);
+
+	if (DRY_LIKELY(freed == DRY_FREED_WAITS))
+		return;
+	if (freed == DRY_FREED_NOT)
+		free_miss(object);
+	else
+		dry_background_freed();
 	errno = saved;
 }
 
@@ -122,7 +141,10 @@ static DRY_NOINLINE void free_slow(void *object)
 {
 	/* check:1: the hit of a block that the program has */
 	if (!dry_live_release(&dry_live, object)) {
-		free_miss(object);
+		if (dry_kinds_are_kept())
+			free_kept(object);
+		else
+			free_miss(object);
 		return;
 	}
 	if (DRY_UNLIKELY(!dry_percpu_push(SLOTS, ARENA->map[granule_of(object)], object)))
