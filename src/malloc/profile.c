@@ -385,7 +385,8 @@ void dry_profile_before_fork(void)
 void dry_profile_after_fork(bool in_child)
 {
 	/* The other threads' registers are gone: what only they led to would be taken for lost. */
-	leaks = leaks && !in_child;
+	if (in_child)
+		leaks = false;
 	dry_sites_unlock(in_child);
 	dry_guard_unlock(in_child);
 }
