@@ -181,6 +181,22 @@ void dry_caches_reap(struct dry_caches *caches, enum dry_reap which)
 	dry_lock_release(&caches->reap_lock);
 }
 
+void dry_caches_settle(struct dry_caches *caches)
+{
+	dry_lock_acquire(&caches->reap_lock);
+	dry_arrays_drain_locked(caches, NULL, DRY_REAP_ALL);
+	dry_lock_acquire(&caches->lock);
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
+		if (cache->root != cache)
+			continue;
+		if (cache->debug == NULL || cache->debug->take == NULL)
+			drain_quarantine(cache);
+		dry_node_drain_depots(cache, true);
+	}
+	dry_lock_release(&caches->lock);
+	dry_lock_release(&caches->reap_lock);
+}
+
 bool dry_cache_empty(struct dry_cache *cache, size_t *freed)
 {
 	size_t before, after;

@@ -20,7 +20,9 @@ bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache,
 
 /* Arrays, shared and alien arrays into the slabs, free slabs into the backing. */
 void dry_caches_reap(struct dry_caches *caches, enum dry_reap which);
-/* The same, all of it, for a root. false: a thread stayed inside of a sequence, so that the arrays could not be emptied. */
+/* At the end of the process, so that each free is looked at: the same, but free slabs stay, and what waits to be chosen. */
+void dry_caches_settle(struct dry_caches *caches);
+/* All of it for a root. false: a thread stayed inside of a sequence, so that the arrays could not be emptied. */
 bool dry_cache_empty(struct dry_cache *cache, size_t *freed);
 /*
  * The arrays of a root, emptied, get other limits, while objects come and go: 0 < batchcount <= limit <= cache->room.

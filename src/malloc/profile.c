@@ -350,7 +350,7 @@ static void check_heap(struct dry_heap *heap)
 		dry_secure_check(&heap->caches);
 	/* Frees that are still in array caches, or in quarantine, have not been looked at. */
 	if (dry_heap_is_quiet(heap))
-		dry_caches_reap(&heap->caches, DRY_REAP_ALL);
+		dry_caches_settle(&heap->caches);
 }
 
 /* Those of the program's, too, but where it brought the memory: that may be gone. */
