@@ -84,9 +84,9 @@ check-programs: ## sshd, nginx, PostgreSQL, ... each used in four profiles; ends
 	@scripts/setup build programs
 	@scripts/check-programs
 
-check-aarch64: ## the tests of the library on an emulated AArch64 machine; ends with "N passed, N failed"
-	@scripts/setup build aarch64
-	@scripts/check-aarch64
+check-aarch64: ## the tests of the library on an emulated AArch64 machine, PAGES=16 or 64: with such pages; ends with "N passed, N failed"
+	@scripts/setup build $(if $(PAGES),pages,aarch64)
+	@scripts/check-aarch64 $(if $(PAGES),--pages=$(PAGES))
 
 check-riscv64: ## the tests of the library on RISC-V of 64 bits, by an emulator of its user mode; ends with "N passed, N failed"
 	@scripts/setup build riscv64

@@ -14,8 +14,9 @@ CACHE = Path(os.environ.get("DRYSTONE_KERNEL") or Path.home() / ".cache/drystone
 LATER = "6.12"  # where SLUB stands alone; worlds with its name are of that version, others of 6.1
 CONFIG = Path(kernel_tree.HOME) / "kernel/config"
 JOBS = os.environ.get("JOBS") or str(os.cpu_count())
+CROSS = {"arm64": "aarch64-linux-gnu-"}
 ARCH = {"uml": ["ARCH=um", "SUBARCH=x86_64"], "x86": ["ARCH=x86_64"],
-        "arm64": ["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"]}
+        "arm64": ["ARCH=arm64", "CROSS_COMPILE=" + CROSS["arm64"]]}
 IMAGE = {"uml": "linux", "x86": "arch/x86/boot/bzImage", "arm64": "arch/arm64/boot/Image"}
 OPTIONS = {"drystone": "CONFIG_SLAB=y\nCONFIG_DRYSTONE=y\n", "drystone-tiny": "CONFIG_SLOB=y\nCONFIG_DRYSTONE_TINY=y\n",
            "slab": "CONFIG_SLAB=y\n", "slab-before": "CONFIG_SLAB=y\nCONFIG_DRYSTONE_PLAIN_SLAB=y\n",
@@ -65,7 +66,7 @@ def source(world):
 
 
 def make(world, folder, *targets):
-    compiler = ["CC=ccache gcc"] if shutil.which("ccache") else []
+    compiler = ["CC=ccache %sgcc" % CROSS.get(parts(world)[0], "")] if shutil.which("ccache") else []
     run("nice", "-n", "15", "make", "-s", "-C", tree_of(world), "O=%s" % folder, *ARCH[parts(world)[0]], *compiler, *targets,
         env={**os.environ, "MAKEFLAGS": "", "KBUILD_BUILD_TIMESTAMP": "0"})
 
