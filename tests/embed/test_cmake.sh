@@ -22,8 +22,10 @@ for target in drystone static noverride-static; do
 	echo "ok: FetchContent, drystone::$target"
 done
 
-# With the override, in a project that is optimised at link time; and nothing is built that nobody links.
+# With the override, in a project that is optimised at link time and wants more of its own code than ours gives; and nothing
+# is built that nobody links.
 configure add -DHOW=add -DDRYSTONE_SOURCE="$root" -DDRYSTONE_OVERRIDE=ON -DLINK=static \
+	"-DPARENT_OPTIONS=-Wall;-Wextra;-Wconversion;-Wsign-conversion;-Wcast-qual;-Wundef;-pedantic-errors;-Werror" \
 	-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON -DPARENT_FLAGS=-flto
 build add all
 "$work/add/program-static" override >"$work/log" 2>&1 || fail "added, static"
