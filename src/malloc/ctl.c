@@ -11,8 +11,11 @@ DRY_EXPORT int dry_ctl(const char *name, const char *value)
 {
 	bool guard = dry_option_guard;
 	unsigned rate = dry_option_guard_rate;
-	int rc = dry_heap_get(NULL) != NULL ? dry_options_set(name, value) : -DRY_ENOMEM;
+	int rc;
 
+	if (name == NULL || value == NULL) /* as of getenv() */
+		return -DRY_EINVAL;
+	rc = dry_heap_get(NULL) != NULL ? dry_options_set(name, value) : -DRY_ENOMEM;
 	if (rc == 0 && (guard != dry_option_guard || rate != dry_option_guard_rate))
 		rc = dry_guard(dry_option_guard ? dry_option_guard_rate : 0);
 	return rc;

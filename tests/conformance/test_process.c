@@ -166,6 +166,8 @@ static void run_words(void)
 		CHECK_EQ(dry_ctl(good[i][0], good[i][1]), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CHECK_EQ(dry_ctl(bad[i][0], bad[i][1]), -EINVAL);
+	CHECK_EQ(dry_ctl("limit", NULL), -EINVAL);
+	CHECK_EQ(dry_ctl(NULL, "1"), -EINVAL);
 	CHECK_EQ(dry_ctl("secure", "1"), -EBUSY);
 	CHECK_EQ(dry_ctl("check", "1"), -EBUSY);
 	/* the machine's, or of a control group: bigger than what this takes; POSIX does not tell */
