@@ -1,16 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-# The one file that `make amalgam` writes: no warning from gcc; not optimised, and at link time with override. With ALL=1
-# also by clang, not position-independent, over the POSIX port.
+# The one file that `make amalgam` writes: no warning from gcc, whatever a project asks for its own code; not optimised, and at
+# link time with override. With ALL=1 also by clang, not position-independent, over the POSIX port.
 . "$(dirname "$0")/common.inc"
 flags="-std=gnu11 -fvisibility=hidden -fno-strict-aliasing"
+strict="-Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wcast-qual -Wundef -pedantic"
 override="-DDRYSTONE_OVERRIDE -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free -fexceptions"
 try() { # try NAME EXPECTED COMPILER FLAG...: compile in one command, run
 	name=$1
 	expect=$2
 	shift 2
 	# shellcheck disable=SC2086 # flags are words
-	"$@" $flags -Wall -Wextra -Werror -I"$work" -o "$work/program" "$here/program.c" "$work/drystone.c" -lpthread \
+	"$@" $flags $strict -Werror -I"$work" -o "$work/program" "$here/program.c" "$work/drystone.c" -lpthread \
 		>"$work/log" 2>&1 || fail "$name"
 	"$work/program" "$expect" >"$work/log" 2>&1 || fail "$name"
 	echo "ok: $name"
