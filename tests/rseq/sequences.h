@@ -45,7 +45,7 @@ const char *place_name(uintptr_t ip);
 /* workload.c: the program that is traced. Ends the process. */
 void run_workload(uint64_t seed, bool by_cpu) __attribute__((noreturn));
 
-/* What the tracer reads and writes in the traced process. */
+/* What the tracer reads and writes in the traced process. In the handler: 1; when it has done all it does: 2. */
 extern volatile int work_over, work_in_handler;
 
 /* malloc is the sanitizer's then. */

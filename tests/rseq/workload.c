@@ -97,6 +97,8 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 			free(let_go(&in_alarm[TYPED][i]));
 		hold(&in_alarm[TYPED][i], malloc(48), 48);
 	}
+	work_in_handler = 2; /* for the tracer: this was all */
+	CHECK(!raise(SIGTRAP));
 	work_in_handler = 0;
 }
 
