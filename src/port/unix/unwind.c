@@ -512,6 +512,25 @@ static DRY_NOINLINE enum dry_unix_step by_table(struct dry_unix_frame *frame, ui
 	return by_row(frame, end, &row, entry.interrupts);
 }
 
+/*
+ * What handlers of signals return to: `mov $15, %rax; syscall`. musl has no table for it, so it is known by its code, as
+ * debuggers do. The kernel has put struct ucontext where the stack pointer is then, and the registers into it (asm/sigcontext.h:
+ * r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip).
+ */
+static DEEP enum dry_unix_step by_signal(struct dry_unix_frame *frame, uintptr_t end, const struct dry_unix_module *module)
+{
+	enum { REGISTERS = 40, SAVED_FP = REGISTERS + 10 * 8, SAVED_SP = REGISTERS + 15 * 8, SAVED_PC = REGISTERS + 16 * 8 };
+	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
+	uint64_t fp, sp, pc;
+
+	if (frame->exact || frame->pc + sizeof(code) > module->to || memcmp((const void *)frame->pc, code, sizeof(code)) != 0 ||
+	    !word_at(frame, end, frame->sp + SAVED_FP, &fp) || !word_at(frame, end, frame->sp + SAVED_SP, &sp) ||
+	    !word_at(frame, end, frame->sp + SAVED_PC, &pc))
+		return DRY_UNIX_UNKNOWN;
+	*frame = (struct dry_unix_frame){ pc, sp, fp, true };
+	return DRY_UNIX_STEP;
+}
+
 enum dry_unix_step dry_unix_unwind(struct dry_unix_frame *frame, uintptr_t end, struct dry_unix_module *module)
 {
 	uint64_t pc = frame->exact ? frame->pc : frame->pc - 1;
@@ -522,7 +541,9 @@ enum dry_unix_step dry_unix_unwind(struct dry_unix_frame *frame, uintptr_t end, 
 		return DRY_UNIX_UNKNOWN;
 	}
 	step = by_cache(frame, end, module, pc);
-	return DRY_LIKELY(step != DRY_UNIX_UNKNOWN) ? step : by_table(frame, end, module, pc);
+	if (DRY_UNLIKELY(step == DRY_UNIX_UNKNOWN))
+		step = by_table(frame, end, module, pc);
+	return DRY_LIKELY(step != DRY_UNIX_UNKNOWN) ? step : by_signal(frame, end, module);
 }
 
 #else
