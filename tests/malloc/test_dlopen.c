@@ -37,6 +37,8 @@ static void use_plugin(struct rng *rng, int rounds)
 		void *(*get)(size_t size);
 		void (*done)(void);
 
+		if (!handle)
+			fprintf(stderr, "%s\n", dlerror());
 		CHECK(handle);
 		*(void **)&get = dlsym(handle, "plugin_get");
 		*(void **)&done = dlsym(handle, "plugin_done");
