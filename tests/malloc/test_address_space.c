@@ -18,11 +18,13 @@
 
 #include "../support/check.h"
 #include "../support/glibc.h"
+#include "../support/plugin.h"
 
 #define MIB  ((size_t)1 << 20)
 #define MOST 2000000
 
 static void *blocks[MOST];
+static char library_name[64] = "libresolv.so.2";
 
 /* Of a profile, MiB: reserved at start, with 1 GiB; before a limit. MB: had under limits; in quarantine. MiB: locked; of 300. */
 static const struct bars {
@@ -98,7 +100,7 @@ static void threads_and_libraries(void)
 		CHECK(pthread_create(&ids[i], NULL, allocate, NULL) == 0);
 	for (unsigned i = 0; i < 4; i++)
 		CHECK(pthread_join(ids[i], NULL) == 0);
-	library = dlopen("libresolv.so.2", RTLD_NOW);
+	library = dlopen(library_name, RTLD_NOW);
 	CHECK(library != NULL);
 	CHECK(dlclose(library) == 0);
 }
@@ -286,7 +288,13 @@ int main(void)
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)
 		if (conf != NULL && strcmp(conf, profiles[i].conf) == 0)
 			bars = &profiles[i];
+#ifndef __GLIBC__ /* musl is one library */
+	plugin_build(library_name, sizeof(library_name), "plugin", "int answer(void) { return 42; }\n", "");
+#endif
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
 		in_child(each[i]);
+#ifndef __GLIBC__
+	CHECK(!unlink(library_name) && !rmdir(plugin_directory));
+#endif
 	return 0;
 }
