@@ -32,10 +32,21 @@
 #define LEAST                                                                                         \
 	SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise, SYS_futex, SYS_getrandom, \
 		SYS_write, SYS_exit, SYS_exit_group, SYS_rt_sigreturn
+#ifdef __GLIBC__
+#define FIRST_THREAD SYS_clone
+#define OTHERS       SYS_execve
+#else /* musl's ways */
+#define FIRST_THREAD SYS_membarrier
+#ifdef SYS_open
+#define OTHERS SYS_open, SYS_stat, SYS_fcntl, SYS_writev, SYS_ioctl, SYS_lseek
+#else
+#define OTHERS SYS_fcntl, SYS_writev, SYS_ioctl, SYS_lseek
+#endif
+#endif
 #define THREADS \
-	SYS_clone, SYS_clone3, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_set_robust_list, SYS_rseq
+	FIRST_THREAD, SYS_clone, SYS_clone3, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_set_robust_list, SYS_rseq
 #define LOADER                                                                                     \
-	SYS_execve, SYS_read, SYS_pread64, SYS_openat, SYS_close, SYS_fstat, SYS_newfstatat, \
+	OTHERS, SYS_execve, SYS_read, SYS_pread64, SYS_openat, SYS_close, SYS_fstat, SYS_newfstatat, \
 		SYS_set_tid_address, SYS_prlimit64, SYS_readlinkat, SYS_faccessat
 
 static const int least[] = { LEAST, THREADS };
