@@ -37,6 +37,7 @@
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
+extern char __libc_single_threaded __attribute__((weak)); /* glibc's */
 
 static bool use_rseq;      /* immutable after dry_port_init() */
 static unsigned slot_count; /* likewise */
@@ -133,8 +134,11 @@ bool dry_port_slot_fence(void)
 
 bool dry_port_slot_fence_ready(void)
 {
-	/* While there is one thread it costs a call; with more the kernel waits for all CPUs to switch, 6 to 10 ms. */
-	if (!registered && !dry_port_alone())
+	/*
+	 * While there is one thread it costs a call; with more the kernel waits for all CPUs to switch, 6 to 10 ms. musl does not
+	 * tell of threads, but has asked for the same before it begins the first one: then it is no more than a call, too.
+	 */
+	if (!registered && &__libc_single_threaded != NULL && !dry_port_alone())
 		return false;
 	if (!registered)
 		(void)membarrier(false);
