@@ -76,6 +76,9 @@ void dry_heaps_debug(const struct dry_debug_hooks *hooks);
  * so that the process does not grow while it holds memory of no use to it.
  */
 void dry_heap_balance(struct dry_heap *heap);
+/* Where limits count what is mapped: the arena gives up some `bytes` of what it does not use, for an extent. false: it has none. */
+bool dry_heap_give_up(struct dry_heap *heap, size_t bytes);
+
 /*
  * The process's limit was in the way of an allocation of about `bytes`: gives back what is free in this heap and the default one,
  * then asks who was named here. Whether it is worth another try. No lock is held.

@@ -49,6 +49,12 @@ DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
 	return bytes + dry_extent_decay(&heap->extents, 0, &left);
 }
 
+bool dry_heap_give_up(struct dry_heap *heap, size_t bytes)
+{
+	return !dry_port_restricted() && (dry_port_is_scarce() || dry_port_address_room() != SIZE_MAX) &&
+	       dry_arena_give_up(dry_heap_arena(heap), bytes);
+}
+
 static struct {
 	bool (*_Atomic fn)(void *arg, size_t bytes); /* release, after arg */
 	void *_Atomic arg;

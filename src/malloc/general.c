@@ -57,9 +57,9 @@ static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool
 	size_t dirty = 0;
 	void *object = dry_extent_alloc(&heap->extents, size, align, node, &dirty);
 
-	/* The arena may sit on the address space that is missing, where that is limited. */
-	if (object == NULL && align <= DRY_CHUNK_SIZE && size < PTRDIFF_MAX - DRY_CHUNK_SIZE && !dry_port_restricted() &&
-	    dry_port_address_room() != SIZE_MAX && dry_arena_give_up(dry_heap_arena(heap), size + align))
+	/* The arena may sit on what is missing, where that is limited. */
+	while (object == NULL && align <= DRY_CHUNK_SIZE && size < PTRDIFF_MAX - DRY_CHUNK_SIZE &&
+	       dry_heap_give_up(heap, size + align))
 		object = dry_extent_alloc(&heap->extents, size, align, node, &dirty);
 	dry_heap_balance(heap);
 	return object != NULL && zero ? memset(object, 0, dirty < size ? dirty : size) : object;

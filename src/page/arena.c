@@ -104,7 +104,7 @@ int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr)
 
 	if (page == 0)
 		return -DRY_EINVAL;
-	*arena = (struct dry_arena){ .owns_memory = attr->memory == NULL, .guarded = attr->guarded };
+	*arena = (struct dry_arena){ .owns_memory = attr->memory == NULL, .guarded = attr->guarded, .front = DRY_PAGE_NIL };
 	if (attr->source != NULL)
 		arena->source = *attr->source;
 	dry_lock_init(&arena->lock, DRY_RANK_PAGE);

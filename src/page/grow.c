@@ -10,9 +10,10 @@
 
 /*
  * Of a reservation in a window. What is reserved counts against limits, of locked memory above all (8 MiB on Debian), so one
- * whose first chunk is short grows by such, then by whole ones; a bigger one by an eighth of what there is.
+ * whose first chunk is short grows at its front, then by whole ones; a bigger one by an eighth of what there is.
  */
-#define SMALL      (2 * DRY_CHUNK_SIZE)
+#define FRONT      ((size_t)1 << 20)
+#define FRONT_MIN  ((size_t)64 << 10)
 #define MEDIUM     ((size_t)16 << 20)
 #define LEAST_STEP ((size_t)16 << 20)
 #define MOST_STEP  ((size_t)64 << 20)
@@ -133,9 +134,6 @@ static bool reserve_more(struct dry_arena *arena, unsigned order)
 
 	if (!arena->window)
 		return false;
-	if (have != 0 && have <= SMALL && left != 0 && dry_chunk_is_short(arena, 0) &&
-	    reserve_short(arena, have, DRY_CHUNK_SIZE / 4, order))
-		return true;
 	if (have < MEDIUM)
 		step = DRY_CHUNK_SIZE;
 	else
@@ -158,7 +156,10 @@ bool dry_arena_extend_locked(struct dry_arena *arena, unsigned order, unsigned n
 	chunks = ((size_t)committed >> arena->max_order) + 1;
 	if (!arrays_extend(arena, chunks) || !place(arena, committed >> arena->max_order, missing, node, false))
 		return false;
+	if (missing != 0)
+		arena->front = committed >> arena->max_order;
 	arena->missing = 0;
+	arena->give_at = 0;
 	arena->ready = false;
 	arena->lost += missing;
 	/* not asked for: as the other arrays, it follows the pages */
@@ -169,9 +170,76 @@ bool dry_arena_extend_locked(struct dry_arena *arena, unsigned order, unsigned n
 	return true;
 }
 
+/*
+ * Pages in front of those that a short chunk has, 2^order at least, side by side: they have descriptors already, so where a limit
+ * leaves little room this takes least of it.
+ */
+static DRY_SLOW bool grow_front(struct dry_arena *arena, unsigned order)
+{
+	uint32_t need = UINT32_C(1) << order, least = (uint32_t)(FRONT_MIN >> arena->page_shift), part, from = 0;
+	uint32_t first = arena->front << arena->max_order, missing = arena->desc[first].count;
+	int rc = -DRY_ENOMEM;
+
+	for (part = (uint32_t)(FRONT >> arena->page_shift); rc != 0 && part >= need && part >= least; part /= 2) {
+		if (part > missing)
+			continue;
+		from = dry_round_down(missing - part, need);
+		rc = dry_port_reserve_at(dry_arena_address(arena, first + from), (size_t)(missing - from) << arena->page_shift,
+					 DRY_ACCESS_WRITE);
+		if (rc == -DRY_EBUSY) /* what is there is others' */
+			arena->front = DRY_PAGE_NIL;
+		if (rc == -DRY_EBUSY)
+			return false;
+	}
+	if (rc != 0)
+		return false;
+	missing -= from;
+	dry_source_commit(&arena->source, dry_arena_address(arena, first + from), (size_t)missing << arena->page_shift,
+			  *dry_chunk(arena, arena->front) & DRY_CHUNK_NODE, arena->nodes > 1, true);
+	arena->lost -= missing;
+	dry_budget_count(dry_arena_side_bytes(arena, missing));
+	dry_page_set_count(&arena->desc[first], from);
+	if (from == 0) {
+		*dry_chunk(arena, arena->front) &= (uint8_t)~DRY_CHUNK_SHORT;
+		arena->front = DRY_PAGE_NIL;
+	}
+	dry_buddy_put_locked(arena, first + from, missing, false);
+	return true;
+}
+
+/* A chunk that was given up, if it is to be had again. */
+static DRY_SLOW bool regain(struct dry_arena *arena, unsigned node)
+{
+	uint32_t chunks = dry_arena_committed_locked(arena) >> arena->max_order, chunk;
+	int rc = -DRY_EBUSY;
+
+	for (chunk = 0; arena->gone != 0 && rc == -DRY_EBUSY && chunk < chunks; chunk++) {
+		if (*dry_chunk(arena, chunk) != DRY_CHUNK_GONE)
+			continue;
+		rc = dry_port_reserve_at(dry_arena_address(arena, chunk << arena->max_order), DRY_CHUNK_SIZE, DRY_ACCESS_WRITE);
+		if (rc != 0 && rc != -DRY_EBUSY)
+			break;
+		arena->gone--;
+		*dry_chunk(arena, chunk) = (uint8_t)(rc == 0 ? node : DRY_CHUNK_LOST); /* EBUSY: it is others' now, for good */
+	}
+	if (rc != 0)
+		return false;
+	uint32_t first = (chunk - 1) << arena->max_order;
+	dry_source_commit(&arena->source, dry_arena_address(arena, first), DRY_CHUNK_SIZE, node, arena->nodes > 1, true);
+	arena->lost -= dry_chunk_pages(arena);
+	arena->give_at = 0;
+	dry_budget_count(side_bytes(arena));
+	dry_buddy_put_apart_locked(arena, first, dry_chunk_pages(arena), 1, 1);
+	return true;
+}
+
 bool dry_arena_grow_locked(struct dry_arena *arena, unsigned order, unsigned node)
 {
-	return (arena->retired != 0 && revive(arena, node)) || dry_arena_extend_locked(arena, order, node);
+	bool front = arena->front != DRY_PAGE_NIL, here = front && (*dry_chunk(arena, arena->front) & DRY_CHUNK_NODE) == node;
+
+	return (arena->retired != 0 && revive(arena, node)) || (here && grow_front(arena, order)) ||
+	       (arena->gone != 0 && regain(arena, node)) || dry_arena_extend_locked(arena, order, node) ||
+	       (front && !here && grow_front(arena, order));
 }
 
 /* No chunk from `first` to `last` has metadata that is still needed. */

@@ -125,6 +125,7 @@ static inline void dry_source_release(const struct dry_page_source *source, void
 #define DRY_CHUNK_NODE    0x07u
 #define DRY_CHUNK_SHORT   0x08u /* its first pages are lost: `count` of the first one's descriptor */
 #define DRY_CHUNK_LOST    0x10u
+#define DRY_CHUNK_GONE    (DRY_CHUNK_LOST | DRY_CHUNK_SHORT) /* lost, for we gave it up: it may be had again */
 #define DRY_CHUNK_HUGE    0x20u /* has got huge pages since it was last seen with a free page in it */
 #define DRY_CHUNK_FULL    0x40u /* had no free page when last looked at */
 #define DRY_CHUNK_RETIRED 0x80u
@@ -139,11 +140,11 @@ static inline bool dry_chunk_is_retired(const struct dry_arena *arena, uint32_t 
 }
 static inline bool dry_chunk_is_lost(const struct dry_arena *arena, uint32_t chunk)
 {
-	return *dry_chunk(arena, chunk) == DRY_CHUNK_LOST;
+	return (*dry_chunk(arena, chunk) & DRY_CHUNK_LOST) != 0;
 }
 static inline bool dry_chunk_is_short(const struct dry_arena *arena, uint32_t chunk)
 {
-	return (*dry_chunk(arena, chunk) & DRY_CHUNK_SHORT) != 0;
+	return (*dry_chunk(arena, chunk) & (DRY_CHUNK_LOST | DRY_CHUNK_SHORT)) == DRY_CHUNK_SHORT;
 }
 /* Nothing in it is others'. */
 static inline bool dry_chunk_is_whole(const struct dry_arena *arena, uint32_t chunk)
@@ -214,7 +215,14 @@ bool dry_arena_grow_locked(struct dry_arena *arena, unsigned order, unsigned nod
 bool dry_arena_extend_locked(struct dry_arena *arena, unsigned order, unsigned node);
 /* Make a retired chunk free. */
 void dry_chunk_revive_locked(struct dry_arena *arena, uint32_t chunk);
-/* Take a chunk that is one free clean block out of use, and its metadata with it. */
+/* Take a chunk that is one free block out of use, and its metadata with it. It is clean, or about to be unmapped. */
 void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk);
+
+/* give_up.c; the lock is held */
+
+/* Where a limit counts them: wholly free chunks beyond half of what is in use, and two. */
+void dry_arena_give_excess_locked(struct dry_arena *arena);
+/* Unmap a retired chunk of an arena in a window. */
+void dry_chunk_give_up_locked(struct dry_arena *arena, uint32_t chunk);
 
 #endif

@@ -212,6 +212,8 @@ struct dry_arena {
 	struct dry_lock lock;
 	uint32_t reserved;                              /* pages up to the end of the reservation */
 	uint32_t missing;                               /* first pages of the next chunk that are not reserved: it is short */
+	uint32_t front;                                 /* a short chunk that may grow at its front; DRY_PAGE_NIL: none */
+	size_t give_at;                                 /* free_dirty from which on chunks are looked for that can be given up */
 	bool ready;                                     /* the next chunk, the last that is reserved, is committed already */
 	size_t used, free_dirty, free_clean, lost;      /* pages */
 	size_t dirty_clean;                             /* of free_dirty: without memory behind them, about */
@@ -219,7 +221,7 @@ struct dry_arena {
 	size_t charged;                                 /* pages of others that count against the limit */
 	uint64_t purged;                                /* pages, since the start */
 	uint64_t tick;                                  /* grows by one with each dry_arena_decay() */
-	uint32_t retired;                               /* chunks retired */
+	uint32_t retired, gone;                         /* chunks retired; given up, which are lost until they are had again */
 	uint32_t retired_hint;                          /* no retired chunk below this one */
 	uint32_t collapse_next;                         /* chunk that dry_arena_collapse() looks at next */
 	struct dry_arena_lists lists;                   /* of node 0 */
@@ -237,8 +239,10 @@ struct dry_arena {
 /* 0; -EINVAL: bad page size, memory too small; -ENOMEM. */
 int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr);
 /*
- * Where address space is short: give up `size` bytes of the reservation that were never used, for others to map. The map
- * still covers them, as "not ours". false: there are not as many; of one that can grow again: there are none.
+ * Where address space, or what is promised or locked, is short: give up what the arena does not use, for others to map. Of one in a
+ * window `size` bytes or what there is: of the reservation what was never used, then chunks that are wholly free; it takes these
+ * again when it grows, if nobody else has. Of another one `size` bytes of the former, or nothing. The map still covers them,
+ * as "not ours". false: there are none.
  */
 bool dry_arena_give_up(struct dry_arena *arena, size_t size);
 /*

@@ -41,8 +41,12 @@ static void settle(struct dry_arena *arena)
 		first = chunk << arena->max_order;
 		page = &arena->desc[first];
 		if (dry_page_kind(page) == DRY_PAGE_FREE && page->order == arena->max_order &&
-		    (page->flags & DRY_PAGE_DIRTY) == 0)
+		    (page->flags & DRY_PAGE_DIRTY) == 0) {
 			dry_chunk_retire_locked(arena, chunk);
+			/* Purged, it would still count; restricted: no system call more than without. */
+			if (arena->window && dry_port_is_scarce() && !dry_port_restricted())
+				dry_chunk_give_up_locked(arena, chunk);
+		}
 	}
 	arena->limbo_count = 0;
 	arena->purged += arena->limbo_pages;

@@ -212,7 +212,7 @@ static bool reserve_window(struct dry_arena *arena, size_t size, size_t first)
 			return true;
 		}
 	}
-	arena->window = false;
+	arena->window = arena->ready = false; /* what was committed has been taken back */
 	return false;
 }
 
@@ -265,31 +265,6 @@ void dry_reserve_undo_locked(struct dry_arena *arena, uint32_t before, uint32_t 
 	dry_port_release(dry_arena_address(arena, from), (size_t)(arena->reserved - from) << arena->page_shift);
 	arena->reserved = before;
 	arena->ready = false;
-}
-
-bool dry_arena_give_up(struct dry_arena *arena, size_t size)
-{
-	uint32_t count, unused;
-
-	if (!arena->owns_memory || size > (size_t)arena->pages << arena->page_shift)
-		return false;
-	dry_lock_acquire(&arena->lock);
-	count = (uint32_t)(dry_round_up(size, DRY_CHUNK_SIZE) >> arena->page_shift);
-	unused = arena->reserved - dry_arena_committed_locked(arena);
-	if (arena->window && count > unused)
-		count = unused;
-	if (arena->missing != 0) /* there is the rest of one chunk, for the next page */
-		count = 0;
-	if (count <= unused && count != 0) {
-		arena->reserved -= count;
-		arena->ready = false;
-		if (!arena->window)
-			arena->pages = arena->reserved;
-		dry_source_release(&arena->source, dry_arena_address(arena, arena->reserved),
-				   (size_t)count << arena->page_shift);
-	}
-	dry_lock_release(&arena->lock);
-	return count <= unused && count != 0;
 }
 
 /* Bytes of the side array in page/budget.h's count. */

@@ -150,13 +150,18 @@ static void in_child(void (*function)(void))
 
 static size_t one_size;
 
-static void fill_with_one_size(void)
+static size_t fill_with_one_size(void)
 {
 	size_t n = fill(0, one_size, SIZE_MAX);
 
 	printf("300 MiB: %zu MiB of %zu bytes\n", n * one_size / MIB, one_size);
 	fflush(stdout);
 	CHECK(n == MOST || n * one_size >= bars->sizes * MIB);
+	return n;
+}
+static void only_fill_with_one_size(void)
+{
+	fill_with_one_size();
 }
 
 /* No size gets far less of a limit than the others: objects that fill their slab, slabs with a page beside, runs of 9 pages. */
@@ -167,7 +172,7 @@ static void sizes_under(int resource)
 	limit_to(resource, 300 * MIB);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		one_size = sizes[i];
-		in_child(fill_with_one_size);
+		in_child(only_fill_with_one_size);
 	}
 }
 static void sizes_under_address_space(void)
@@ -177,6 +182,33 @@ static void sizes_under_address_space(void)
 static void sizes_under_data(void)
 {
 	sizes_under(RLIMIT_DATA);
+}
+
+/*
+ * What blocks of one size had is had by those of another when they are freed, small after big and big after small; and in the end
+ * by threads, with stacks of 8 MiB, and libraries.
+ */
+static void sizes_in_turn(int resource)
+{
+	static const size_t sizes[] = { 1000, 33000, 200, 66000, 1000, 300000, 5000, 600000, 5000000, 1000, 5000000, 1000, 100000,
+					1000 };
+
+	limit_to(resource, 300 * MIB);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		one_size = sizes[i];
+		size_t n = fill_with_one_size();
+		CHECK(status_of(resource == RLIMIT_AS ? "VmSize:" : "VmData:") <= 300 * MIB);
+		drop(0, n);
+	}
+	threads_and_libraries();
+}
+static void turns_under_address_space(void)
+{
+	sizes_in_turn(RLIMIT_AS);
+}
+static void turns_under_data(void)
+{
+	sizes_in_turn(RLIMIT_DATA);
 }
 
 static void limited(int resource, size_t size, size_t least)
@@ -193,8 +225,7 @@ static void limited(int resource, size_t size, size_t least)
 	CHECK(status_of(resource == RLIMIT_AS ? "VmSize:" : "VmData:") <= bytes);
 	half = before + (n - before) / 2;
 	drop(half, n);
-	if (resource == RLIMIT_AS || bars->kept == 0) /* pages around blocks are had one by one, to the limit */
-		threads_and_libraries();
+	threads_and_libraries();
 	more = fill(half, size, SIZE_MAX);
 	CHECK(more + bars->kept * 1000000 / size >= n - (n - before) / 20); /* it can be had again */
 	limit_to(resource, 0);
@@ -281,8 +312,9 @@ static void locked(void)
 
 int main(void)
 {
-	static void (*const each[])(void) = { reserved, thousand_bytes, sizes_under_address_space, sizes_under_data, address_space,
-					      address_space_big, data, charged, locked };
+	static void (*const each[])(void) = { reserved, thousand_bytes, sizes_under_address_space, sizes_under_data,
+					      turns_under_address_space, turns_under_data, address_space, address_space_big, data,
+					      charged, locked };
 	const char *conf = getenv("DRYSTONE_CONF");
 
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)

@@ -122,8 +122,8 @@ static void in_the_way(bool guarded)
 }
 
 /*
- * The first chunk is short: what lies in front of it is others', runs of more than a chunk come after it, and its pages are used
- * like all, until the end.
+ * The first chunk is short: it grows at its front until it meets others' memory, runs of more than a chunk come after it, and its
+ * pages are used like all, until the end.
  */
 static void short_first(bool guarded)
 {
@@ -140,24 +140,36 @@ static void short_first(bool guarded)
 	CHECK(!dry_arena_give_up(&arena, CHUNK));
 	block = foreign((char *)arena.base, CHUNK / 2);
 	while ((run = dry_arena_alloc(&arena, 1, 1, 0)) != NULL && (char *)dry_arena_start(&arena, run) < first + attr.first) {
-		CHECK((char *)dry_arena_start(&arena, run) >= first);
+		CHECK((char *)dry_arena_start(&arena, run) >= (char *)arena.base + CHUNK / 2);
 		*(char *)dry_arena_start(&arena, run) = 1;
 		pages++;
 	}
-	lost += 3 * chunk / 4; /* and so is the next one */
-	CHECK(run != NULL && pages == 7 * chunk / 4 - lost && arena.lost == lost);
+	lost -= chunk / 4; /* a MiB; there is half of one left to the others' */
+	CHECK(run != NULL && pages == chunk - lost && arena.lost == lost && arena.front == DRY_PAGE_NIL);
 	CHECK(dry_arena_alloc(&arena, 2 * chunk, 1, 0) != NULL && dry_arena_check(&arena) == NULL);
 	for (uint32_t i = 0; i < arena.committed; i++)
 		if (dry_page_kind(&arena.desc[i]) == DRY_PAGE_RUN)
 			dry_arena_free(&arena, &arena.desc[i]);
 	dry_arena_purge_all(&arena);
 	dry_arena_advise_huge(&arena, DRY_HUGE_NEVER);
-	CHECK(arena.used == 0 && arena.retired == arena.committed / chunk - 2 && dry_arena_check(&arena) == NULL);
+	CHECK(arena.used == 0 && arena.retired == arena.committed / chunk - 1 && dry_arena_check(&arena) == NULL);
 	kept(block, CHUNK / 2);
 	CHECK(dry_arena_alloc(&arena, 1, 1, 0) != NULL);
 	dry_arena_fini(&arena);
 	kept(block, CHUNK / 2);
 	CHECK(!mapped(first) && !mapped(first + attr.first) && !mapped(first + attr.first + CHUNK));
+	/* to the front of the chunk, which is whole then, and retires */
+	CHECK_EQ(dry_arena_init(&arena, &attr), 0);
+	while (dry_arena_alloc(&arena, 1, 1, 0) != NULL && arena.committed == chunk && arena.used < chunk)
+		CHECK(dry_arena_check(&arena) == NULL);
+	CHECK(arena.used == chunk && arena.lost == 0 && arena.front == DRY_PAGE_NIL && mapped((void *)arena.base));
+	for (uint32_t i = 0; i < arena.committed; i++)
+		dry_arena_free(&arena, &arena.desc[i]);
+	dry_arena_purge_all(&arena);
+	CHECK(arena.retired == 1 && dry_arena_check(&arena) == NULL);
+	first = (char *)arena.base;
+	dry_arena_fini(&arena);
+	CHECK(!mapped(first) && !mapped(first + CHUNK - 1));
 	/* never grown; and a run of more than a chunk before anything else */
 	CHECK_EQ(dry_arena_init(&arena, &attr), 0);
 	first = (char *)arena.base + CHUNK - attr.first;
@@ -288,6 +300,47 @@ static void gives_up(void)
 	munmap(block, CHUNK);
 }
 
+/* Chunks that are wholly free: others' memory has place there; they are had again, but where others are. */
+static void gives_up_chunks(void)
+{
+	struct dry_page *run[10], *page;
+	char *at[10], *block;
+	uint32_t committed;
+
+	begin(GIB, false);
+	for (unsigned i = 0; i < 10; i++)
+		at[i] = dry_arena_start(&arena, run[i] = take());
+	while (dry_arena_give_up(&arena, GIB)) /* what was never used */
+		;
+	committed = arena.committed;
+	CHECK(arena.reserved == committed && committed == 10 * chunk && arena.gone == 0);
+	page = dry_arena_alloc(&arena, 1, 1, 0);
+	CHECK(page != NULL && arena.committed == 11 * chunk);
+	while (dry_arena_give_up(&arena, GIB))
+		;
+	for (unsigned i = 2; i < 10; i++)
+		dry_arena_free(&arena, run[i]);
+	/* 7, 8, 9 as they are, then retired ones */
+	CHECK(dry_arena_give_up(&arena, 2 * CHUNK + 1) && arena.gone == 3 && arena.lost == 3 * chunk);
+	CHECK(dry_arena_check(&arena) == NULL && !mapped(at[9]) && !mapped(at[7]) && mapped(at[6]));
+	dry_arena_purge_all(&arena);
+	CHECK_EQ(arena.retired, 5);
+	CHECK(dry_arena_give_up(&arena, GIB) && arena.gone == 8 && arena.retired == 0 && arena.lost == 8 * chunk);
+	CHECK(dry_arena_check(&arena) == NULL && !mapped(at[2]) && mapped(at[1]) && !dry_arena_give_up(&arena, 1));
+	block = foreign(at[4] + 4096 * 16, 65536);
+	for (unsigned i = 2; i < 9; i++) {
+		run[i] = take();
+		CHECK(dry_arena_start(&arena, run[i]) == at[i < 4 ? i : i + 1]);
+	}
+	CHECK(arena.gone == 0 && arena.lost == chunk && arena.committed == 11 * chunk);
+	CHECK(take() != NULL && arena.committed == 12 * chunk);
+	kept(block, 65536);
+	dry_arena_fini(&arena);
+	kept(block, 65536);
+	CHECK(!mapped(at[0]) && !mapped(at[2]) && !mapped(at[9]));
+	munmap(block, 65536);
+}
+
 /* Each arena to its limit, and other memory has place again when it is gone. A sanitizer's shadow is beyond any limit. */
 static void limited(void)
 {
@@ -353,6 +406,7 @@ int main(int argc, char **argv)
 	beside(false);
 	beside_blocks();
 	gives_up();
+	gives_up_chunks();
 	apart();
 	return 0;
 }

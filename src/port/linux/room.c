@@ -15,7 +15,7 @@
 #define LEFT_TO_OTHERS ((size_t)1 << 20)
 #define LEFT_TO_SMALL  ((size_t)1 << 20) /* and to small blocks, which are mapped many at once, by big ones */
 #define BEGINNING      (((size_t)3 << 20) + (8 << 10)) /* a first chunk, one of metadata, a slot's arrays between two pages */
-#define LEFT_SHARE     16 /* of a small limit of locked memory, that part */
+#define LEFT_SHARE     16 /* of a small limit of data or locked memory, that part */
 #define LAG_SHARE      256 /* the kernel's count of what it has promised lags behind by that part of memory, in all processors */
 #define LOOK           ((size_t)16 << 20) /* bytes reserved between two looks at whether it is strict: an arena's least step */
 #define CREDIT         ((size_t)256 << 10) /* small commits together, between two looks */
@@ -44,11 +44,28 @@ size_t dry_port_address_room(void)
 /* A limit of address space or of data was seen; relaxed: a hint. */
 static _Atomic bool limited;
 
-static bool data_is_limited(void)
+/* What others are left of a limit, of a small one a part of it. */
+static size_t left_of(size_t limit)
 {
-	struct rlimit limit;
+	return limit / LEFT_SHARE < LEFT_TO_OTHERS ? limit / LEFT_SHARE : LEFT_TO_OTHERS;
+}
 
-	return getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+/* Of the limit of data what is had, less what others are left; SIZE_MAX: there is no limit. */
+static size_t data_room(void)
+{
+	struct dry_linux_lines lines;
+	struct rlimit limit;
+	size_t used = 0;
+	int saved = errno;
+
+	if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+		return SIZE_MAX;
+	if (dry_linux_lines_open(&lines, DRY_LINUX_STATUS)) { /* else the kernel decides */
+		used = ((size_t)dry_linux_lines_number(&lines, "VmData:", 10, 0) << 10) + left_of(limit.rlim_cur);
+		dry_linux_lines_close(&lines);
+	}
+	errno = saved;
+	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
 /*
@@ -58,7 +75,7 @@ static bool data_is_limited(void)
 bool dry_linux_is_nearly_full(size_t size, bool for_big)
 {
 	static _Atomic size_t begun;
-	size_t room;
+	size_t room, data;
 
 	if (atomic_load_explicit(&begun, memory_order_relaxed) < BEGINNING &&
 	    atomic_fetch_add_explicit(&begun, size, memory_order_relaxed) + size <= BEGINNING)
@@ -66,8 +83,10 @@ bool dry_linux_is_nearly_full(size_t size, bool for_big)
 	if (dry_linux_is_filtered())
 		return false;
 	room = dry_port_address_room();
-	atomic_store_explicit(&limited, room != SIZE_MAX || data_is_limited(), memory_order_relaxed);
-	return room < LEFT_TO_OTHERS + (for_big ? LEFT_TO_SMALL : 0);
+	data = data_room();
+	atomic_store_explicit(&limited, room != SIZE_MAX || data != SIZE_MAX, memory_order_relaxed);
+	/* a big one counts as data only when it is committed */
+	return room < LEFT_TO_OTHERS + (for_big ? LEFT_TO_SMALL : 0) || data <= (for_big ? LEFT_TO_SMALL + size : 0);
 }
 
 /* ---- locked memory ---------------------------------------------------------- */
@@ -101,7 +120,7 @@ static bool locks_too_much(size_t size)
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
 	    !dry_linux_lines_open(&lines, DRY_LINUX_STATUS))
 		return false;
-	left = limit.rlim_cur / LEFT_SHARE < LEFT_TO_OTHERS ? limit.rlim_cur / LEFT_SHARE : LEFT_TO_OTHERS;
+	left = left_of(limit.rlim_cur);
 	locked = (size_t)dry_linux_lines_number(&lines, "VmLck:", 10, 0) << 10;
 	if (locked == 0 && atomic_load_explicit(&future, memory_order_relaxed) == REFUSED)
 		dry_linux_locks_future(false); /* undone by a call that was not seen */

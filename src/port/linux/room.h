@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * What limits leave to libraries and threads of the program. RLIMIT_AS counts all that is mapped, and so does RLIMIT_MEMLOCK after
- * mlockall(MCL_FUTURE); strict overcommit (vm.overcommit_memory 2) what is committed. What the heap has grown to stays its own:
- * so it does not grow so far that nothing is left.
+ * mlockall(MCL_FUTURE); RLIMIT_DATA what is private and writable; strict overcommit (vm.overcommit_memory 2) what is
+ * committed. The heap gives back little of what it has grown to, so it does not grow so far that nothing is left.
  *
- * RLIMIT_AS is looked at after a mapping, which is then taken back. The others are looked at before (/proc), with a lock held until
- * it is done: a limit is often 8 MiB only, and what is taken for a moment another thread is refused in it.
+ * RLIMIT_AS and RLIMIT_DATA are looked at after a mapping, which is then taken back. The others are looked at before (/proc), with
+ * a lock held until it is done: a limit is often 8 MiB only, and what is taken for a moment another thread is refused in it.
  */
 #ifndef DRY_PORT_LINUX_ROOM_H
 #define DRY_PORT_LINUX_ROOM_H
@@ -16,7 +16,10 @@
 
 #include "base/compiler.h"
 
-/* With `size` more mapped: whether a limit of address space leaves less than others need; for_big: and small blocks. */
+/*
+ * With `size` more mapped: whether a limit of address space, or of data, leaves less than others need; for_big: and small blocks,
+ * before it is committed.
+ */
 bool dry_linux_is_nearly_full(size_t size, bool for_big);
 
 enum dry_linux_room {
