@@ -207,30 +207,35 @@ static DRY_SLOW bool grow_front(struct dry_arena *arena, unsigned order)
 	return true;
 }
 
-/* A chunk that was given up, if it is to be had again. */
-static DRY_SLOW bool regain(struct dry_arena *arena, unsigned node)
+int dry_chunk_regain_locked(struct dry_arena *arena, uint32_t chunk, unsigned node)
 {
-	uint32_t chunks = dry_arena_committed_locked(arena) >> arena->max_order, chunk;
-	int rc = -DRY_EBUSY;
+	void *start = dry_arena_address(arena, chunk << arena->max_order);
+	int rc = dry_port_reserve_at(start, DRY_CHUNK_SIZE, DRY_ACCESS_WRITE);
 
-	for (chunk = 0; arena->gone != 0 && rc == -DRY_EBUSY && chunk < chunks; chunk++) {
-		if (*dry_chunk(arena, chunk) != DRY_CHUNK_GONE)
-			continue;
-		rc = dry_port_reserve_at(dry_arena_address(arena, chunk << arena->max_order), DRY_CHUNK_SIZE, DRY_ACCESS_WRITE);
-		if (rc != 0 && rc != -DRY_EBUSY)
-			break;
-		arena->gone--;
-		*dry_chunk(arena, chunk) = (uint8_t)(rc == 0 ? node : DRY_CHUNK_LOST); /* EBUSY: it is others' now, for good */
-	}
+	if (rc != 0 && rc != -DRY_EBUSY)
+		return rc;
+	arena->gone--;
+	*dry_chunk(arena, chunk) = (uint8_t)(rc == 0 ? node : DRY_CHUNK_LOST); /* EBUSY: it is others' now, for good */
 	if (rc != 0)
-		return false;
-	uint32_t first = (chunk - 1) << arena->max_order;
-	dry_source_commit(&arena->source, dry_arena_address(arena, first), DRY_CHUNK_SIZE, node, arena->nodes > 1, true);
+		return rc;
+	dry_source_commit(&arena->source, start, DRY_CHUNK_SIZE, node, arena->nodes > 1, true);
 	arena->lost -= dry_chunk_pages(arena);
 	arena->give_at = 0;
 	dry_budget_count(side_bytes(arena));
-	dry_buddy_put_apart_locked(arena, first, dry_chunk_pages(arena), 1, 1);
-	return true;
+	dry_buddy_put_apart_locked(arena, chunk << arena->max_order, dry_chunk_pages(arena), 1, 1);
+	return 0;
+}
+
+/* A chunk that was given up, if it is to be had again. */
+static DRY_SLOW bool regain(struct dry_arena *arena, unsigned node)
+{
+	uint32_t chunks = dry_arena_committed_locked(arena) >> arena->max_order;
+	int rc = -DRY_EBUSY;
+
+	for (uint32_t chunk = 0; arena->gone != 0 && rc == -DRY_EBUSY && chunk < chunks; chunk++)
+		if (dry_chunk_is_gone(arena, chunk))
+			rc = dry_chunk_regain_locked(arena, chunk, node);
+	return rc == 0;
 }
 
 bool dry_arena_grow_locked(struct dry_arena *arena, unsigned order, unsigned node)

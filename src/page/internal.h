@@ -142,6 +142,10 @@ static inline bool dry_chunk_is_lost(const struct dry_arena *arena, uint32_t chu
 {
 	return (*dry_chunk(arena, chunk) & DRY_CHUNK_LOST) != 0;
 }
+static inline bool dry_chunk_is_gone(const struct dry_arena *arena, uint32_t chunk)
+{
+	return *dry_chunk(arena, chunk) == DRY_CHUNK_GONE;
+}
 static inline bool dry_chunk_is_short(const struct dry_arena *arena, uint32_t chunk)
 {
 	return (*dry_chunk(arena, chunk) & (DRY_CHUNK_LOST | DRY_CHUNK_SHORT)) == DRY_CHUNK_SHORT;
@@ -215,6 +219,8 @@ bool dry_arena_grow_locked(struct dry_arena *arena, unsigned order, unsigned nod
 bool dry_arena_extend_locked(struct dry_arena *arena, unsigned order, unsigned node);
 /* Make a retired chunk free. */
 void dry_chunk_revive_locked(struct dry_arena *arena, uint32_t chunk);
+/* And one that was given up. 0; -EBUSY: others have mapped memory there, so it is lost for good; -EAGAIN, -ENOMEM: as it was. */
+int dry_chunk_regain_locked(struct dry_arena *arena, uint32_t chunk, unsigned node);
 /* Take a chunk that is one free block out of use, and its metadata with it. It is clean, or about to be unmapped. */
 void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk);
 

@@ -6,15 +6,20 @@
 #include "base/annotate.h"
 #include "page/internal.h"
 
-/* Free pages from `index` on, as far as one look tells: a block, a retired chunk, or what was never grown. 0: in use. */
+/* Retired, or given up. */
+static bool is_idle(const struct dry_arena *arena, uint32_t chunk)
+{
+	return dry_chunk_is_retired(arena, chunk) || dry_chunk_is_gone(arena, chunk);
+}
+
+/* Free pages from `index` on, as far as one look tells: a block, an idle chunk, or what was never grown. 0: in use. */
 static uint32_t free_at(const struct dry_arena *arena, uint32_t index)
 {
 	const struct dry_page *page = &arena->desc[index];
 
 	if (index >= dry_arena_committed_locked(arena))
 		return index - dry_arena_committed_locked(arena) < arena->missing ? 0 : arena->pages - index;
-	if (arena->owns_memory && index % dry_chunk_pages(arena) == 0 &&
-	    dry_chunk_is_retired(arena, index >> arena->max_order))
+	if (arena->owns_memory && index % dry_chunk_pages(arena) == 0 && is_idle(arena, index >> arena->max_order))
 		return dry_chunk_pages(arena);
 	return dry_page_kind(page) == DRY_PAGE_FREE ? page->count : 0;
 }
@@ -29,6 +34,14 @@ static uint32_t free_from(const struct dry_arena *arena, uint32_t index, uint32_
 	return found;
 }
 
+/* Make a free block of an idle chunk, and leave another as it is. false: no memory, or not there. */
+static bool wake(struct dry_arena *arena, uint32_t chunk, unsigned node)
+{
+	if (dry_chunk_is_retired(arena, chunk))
+		dry_chunk_revive_locked(arena, chunk);
+	return !dry_chunk_is_gone(arena, chunk) || dry_chunk_regain_locked(arena, chunk, node) == 0;
+}
+
 /* Make free blocks of pages that free_from() has found. false: no memory, or not there. */
 static bool make_blocks(struct dry_arena *arena, uint32_t index, uint32_t count, unsigned node)
 {
@@ -38,8 +51,8 @@ static bool make_blocks(struct dry_arena *arena, uint32_t index, uint32_t count,
 		if (!dry_arena_extend_locked(arena, arena->max_order, node))
 			return false;
 	for (at = dry_round_up(index, chunk); arena->owns_memory && at < index + count; at += chunk)
-		if (dry_chunk_is_retired(arena, at >> arena->max_order))
-			dry_chunk_revive_locked(arena, at >> arena->max_order);
+		if (!wake(arena, at >> arena->max_order, node))
+			return false;
 	return free_from(arena, index, count) >= count;
 }
 
@@ -53,8 +66,11 @@ uint32_t dry_wide_find_locked(struct dry_arena *arena, uint32_t count, uint32_t 
 		if (((uintptr_t)dry_arena_address(arena, index) & mask) != 0)
 			continue;
 		found = free_from(arena, index, count);
-		if (found >= count)
-			return make_blocks(arena, index, count, node) ? index : DRY_PAGE_NIL;
+		if (found >= count && make_blocks(arena, index, count, node))
+			return index;
+		/* It goes on behind what was seen to be others', and is as it was where there is no memory. */
+		if (found >= count && (found = free_from(arena, index, count)) >= count)
+			return DRY_PAGE_NIL;
 	}
 	return DRY_PAGE_NIL;
 }

@@ -341,6 +341,42 @@ static void gives_up_chunks(void)
 	munmap(block, 65536);
 }
 
+/* Runs of more than a chunk take chunks that were given up, as far as they still can: else each would lie behind the last one. */
+static void gives_up_wide(void)
+{
+	struct dry_page *run;
+	char *block;
+
+	begin(GIB, false);
+	for (unsigned i = 0; i < 100; i++) {
+		run = dry_arena_alloc(&arena, 3 * chunk + 1, 1, 0);
+		CHECK(run != NULL && dry_arena_check(&arena) == NULL);
+		CHECK(*(char *)dry_arena_start(&arena, run) == 0 && ((char *)dry_arena_start(&arena, run))[3 * CHUNK] == 0);
+		memset(dry_arena_start(&arena, run), 1, 3 * CHUNK + 4096);
+		dry_arena_free(&arena, run);
+		if (i % 2 == 0)
+			dry_arena_purge_all(&arena);
+		CHECK(dry_arena_give_up(&arena, GIB) && dry_arena_check(&arena) == NULL);
+	}
+	CHECK(arena.committed == 4 * chunk && arena.gone == 4 && arena.used == 0);
+	/* others have come into the second; it has place behind that */
+	block = foreign((char *)arena.base + CHUNK + 65536, 65536);
+	run = dry_arena_alloc(&arena, 3 * chunk, 1, 0);
+	CHECK(run != NULL && dry_arena_start(&arena, run) == (char *)arena.base + 2 * CHUNK && dry_arena_check(&arena) == NULL);
+	CHECK(arena.lost == chunk && arena.gone == 0);
+	/* and one that has such a chunk behind it grows into that */
+	struct dry_page *first = dry_arena_alloc(&arena, chunk, 1, 0), *next = dry_arena_alloc(&arena, chunk, 1, 0);
+	CHECK(first != NULL && next != NULL && dry_arena_start(&arena, first) == (char *)arena.base);
+	CHECK(!dry_arena_extend_run(&arena, first, chunk + 1));
+	dry_arena_free(&arena, next);
+	CHECK(dry_arena_give_up(&arena, GIB) && arena.gone == 1);
+	CHECK(dry_arena_extend_run(&arena, run, 3 * chunk + 1) && arena.gone == 0 && dry_arena_check(&arena) == NULL);
+	kept(block, 65536);
+	dry_arena_fini(&arena);
+	kept(block, 65536);
+	munmap(block, 65536);
+}
+
 /* Each arena to its limit, and other memory has place again when it is gone. A sanitizer's shadow is beyond any limit. */
 static void limited(void)
 {
@@ -407,6 +443,7 @@ int main(int argc, char **argv)
 	beside_blocks();
 	gives_up();
 	gives_up_chunks();
+	gives_up_wide();
 	apart();
 	return 0;
 }
