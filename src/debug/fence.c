@@ -73,18 +73,22 @@ static uint32_t pages_of(unsigned order)
 	return (UINT32_C(1) << order) - dry_has_fence_inside(order);
 }
 
-/* To the arena. Where the system refuses the memory it is nobody's for good. */
-static void give_up(struct dry_arena *arena, struct dry_page *run)
+static void drop_fence(struct dry_arena *arena, struct dry_page *run)
 {
-	bool fence = has_fence(run), gone = run->flags & DRY_PAGE_GONE;
-
-	if (dry_port_commit(dry_arena_start(arena, run), bytes_of(arena, run->count)) != 0)
-		return;
-	if (fence)
+	if (has_fence(run))
 		atomic_fetch_sub_explicit(&fences, 1, memory_order_relaxed);
-	unblank(arena, gone ? run->count : fence);
+	unblank(arena, run->flags & DRY_PAGE_GONE ? run->count : has_fence(run));
 	run->flags &= (uint8_t)~(DRY_PAGE_FENCED | DRY_PAGE_GONE);
+}
+
+/* To the arena. false: the system refuses the memory. */
+static bool give_up(struct dry_arena *arena, struct dry_page *run)
+{
+	if (dry_port_commit(dry_arena_start(arena, run), bytes_of(arena, run->count)) != 0)
+		return false;
+	drop_fence(arena, run);
 	dry_arena_free(arena, run); /* dirty, for what lies beside it */
+	return true;
 }
 
 /*
@@ -116,10 +120,24 @@ static struct dry_page *take_stored(unsigned order)
 	return run;
 }
 
-static void let_go(struct dry_arena *arena, struct dry_page *run)
+/* false: it is as it was. */
+static bool let_go(struct dry_arena *arena, struct dry_page *run)
 {
-	if (!has_fence(run) || !(run->flags & DRY_PAGE_GONE) || order_of(run) >= ORDERS || !store(run))
-		give_up(arena, run);
+	bool suits = has_fence(run) && (run->flags & DRY_PAGE_GONE) && order_of(run) < ORDERS && !dry_port_is_scarce();
+
+	return (suits && store(run)) || give_up(arena, run);
+}
+
+/* Into a place, whose run has its turn. One whose memory is refused takes another place, while any is free; else it is nobody's. */
+static void keep(struct dry_arena *arena, struct dry_page *run, uint32_t at)
+{
+	struct dry_page *oldest = atomic_exchange_explicit(&kept[at], run, memory_order_acq_rel), *none = NULL;
+
+	if (oldest == NULL || let_go(arena, oldest))
+		return;
+	for (at = 0; at < KEPT; at++, none = NULL)
+		if (atomic_compare_exchange_strong_explicit(&kept[at], &none, oldest, memory_order_acq_rel, memory_order_relaxed))
+			return;
 }
 
 /* All of them, where there is no other room. false: there were none. */
@@ -130,14 +148,17 @@ static bool give_up_all(struct dry_arena *arena)
 
 	for (uint32_t i = 0; i < KEPT; i++) {
 		run = atomic_exchange_explicit(&kept[i], NULL, memory_order_acq_rel);
-		if (run != NULL)
-			give_up(arena, run);
-		any = any || run != NULL;
+		bool done = run != NULL && give_up(arena, run);
+		any = any || done;
+		if (run != NULL && !done) /* nor would the others' be had */
+			return keep(arena, run, i), any;
 	}
-	for (unsigned order = 0; order < ORDERS; any = any || run != NULL, order += run == NULL) {
+	for (unsigned order = 0; order < ORDERS; order += run == NULL) {
 		run = take_stored(order);
-		if (run != NULL)
-			give_up(arena, run);
+		bool done = run != NULL && give_up(arena, run);
+		any = any || done;
+		if (run != NULL && !done)
+			return keep(arena, run, 0), any;
 	}
 	return any;
 }
@@ -150,7 +171,8 @@ static struct dry_page *reuse(struct dry_arena *arena, unsigned order)
 	if (run == NULL)
 		return NULL;
 	if (dry_port_commit(dry_arena_start(arena, run), bytes_of(arena, pages_of(order))) != 0) {
-		give_up(arena, run);
+		if (!give_up(arena, run))
+			keep(arena, run, 0);
 		return NULL;
 	}
 	unblank(arena, pages_of(order));
@@ -184,21 +206,35 @@ static struct dry_page *alloc(struct dry_arena *arena, unsigned order, unsigned 
 	return run != NULL ? run : make(arena, order, node);
 }
 
+/* Where what is free is given up a kept run would hold its chunk, so there is one less with each slab. false: it is to be kept. */
+static bool free_now(struct dry_arena *arena, struct dry_page *run, uint32_t at)
+{
+	char *fence = (char *)dry_arena_start(arena, run) + bytes_of(arena, run->count - 1);
+	struct dry_page *oldest;
+
+	if (!dry_port_is_scarce() || (has_fence(run) && dry_port_commit(fence, bytes_of(arena, 1)) != 0))
+		return false;
+	drop_fence(arena, run);
+	dry_arena_free(arena, run);
+	oldest = atomic_exchange_explicit(&kept[at], NULL, memory_order_acq_rel);
+	if (oldest != NULL && !give_up(arena, oldest))
+		keep(arena, oldest, at);
+	return true;
+}
+
 /* The process's count has the pages of a run as the arena has them, but for what is taken away: while it is kept, all of it. */
 static void free_pages(struct dry_arena *arena, struct dry_page *run)
 {
-	struct dry_page *oldest;
-	uint32_t at;
+	uint32_t at = atomic_fetch_add_explicit(&kept_at, 1, memory_order_relaxed) % atomic_load_explicit(&places, memory_order_relaxed);
 
+	if (free_now(arena, run, at))
+		return;
 	dry_arena_keep(arena, run);
 	if (dry_port_decommit(dry_arena_start(arena, run), bytes_of(arena, run->count)) == 0) {
 		blank(arena, run->count - has_fence(run));
 		run->flags |= DRY_PAGE_GONE;
 	}
-	at = atomic_fetch_add_explicit(&kept_at, 1, memory_order_relaxed) % atomic_load_explicit(&places, memory_order_relaxed);
-	oldest = atomic_exchange_explicit(&kept[at], run, memory_order_acq_rel);
-	if (oldest != NULL)
-		let_go(arena, oldest);
+	keep(arena, run, at);
 }
 
-const struct dry_slab_pages dry_fences = { alloc, free_pages };
+const struct dry_slab_pages dry_fences = { alloc, free_pages, give_up_all };

@@ -11,7 +11,7 @@
  * How dense: every slab has one, until there are 4096 fences; then one slab of eight, up to 10,000 in all, for a system gives a
  * process only so many mappings (65,530), and guarded blocks take some. They cost memory of the kernel's, and address space: so
  * there are no new ones while a limit counts that.
- * Where the arena has no more room, slabs that were given back make some.
+ * Where the arena has no more room, slabs that were given back make some; where a limit counts what is free, none are kept.
  *
  * Concurrency: no lock; a counter, and places that are exchanged.
  *

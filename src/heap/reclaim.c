@@ -51,8 +51,12 @@ DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
 
 bool dry_heap_give_up(struct dry_heap *heap, size_t bytes)
 {
-	return !dry_port_restricted() && (dry_port_is_scarce() || dry_port_address_room() != SIZE_MAX) &&
-	       dry_arena_give_up(dry_heap_arena(heap), bytes);
+	const struct dry_slab_pages *pages = heap->caches.backing.pages;
+	struct dry_arena *arena = dry_heap_arena(heap);
+
+	if (dry_port_restricted() || !dry_port_find_scarce())
+		return false;
+	return dry_arena_give_up(arena, bytes) || (pages != NULL && pages->let_go(arena) && dry_arena_give_up(arena, bytes));
 }
 
 static struct {

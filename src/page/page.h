@@ -320,6 +320,7 @@ void dry_arena_keep(struct dry_arena *arena, struct dry_page *page);
 struct dry_slab_pages {
 	struct dry_page *(*alloc)(struct dry_arena *arena, unsigned order, unsigned node);
 	void (*free)(struct dry_arena *arena, struct dry_page *run);
+	bool (*let_go)(struct dry_arena *arena); /* free what was given back and is kept still. false: there was none */
 };
 
 /* Give the pages from `count` on back; the run keeps its first `count` (>= 1). */

@@ -32,6 +32,8 @@ size_t dry_port_address_room(void);
 
 /* What is reserved or committed and not used may be missed elsewhere: a limit counts it, as far as is known. No system call. */
 bool dry_port_is_scarce(void);
+/* The same, looked at anew, as when memory was refused. Keeps errno. */
+bool dry_port_find_scarce(void);
 
 /*
  * Address space without memory behind it, aligned to `align` (a power of two

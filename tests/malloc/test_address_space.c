@@ -211,6 +211,33 @@ static void turns_under_data(void)
 	sizes_in_turn(RLIMIT_DATA);
 }
 
+/* A limit below what there is already, all of it free: nothing can be mapped until some of that is given up. */
+static void lowered_below(int resource)
+{
+	static const size_t sizes[] = { 33000, 200000, 600000, 5000000 };
+	size_t n = fill(0, 60000, 200 * MIB);
+
+	drop(0, n);
+	limit_to(resource, 150 * MIB);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		n = fill(0, sizes[i], SIZE_MAX);
+		printf("lowered to 150 MiB: %zu MiB of %zu bytes\n", n * sizes[i] / MIB, sizes[i]);
+		fflush(stdout);
+		CHECK(n * sizes[i] >= 75 * MIB);
+		drop(0, n);
+	}
+	threads_and_libraries();
+	CHECK(status_of(resource == RLIMIT_AS ? "VmSize:" : "VmData:") <= 150 * MIB);
+}
+static void lowered_address_space(void)
+{
+	lowered_below(RLIMIT_AS);
+}
+static void lowered_data(void)
+{
+	lowered_below(RLIMIT_DATA);
+}
+
 static void limited(int resource, size_t size, size_t least)
 {
 	size_t bytes = 500 * 1000 * 1000, before, n, half, more;
@@ -313,8 +340,8 @@ static void locked(void)
 int main(void)
 {
 	static void (*const each[])(void) = { reserved, thousand_bytes, sizes_under_address_space, sizes_under_data,
-					      turns_under_address_space, turns_under_data, address_space, address_space_big, data,
-					      charged, locked };
+					      turns_under_address_space, turns_under_data, lowered_address_space, lowered_data,
+					      address_space, address_space_big, data, charged, locked };
 	const char *conf = getenv("DRYSTONE_CONF");
 
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)

@@ -44,6 +44,24 @@ size_t dry_port_address_room(void)
 /* A limit of address space or of data was seen; relaxed: a hint. */
 static _Atomic bool limited;
 
+static bool is_limited(int resource)
+{
+	struct rlimit limit;
+
+	return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* It may have come, or been lowered below what there is, since something was mapped last. */
+bool dry_port_find_scarce(void)
+{
+	int saved = errno;
+
+	if (!dry_port_restricted())
+		atomic_store_explicit(&limited, is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA), memory_order_relaxed);
+	errno = saved;
+	return dry_port_is_scarce();
+}
+
 /* What others are left of a limit, of a small one a part of it. */
 static size_t left_of(size_t limit)
 {

@@ -97,6 +97,8 @@ int dry_port_reserve_at(void *addr, size_t size, enum dry_access access)
 	got = mmap(addr, size, protection[commit ? DRY_ACCESS_NONE : access],
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	dry_linux_room_end(room, got == MAP_FAILED ? errno : 0);
+	if (got == MAP_FAILED && errno == ENOMEM && !dry_port_is_scarce())
+		dry_port_find_scarce(); /* a limit that came, or was lowered */
 	if (got == MAP_FAILED)
 		rc = errno == EEXIST ? -DRY_EBUSY : errno == EAGAIN ? -DRY_EAGAIN : -DRY_ENOMEM;
 	else if (got != addr)

@@ -26,6 +26,11 @@ bool dry_port_is_scarce(void)
 	return false; /* all that there will be is reserved already */
 }
 
+bool dry_port_find_scarce(void)
+{
+	return dry_port_address_room() != SIZE_MAX;
+}
+
 void *dry_port_reserve(size_t size, size_t align, bool readable)
 {
 	return dry_unix_map_aligned(size, align, readable ? PROT_READ : PROT_NONE, 0, dry_unix_map);

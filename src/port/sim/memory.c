@@ -152,6 +152,11 @@ bool dry_port_is_scarce(void)
 	return false;
 }
 
+bool dry_port_find_scarce(void)
+{
+	return dry_port_address_room() != SIZE_MAX;
+}
+
 /* The pages of a range that must all be in one reservation, with the reservation's number. */
 static unsigned reservation(const void *addr, size_t size, size_t *first, const char *call)
 {
