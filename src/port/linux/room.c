@@ -31,7 +31,7 @@ size_t dry_port_address_room(void)
 	int saved = errno;
 	size_t room = SIZE_MAX, used;
 
-	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+	if (!dry_linux_is_filtered() && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
 		used = dry_linux_number_in("/proc/self/statm", 0) * dry_port_page_size();
 		if (used == 0)
 			used = limit.rlim_cur / 2; /* no /proc: half is a careful guess */
