@@ -14,6 +14,7 @@
 #include "port/linux/lines.h"
 
 static struct dry_lock lock = DRY_LOCK_INIT(DRY_RANK_PORT);
+static struct dry_lock looks = DRY_LOCK_INIT(DRY_RANK_PORT); /* one of its own, for a fence takes milliseconds */
 /* What is not known to be free counts as filtered. Written with the lock held; relaxed without: a hint. */
 static _Atomic enum { UNKNOWN, NO_FILTER, FILTERED } state;
 
@@ -52,6 +53,20 @@ bool dry_linux_free_begin(void)
 	return false;
 }
 
+bool dry_linux_look_begin(void)
+{
+	dry_lock_acquire(&looks);
+	if (get() != FILTERED)
+		return true;
+	dry_lock_release(&looks);
+	return false;
+}
+
+void dry_linux_look_end(void)
+{
+	dry_lock_release(&looks);
+}
+
 void dry_linux_free_end(void)
 {
 	dry_lock_release(&lock);
@@ -72,6 +87,7 @@ bool dry_linux_is_filtered(void)
 void dry_linux_filter_forked(void)
 {
 	dry_lock_forget(&lock);
+	dry_lock_forget(&looks);
 }
 
 void dry_linux_filter_unsure(void)
@@ -87,4 +103,6 @@ void dry_linux_filter_comes(void)
 	dry_lock_acquire(&lock);
 	set_locked(FILTERED);
 	dry_lock_release(&lock);
+	dry_lock_acquire(&looks); /* who has it now looked before */
+	dry_lock_release(&looks);
 }

@@ -56,8 +56,10 @@ bool dry_port_find_scarce(void)
 {
 	int saved = errno;
 
-	if (!dry_port_restricted())
+	if (dry_linux_free_begin()) {
 		atomic_store_explicit(&limited, is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA), memory_order_relaxed);
+		dry_linux_free_end();
+	}
 	errno = saved;
 	return dry_port_is_scarce();
 }
@@ -98,10 +100,11 @@ bool dry_linux_is_nearly_full(size_t size, bool for_big)
 	if (atomic_load_explicit(&begun, memory_order_relaxed) < BEGINNING &&
 	    atomic_fetch_add_explicit(&begun, size, memory_order_relaxed) + size <= BEGINNING)
 		return false;
-	if (dry_linux_is_filtered())
+	if (!dry_linux_look_begin())
 		return false;
 	room = dry_port_address_room();
 	data = data_room();
+	dry_linux_look_end();
 	atomic_store_explicit(&limited, room != SIZE_MAX || data != SIZE_MAX, memory_order_relaxed);
 	/* a big one counts as data only when it is committed */
 	return room < LEFT_TO_OTHERS + (for_big ? LEFT_TO_SMALL : 0) || data <= (for_big ? LEFT_TO_SMALL + size : 0);
