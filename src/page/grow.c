@@ -238,13 +238,23 @@ static DRY_SLOW bool regain(struct dry_arena *arena, unsigned node)
 	return rc == 0;
 }
 
+static bool front_is_of(const struct dry_arena *arena, unsigned node)
+{
+	return arena->front != DRY_PAGE_NIL && (*dry_chunk(arena, arena->front) & DRY_CHUNK_NODE) == node;
+}
+
+/* The last call has no frame below it (docs/design/stack.md). */
 bool dry_arena_grow_locked(struct dry_arena *arena, unsigned order, unsigned node)
 {
-	bool front = arena->front != DRY_PAGE_NIL, here = front && (*dry_chunk(arena, arena->front) & DRY_CHUNK_NODE) == node;
+	if ((arena->retired != 0 && revive(arena, node)) || (front_is_of(arena, node) && grow_front(arena, order)) ||
+	    (arena->gone != 0 && regain(arena, node)))
+		return true;
+	return dry_arena_extend_locked(arena, order, node);
+}
 
-	return (arena->retired != 0 && revive(arena, node)) || (here && grow_front(arena, order)) ||
-	       (arena->gone != 0 && regain(arena, node)) || dry_arena_extend_locked(arena, order, node) ||
-	       (front && !here && grow_front(arena, order));
+bool dry_arena_grow_other_locked(struct dry_arena *arena, unsigned order, unsigned node)
+{
+	return arena->front != DRY_PAGE_NIL && !front_is_of(arena, node) && grow_front(arena, order);
 }
 
 /* No chunk from `first` to `last` has metadata that is still needed. */

@@ -215,7 +215,9 @@ void dry_reserve_end(struct dry_arena *arena);
  * room for a whole one: 2^order pages at least.
  */
 bool dry_arena_grow_locked(struct dry_arena *arena, unsigned order, unsigned node);
-/* The latter only. */
+/* Where that cannot be: pages of another node, in front of a short chunk of it. */
+bool dry_arena_grow_other_locked(struct dry_arena *arena, unsigned order, unsigned node);
+/* The next chunk of the reservation only. */
 bool dry_arena_extend_locked(struct dry_arena *arena, unsigned order, unsigned node);
 /* Make a retired chunk free. */
 void dry_chunk_revive_locked(struct dry_arena *arena, uint32_t chunk);

@@ -66,7 +66,7 @@ static DRY_SLOW uint32_t find_more(struct dry_arena *arena, unsigned order, unsi
 	uint32_t index;
 
 	while ((index = find_block(arena, order, node)) == DRY_PAGE_NIL) {
-		if (dry_arena_grow_locked(arena, order, node))
+		if (dry_arena_grow_locked(arena, order, node) || dry_arena_grow_other_locked(arena, order, node))
 			continue;
 		for (unsigned other = 0; other < arena->nodes && index == DRY_PAGE_NIL; other++)
 			index = find_block(arena, order, other);

@@ -70,8 +70,8 @@ static size_t left_of(size_t limit)
 	return limit / LEFT_SHARE < LEFT_TO_OTHERS ? limit / LEFT_SHARE : LEFT_TO_OTHERS;
 }
 
-/* Of the limit of data what is had, less what others are left; SIZE_MAX: there is no limit. */
-static size_t data_room(void)
+/* Of the limit of data what is had, less what others are left; SIZE_MAX: there is no limit. Not inlined (docs/design/stack.md). */
+static DRY_NOINLINE size_t data_room(void)
 {
 	struct dry_linux_lines lines;
 	struct rlimit limit;
