@@ -3,13 +3,19 @@
  * Small stacks: no call takes more than 1.5 KiB of its caller's, in slow paths, too; threads of the smallest stack that
  * there is, with 2 KiB of frames of their own, live. The stack is painted, and looked at after each call. One call of a
  * process may take up to 2 KiB: that which starts the helper thread, for libc's pthread_create() is below it.
+ * The same with check:1, and both with limits of address space and data, which are looked at where most of the stack is in use.
  */
 #define _GNU_SOURCE 1
 #include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../support/check.h"
 #include "../support/glibc.h"
@@ -159,6 +165,39 @@ static void test_smallest(void)
 	pthread_attr_destroy(&attr);
 }
 
+#ifndef DRY_DEBUG
+/* The same in a process with this profile and such a limit. */
+static void again(uint64_t seed, const char *conf, int limited)
+{
+	struct rlimit limit = { (size_t)300 << 20, RLIM_INFINITY };
+	char number[24];
+	int status;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)seed);
+		setenv("DRYSTONE_CONF", conf, 1);
+		CHECK(!limited || (!setrlimit(RLIMIT_AS, &limit) && !setrlimit(RLIMIT_DATA, &limit)));
+		execl("/proc/self/exe", "small_stack", number, "once", (char *)NULL);
+		_exit(9);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid);
+	if (status != 0)
+		fprintf(stderr, "DRYSTONE_CONF=%s, %s: status %#x\n", conf, limited ? "limited" : "not limited", (unsigned)status);
+	CHECK(status == 0);
+}
+
+static void each_profile(uint64_t seed)
+{
+	static const char *const confs[] = { "abort:1", "check:1" };
+
+	for (size_t i = 0; i < sizeof(confs) / sizeof(confs[0]); i++)
+		for (int limited = 0; limited < 2; limited++)
+			again(seed + i, confs[i], limited);
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	uint64_t seed = test_seed(argc, argv);
@@ -180,5 +219,9 @@ int main(int argc, char **argv)
 	}
 	test_smallest();
 	CHECK(good);
+#ifndef DRY_DEBUG
+	if (argc < 3)
+		each_profile(seed);
+#endif
 	return 0;
 }
