@@ -225,8 +225,9 @@ static bool free_now(struct dry_arena *arena, struct dry_page *run, uint32_t at)
 /* The process's count has the pages of a run as the arena has them, but for what is taken away: while it is kept, all of it. */
 static void free_pages(struct dry_arena *arena, struct dry_page *run)
 {
-	uint32_t at = atomic_fetch_add_explicit(&kept_at, 1, memory_order_relaxed) % atomic_load_explicit(&places, memory_order_relaxed);
+	uint32_t at = atomic_fetch_add_explicit(&kept_at, 1, memory_order_relaxed);
 
+	at %= atomic_load_explicit(&places, memory_order_relaxed);
 	if (free_now(arena, run, at))
 		return;
 	dry_arena_keep(arena, run);
