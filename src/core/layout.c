@@ -18,6 +18,7 @@
 #include "core/freelist.h"
 
 #define LEAD_MAX 512u
+#define SECURE_SMALL     ((size_t)16 << 10) /* a fence inside of a slab of 32 KiB would be an eighth of it */
 #define SECURE_PREFERRED ((size_t)64 << 10)
 #ifndef DRY_SLAB_PREFERRED /* a backing may know better */
 #define DRY_SLAB_PREFERRED(size) ((size_t)64 << 10)
@@ -178,7 +179,7 @@ static size_t preferred_bytes(const struct dry_cache *cache)
 
 	/* In quarantine each object pins a slab. */
 	if (cache->flags & DRY_CACHE_SECURE)
-		return cache->size * 32 < SECURE_PREFERRED ? cache->size * 32 : SECURE_PREFERRED;
+		return cache->size * 32 <= SECURE_SMALL ? cache->size * 32 : SECURE_PREFERRED;
 
 	return share < DRY_SLAB_PREFERRED(cache->size) ? share : DRY_SLAB_PREFERRED(cache->size);
 }
