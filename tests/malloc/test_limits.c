@@ -31,6 +31,7 @@
 
 #include "../support/check.h"
 #include "../support/pattern.h"
+#include "../support/plugin.h"
 
 #define EDGE    64u       /* bytes with a pattern at both ends of a block */
 #define THREADS 2u
@@ -256,7 +257,7 @@ static void threads_and_libraries(void)
 		start(&ids[i], allocate, NULL);
 	for (unsigned i = 0; i < 4; i++)
 		CHECK_EQ(pthread_join(ids[i], NULL), 0);
-	library = dlopen("libresolv.so.2", RTLD_NOW);
+	library = dlopen(getenv("LIBRARY"), RTLD_NOW);
 	if (library == NULL)
 		fprintf(stderr, "%s; %zu KiB counted\n", dlerror(), kind->status != NULL ? counted() >> 10 : 0);
 	CHECK(library != NULL);
@@ -407,11 +408,24 @@ int main(int argc, char **argv)
 		group = argv[4];
 		return run(atoi(argv[2]), atoi(argv[3]));
 	}
+	CHECK(!setenv("LIBRARY", "libresolv.so.2", 1));
+#ifndef __GLIBC__ /* musl is one library */
+	static char path[64];
+
+	/* LD_PRELOAD, which the compiler does not get, is the program's again. */
+	const char *preload = getenv("LD_PRELOAD") != NULL ? strdup(getenv("LD_PRELOAD")) : NULL;
+
+	plugin_build(path, sizeof(path), "plugin", "int answer(void) { return 42; }\n", "");
+	CHECK(!setenv("LIBRARY", path, 1) && (preload == NULL || !setenv("LD_PRELOAD", preload, 1)));
+#endif
 	for (int which = 0; which < KINDS; which++)
 		for (int time = 0; time < TIMES; time++)
 			for (int profile = 0; profile < PROFILES; profile++) {
 				fflush(stdout);
 				start_program(which, time, profile);
 			}
+#ifndef __GLIBC__
+	CHECK(!unlink(path) && !rmdir(plugin_directory));
+#endif
 	return 0;
 }
