@@ -227,6 +227,12 @@ struct dry_depot *dry_depot_alien(struct dry_cache *cache, unsigned home, unsign
 	return one_of_more(cache, &cache->node[home], owner, true);
 }
 
+/* Of the caller's slot, among the local arrays; 0 where there are none. */
+static uint32_t local_number(void)
+{
+	return dry_percpu_slot() % (DRY_LOCALS | (DRY_LOCALS == 0));
+}
+
 struct dry_depot *dry_depot_local(struct dry_cache *cache, bool make)
 {
 	const struct dry_caches *caches = cache->caches;
@@ -235,13 +241,13 @@ struct dry_depot *dry_depot_local(struct dry_cache *cache, bool make)
 	if (DRY_LOCALS == 0 || caches->nodes != 1 || caches->area_size < AREA_LEAST ||
 	    __atomic_load_n(&caches->slots_open, __ATOMIC_RELAXED) < 2)
 		return NULL;
-	return one_of_more(cache, &cache->node[0], 1 + dry_percpu_slot() % (DRY_LOCALS | (DRY_LOCALS == 0)), make);
+	return one_of_more(cache, &cache->node[0], 1 + local_number(), make);
 }
 
 struct dry_depot *dry_depot_apart(struct dry_cache *cache)
 {
-	uint32_t slot = dry_percpu_slot() % (DRY_LOCALS | (DRY_LOCALS == 0));
-	struct dry_depot *local = slot != 0 ? one_of_more(cache, &cache->node[0], cache->caches->nodes + slot, true) : NULL;
+	uint32_t number = local_number();
+	struct dry_depot *local = number != 0 ? one_of_more(cache, &cache->node[0], cache->caches->nodes + number, true) : NULL;
 
 	return local != NULL ? local : &cache->node[0].shared;
 }

@@ -162,7 +162,22 @@ static void reap_nodes(struct dry_cache *cache, enum dry_reap which)
 	dry_node_shrink(cache, all);
 }
 
-void dry_caches_reap(struct dry_caches *caches, enum dry_reap which)
+static void reap_one(struct dry_cache *cache, enum dry_reap which)
+{
+	if (which == DRY_REAP_ALL)
+		drain_quarantine(cache);
+	reap_nodes(cache, which);
+}
+
+static void settle_one(struct dry_cache *cache, enum dry_reap which)
+{
+	(void)which;
+	if (cache->debug == NULL || cache->debug->take == NULL)
+		drain_quarantine(cache);
+	dry_node_drain_depots(cache, true);
+}
+
+static void each_root(struct dry_caches *caches, enum dry_reap which, void (*fn)(struct dry_cache *, enum dry_reap))
 {
 	/* Held throughout: objects on their way are nobody else's to miss (destroy counts them). */
 	dry_lock_acquire(&caches->reap_lock);
@@ -170,31 +185,21 @@ void dry_caches_reap(struct dry_caches *caches, enum dry_reap which)
 		dry_arrays_drain_locked(caches, NULL, which);
 	dry_lock_acquire(&caches->lock);
 	caches->reaps++;
-	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
-		if (cache->root != cache)
-			continue;
-		if (which == DRY_REAP_ALL)
-			drain_quarantine(cache);
-		reap_nodes(cache, which);
-	}
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
+		if (cache->root == cache)
+			fn(cache, which);
 	dry_lock_release(&caches->lock);
 	dry_lock_release(&caches->reap_lock);
 }
 
+void dry_caches_reap(struct dry_caches *caches, enum dry_reap which)
+{
+	each_root(caches, which, reap_one);
+}
+
 void dry_caches_settle(struct dry_caches *caches)
 {
-	dry_lock_acquire(&caches->reap_lock);
-	dry_arrays_drain_locked(caches, NULL, DRY_REAP_ALL);
-	dry_lock_acquire(&caches->lock);
-	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
-		if (cache->root != cache)
-			continue;
-		if (cache->debug == NULL || cache->debug->take == NULL)
-			drain_quarantine(cache);
-		dry_node_drain_depots(cache, true);
-	}
-	dry_lock_release(&caches->lock);
-	dry_lock_release(&caches->reap_lock);
+	each_root(caches, DRY_REAP_ALL, settle_one);
 }
 
 bool dry_cache_empty(struct dry_cache *cache, size_t *freed)

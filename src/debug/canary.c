@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/cache.h"
 #include "port/guard.h"
 
 uint64_t dry_secrets[6];

@@ -14,7 +14,6 @@
 #include "core/slab.h"
 #include "core/walk.h"
 #include "debug/live.h"
-#include "debug/secure.h"
 #include "port/probe.h"
 
 #define RUN_USUAL    ((size_t)128 << 10) /* bigger blocks are extents while there are no more than so many of them */
@@ -164,7 +163,7 @@ static void *alloc_slow(struct dry_cache *cache, size_t size)
 {
 	void *object = dry_heap_alloc_slow(cache);
 
-	if (object != NULL && DRY_UNLIKELY(cache->debug != NULL))
+	if (DRY_UNLIKELY(cache->debug != NULL) && object != NULL)
 		debug_size(cache, object, size);
 	return object;
 }
