@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,26 +25,35 @@ static void *helper(void *arg)
 }
 
 /*
+ * What starting a thread needs would be too much for a stack that may be small. One starts at a time: the process that is at it,
+ * which a child that was forked meanwhile is not.
+ */
+static struct {
+	_Atomic pid_t by; /* 0: nobody */
+	pthread_attr_t attr;
+	sigset_t all, before;
+} starting;
+
+/*
  * The stack also holds the program's static thread-local storage, whose size
  * nobody tells: pthread_create() then says EINVAL, and a bigger one is tried.
  */
 static int create_detached(void (*fn)(void))
 {
-	pthread_attr_t attr;
 	pthread_t thread;
 	size_t stack;
-	int error = pthread_attr_init(&attr);
+	int error = pthread_attr_init(&starting.attr);
 
 	if (error != 0)
 		return error;
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setdetachstate(&starting.attr, PTHREAD_CREATE_DETACHED);
 	error = EINVAL;
 	for (stack = HELPER_STACK; error == EINVAL && stack <= HELPER_STACK_MAX; stack *= 2) {
-		if (pthread_attr_setstacksize(&attr, stack) != 0)
+		if (pthread_attr_setstacksize(&starting.attr, stack) != 0)
 			continue;
-		error = pthread_create(&thread, &attr, helper, *(void **)&fn);
+		error = pthread_create(&thread, &starting.attr, helper, *(void **)&fn);
 	}
-	pthread_attr_destroy(&attr);
+	pthread_attr_destroy(&starting.attr);
 	if (error == EINVAL) {
 		error = pthread_create(&thread, NULL, helper, *(void **)&fn);
 		if (error == 0)
@@ -54,17 +64,21 @@ static int create_detached(void (*fn)(void))
 
 int dry_port_thread_start(void (*fn)(void))
 {
-	static sigset_t all; /* the same whoever fills it; not on a stack that may be small */
-	sigset_t before;
 	int saved = errno, error;
 
 	if (dry_port_restricted())
 		return -EPERM;
+	pid_t other = atomic_load_explicit(&starting.by, memory_order_relaxed), own = getpid();
+	/* acquire: pairs with the release below, of who used the memory before */
+	if (other == own ||
+	    !atomic_compare_exchange_strong_explicit(&starting.by, &other, own, memory_order_acquire, memory_order_relaxed))
+		return -EAGAIN;
 	/* The new thread inherits the mask of its creator. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	sigfillset(&starting.all);
+	pthread_sigmask(SIG_SETMASK, &starting.all, &starting.before);
 	error = create_detached(fn);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_sigmask(SIG_SETMASK, &starting.before, NULL);
+	atomic_store_explicit(&starting.by, 0, memory_order_release);
 	errno = saved;
 	return -error;
 }
