@@ -11,7 +11,7 @@
 #ifndef DRY_DEPOTS_GROWN /* a backing may want less */
 #define DRY_DEPOTS_GROWN ((size_t)32 << 20)
 #endif
-#define GROWN_LIMIT 32768u
+#define GROWN_LIMIT 131072u
 
 static uint32_t avail_of(const struct dry_depot *depot)
 {
