@@ -37,7 +37,7 @@ struct dry_array {
 	uint64_t word;       /* 0 <= avail <= limit, and pops: see port/word.h */
 	uint16_t limit;      /* immutable after init */
 	uint16_t batchcount; /* likewise */
-	uint32_t seen;       /* reap only: low half of word at the last reap */
+	uint32_t seen;       /* reap only: dry_array_seen() at the last reap */
 	void *entry[];       /* [0, avail) oldest first */
 };
 _Static_assert(offsetof(struct dry_array, limit) == 8 && offsetof(struct dry_array, entry) == 16,
@@ -49,6 +49,15 @@ extern __attribute__((visibility("hidden"))) char dry_stopped_area[];
 static inline struct dry_array *dry_area_array(char *area, uint32_t place)
 {
 	return (struct dry_array *)(void *)(area + (size_t)place * 8);
+}
+
+/*
+ * The low half of a word but for its highest bit, which is set: then limit, batchcount and seen as one word are no address
+ * (port/arch/x86_64/percpu.h).
+ */
+static inline uint32_t dry_array_seen(uint64_t word)
+{
+	return (uint32_t)word | UINT32_C(1) << 31;
 }
 
 static inline unsigned dry_array_avail(const struct dry_array *array)

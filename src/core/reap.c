@@ -54,13 +54,13 @@ static void empty_array(struct dry_cache *cache, struct dry_array *array, unsign
 	dry_node_put_slabs(cache, array->entry, avail);
 	/* relaxed: statistics look at any time */
 	dry_poke64(&array->word, array->word & ~(uint64_t)0xffff);
-	array->seen = (uint32_t)array->word;
+	array->seen = dry_array_seen(array->word);
 }
 
 static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry_array *array)
 {
 	unsigned avail = dry_array_avail(array);
-	uint32_t now = (uint32_t)dry_peek64(&array->word); /* a hint in a dry run */
+	uint32_t now = dry_array_seen(dry_peek64(&array->word)); /* a hint in a dry run */
 	bool due = drain->which == DRY_REAP_ALL || array->seen == now;
 
 	if (!due && is_look(drain->which) && avail != 0) {

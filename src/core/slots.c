@@ -56,7 +56,8 @@ static struct dry_array fresh(const struct dry_cache *cache)
 
 	return (struct dry_array){ .word = cache->countdowns == DRY_COUNTDOWNS_ON ? dry_word_unarmed(empty) : empty,
 				   .limit = (uint16_t)cache->limit,
-				   .batchcount = (uint16_t)cache->batchcount };
+				   .batchcount = (uint16_t)cache->batchcount,
+				   .seen = dry_array_seen(0) };
 }
 
 uint32_t dry_slot_place_locked(struct dry_cache *cache)
