@@ -149,7 +149,7 @@ static uint32_t ahead_locked(const struct dry_arena *arena, uint32_t index, uint
 
 	if (block->flags & DRY_PAGE_DIRTY)
 		return 0;
-	if (count <= arena->huge / 32 && block->count >= arena->huge && arena->used + arena->free_dirty >= arena->huge)
+	if (count <= arena->huge / 16 && block->count >= arena->huge && arena->used + arena->free_dirty >= arena->huge)
 		return arena->huge;
 	if (!growing || arena->ahead == 0)
 		return 0;
