@@ -21,6 +21,7 @@ PATTERNS = [
     ("symbols", "patterns", (1,), "symbolic mathematics: numbers of any length"),
     ("minimise", "patterns", (1,), "logic minimiser: tiny cubes in lists"),
     ("trees", "patterns", (1, 2, 8), "binary trees built, counted and freed"),
+    ("turnover", "patterns", (1, 2, 8), "a table of blocks of ten sizes, most of it freed and filled again"),
     ("maps", "objects", (1, 2), "C++ maps of words to lists"),
     ("objects", "objects", (1, 2, 8), "C++ objects with virtual destructors and strings, sized delete"),
     ("grow", "patterns", (1, 2), "buffers of 4 KiB to 32 MiB that grow by realloc"),

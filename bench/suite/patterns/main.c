@@ -19,6 +19,7 @@ int main(int argc, char **argv)
 		{ "symbols", pattern_symbols },
 		{ "minimise", pattern_minimise },
 		{ "trees", pattern_trees },
+		{ "turnover", pattern_turnover },
 		{ "grow", pattern_grow },
 		{ "big", pattern_big },
 		{ "big_sparse", pattern_big_sparse },

@@ -25,6 +25,8 @@ void pattern_sharing_passive(struct suite *suite);
 void pattern_symbols(struct suite *suite);
 void pattern_minimise(struct suite *suite);
 void pattern_trees(struct suite *suite);
+/* turnover.c */
+void pattern_turnover(struct suite *suite);
 /* big.c */
 void pattern_grow(struct suite *suite);
 void pattern_big(struct suite *suite);
