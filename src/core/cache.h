@@ -124,6 +124,7 @@ struct dry_caches {
 	uint32_t slot_count;
 	bool stopped;        /* written under lock; all of slots[] is dry_stopped_area */
 	bool counted;        /* caches that are made have countdowns; guarded by lock */
+	bool remembered;     /* threads remember its areas (port/here.h); immutable */
 	uint32_t nodes;
 	size_t area_size;    /* bytes of a slot's area */
 	struct dry_lock lock;

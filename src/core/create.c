@@ -27,6 +27,7 @@ bool dry_caches_init(struct dry_caches *caches, unsigned slots, unsigned nodes, 
 	for (unsigned i = 0; i < slots; i++)
 		caches->areas[i] = caches->slots[i] = dry_stopped_area;
 	caches->slot_count = slots;
+	caches->remembered = main_heap;
 	caches->nodes = nodes;
 	caches->area_size = area_size;
 	caches->area_map[0] = 1; /* place 0 is the stopped array */

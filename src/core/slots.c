@@ -10,6 +10,8 @@
  */
 #include "core/slots.h"
 
+#include "port/here.h"
+
 /* All zero for ever: avail 0, limit 0 wherever one looks. */
 char dry_stopped_area[DRY_STOPPED_BYTES] DRY_ALIGNED(64);
 
@@ -97,6 +99,13 @@ void dry_slot_renew_locked(struct dry_cache *cache)
 	init_all(cache->caches, cache->place, fresh(cache));
 }
 
+/* For who remembers the area (port/here.h). release: what was done to the arrays is seen by who finds the number. */
+static void set_number(char *area, uint32_t number)
+{
+	if (area != dry_stopped_area)
+		__atomic_store_n((uint32_t *)(void *)(area + DRY_AREA_NUMBER), number, __ATOMIC_RELEASE);
+}
+
 void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
 {
 	char *area;
@@ -110,6 +119,7 @@ void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
 		if (cache->root == cache && cache->place != 0)
 			*dry_area_array(area, cache->place) = fresh(cache);
 	}
+	set_number(area, caches->stopped ? DRY_NUMBER_NOWHERE : slot);
 	caches->areas[slot] = area;
 	if (slot >= caches->slots_open)
 		/* relaxed: a hint without the lock */
@@ -134,15 +144,22 @@ bool dry_slot_prepare(struct dry_caches *caches)
 		dry_slot_open_locked(caches, slot);
 		dry_lock_release(&caches->lock);
 	}
-	return __atomic_load_n(&caches->slots[slot], __ATOMIC_RELAXED) != dry_stopped_area;
+	const char *area = __atomic_load_n(&caches->slots[slot], __ATOMIC_RELAXED);
+	if (area == dry_stopped_area)
+		return false;
+	if (caches->remembered)
+		dry_percpu_remember(area);
+	return true;
 }
 
 bool dry_slots_stop_locked(struct dry_caches *caches)
 {
 	__atomic_store_n(&caches->stopped, true, __ATOMIC_RELAXED);
 	/* those above have that already */
-	for (uint32_t slot = 0; slot < caches->slots_open; slot++)
+	for (uint32_t slot = 0; slot < caches->slots_open; slot++) {
 		__atomic_store_n(&caches->slots[slot], dry_stopped_area, __ATOMIC_RELAXED);
+		set_number(caches->areas[slot], DRY_NUMBER_NOWHERE);
+	}
 	/* The fence is a full barrier on every thread: sequences that begin after it see the stores. */
 	if (dry_port_slot_fence())
 		return true;
@@ -154,6 +171,8 @@ void dry_slots_start_locked(struct dry_caches *caches)
 {
 	__atomic_store_n(&caches->stopped, false, __ATOMIC_RELAXED);
 	/* release: what was done to the arrays is seen by who finds the area again */
-	for (uint32_t slot = 0; slot < caches->slots_open; slot++)
+	for (uint32_t slot = 0; slot < caches->slots_open; slot++) {
+		set_number(caches->areas[slot], slot);
 		__atomic_store_n(&caches->slots[slot], caches->areas[slot], __ATOMIC_RELEASE);
+	}
 }

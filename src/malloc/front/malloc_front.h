@@ -28,6 +28,7 @@
 #include "malloc/process.h"
 #include "malloc/size_class.h"
 #include "malloc/turns.h"
+#include "port/here.h"
 
 #define HEAP  (&dry_main_heap)
 #define ARENA (&dry_main_heap.caches.backing.arena)
@@ -97,7 +98,7 @@ static DRY_NOINLINE void *malloc_slow(size_t size)
 {
 	/* check:1: the hit, and that nobody has the block */
 	if (size - 1 < dry_checked_limit) {
-		void *object = dry_percpu_pop(SLOTS, dry_class_at[(size + 15) / 16]);
+		void *object = dry_percpu_pop_here(SLOTS, dry_class_at[(size + 15) / 16]);
 		if (DRY_LIKELY(object != NULL))
 			return DRY_LIKELY(dry_live_mark(object)) ? object : malloc_unsure(object, size);
 	}
@@ -147,7 +148,7 @@ static DRY_NOINLINE void free_slow(void *object)
 			free_miss(object);
 		return;
 	}
-	if (DRY_UNLIKELY(!dry_percpu_push(SLOTS, ARENA->map[granule_of(object)], object)))
+	if (DRY_UNLIKELY(!dry_percpu_push_here(SLOTS, ARENA->map[granule_of(object)], object)))
 		free_released(object);
 }
 
@@ -166,7 +167,7 @@ DRY_FAST void *fast_malloc(size_t size)
 {
 	/* The limit is 0 before there is a heap: then no sequence may be entered. */
 	if (DRY_LIKELY(size < dry_hits.size)) {
-		void *object = dry_percpu_pop(SLOTS, dry_class_at[(size + 15) / 16]);
+		void *object = dry_percpu_pop_here(SLOTS, dry_class_at[(size + 15) / 16]);
 		if (DRY_LIKELY(object != NULL))
 			return object;
 	}
@@ -177,7 +178,7 @@ DRY_FAST bool fast_push(void *object)
 {
 	size_t granule = granule_of(object);
 
-	return DRY_LIKELY(granule < dry_hits.granules) && DRY_LIKELY(dry_percpu_push(SLOTS, ARENA->map[granule], object));
+	return DRY_LIKELY(granule < dry_hits.granules) && DRY_LIKELY(dry_percpu_push_here(SLOTS, ARENA->map[granule], object));
 }
 
 DRY_FAST void fast_free(void *object)
@@ -220,7 +221,7 @@ static DRY_NOINLINE void *aligned_slow(size_t align, size_t size)
 DRY_FAST void *front_aligned(size_t align, size_t size)
 {
 	if (DRY_LIKELY(size < dry_hits.size && size != 0 && align <= DRY_NATURAL_MAX)) {
-		void *object = dry_percpu_pop(SLOTS, dry_class_at[(dry_round_up(size, align) + 15) / 16]);
+		void *object = dry_percpu_pop_here(SLOTS, dry_class_at[(dry_round_up(size, align) + 15) / 16]);
 		if (DRY_LIKELY(object != NULL))
 			return object;
 	}
@@ -238,11 +239,11 @@ DRY_FAST void *fast_realloc(void *object, size_t size)
 	size_t room = dry_class_size_at[place / (DRY_AREA_UNIT / 8)];
 	if (room == 0 || dry_general_fits(size, room))
 		return room != 0 ? object : NULL;
-	void *copy = dry_percpu_pop(SLOTS, dry_class_at[(size + 15) / 16]);
+	void *copy = dry_percpu_pop_here(SLOTS, dry_class_at[(size + 15) / 16]);
 	if (DRY_UNLIKELY(copy == NULL))
 		return NULL;
 	memcpy(copy, object, size < room ? size : room);
-	if (DRY_UNLIKELY(!dry_percpu_push(SLOTS, place, object)))
+	if (DRY_UNLIKELY(!dry_percpu_push_here(SLOTS, place, object)))
 		free_slow(object);
 	return copy;
 }

@@ -18,8 +18,12 @@ struct dry_slot_tls {
 	uint32_t pad;
 	uint64_t rseq_cs;  /* +8, as in the kernel's area */
 	uint32_t state;    /* owned by the port's slots.c */
-	uint32_t pad2[3];
+	uint32_t pad2;
+	const char *here;  /* the area that the thread remembers (port/here.h) */
 };
+/* A number that no slot has, where an area has its own: what threads begin with. */
+extern const uint32_t dry_nowhere[5] __attribute__((visibility("hidden")));
+#define DRY_SLOT_TLS_INIT { .here = (const char *)dry_nowhere }
 /* At one offset from the thread pointer in every thread. On the definition, too: gcc forgets it there. */
 #define DRY_SLOT_TLS_MODEL __attribute__((tls_model("initial-exec")))
 extern _Thread_local struct dry_slot_tls dry_slot_tls __attribute__((visibility("hidden"))) DRY_SLOT_TLS_MODEL;
@@ -39,6 +43,7 @@ static inline void dry_percpu_use_rseq(ptrdiff_t area, ptrdiff_t id)
 {
 	dry_slot_cs = area;
 	dry_slot_id = id;
+	dry_slot_tls.here = (const char *)dry_nowhere; /* its beginning may not be in place before libc is */
 }
 
 static inline void dry_percpu_use_owned(void)
@@ -46,6 +51,7 @@ static inline void dry_percpu_use_owned(void)
 	dry_slot_cs = (char *)&dry_slot_tls - (char *)__builtin_thread_pointer();
 	dry_slot_id = dry_slot_cs + (ptrdiff_t)offsetof(struct dry_slot_tls, id);
 	dry_slot_owned = true;
+	dry_slot_tls.here = (const char *)dry_nowhere;
 }
 
 /* Whether the owner of a slot is inside of a sequence. */

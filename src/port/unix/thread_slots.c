@@ -9,7 +9,8 @@
 
 enum { EXITED = 1 }; /* dry_slot_tls.state: the destructor has run its last round */
 
-_Thread_local struct dry_slot_tls dry_slot_tls DRY_SLOT_TLS_MODEL;
+/* used: by sequences, of which an optimiser of whole programs sees nothing */
+_Thread_local struct dry_slot_tls dry_slot_tls DRY_SLOT_TLS_MODEL __attribute__((used)) = DRY_SLOT_TLS_INIT;
 
 static struct dry_lock lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 static struct dry_slot_tls *owner[DRY_THREAD_SLOTS]; /* guarded by lock */

@@ -29,6 +29,7 @@ struct dry_slot_tls {
 	uint32_t state; /* owned by the port's slots.c */
 };
 #define DRY_SLOT_TLS_MODEL /* any */
+#define DRY_SLOT_TLS_INIT { 0 }
 extern _Thread_local struct dry_slot_tls dry_slot_tls;
 
 /* No kernel restarts these: threads own their slots, and nothing has to be said about where. */

@@ -41,8 +41,11 @@
 
 #define DRY_RSEQ_SIGNATURE "0x53053053"
 
+#define DRY_PERCPU_REMEMBERS 1 /* port/here.h */
+_Static_assert(offsetof(struct dry_slot_tls, here) == 24, "as the sequences have it");
+
 /* clang-format off */
-#define DRY_SEQ_BEGIN                                                        \
+#define DRY_SEQ_ANNOUNCE                                                     \
 	".pushsection .data.rel.ro.dry_rseq, \"aw\"\n"                       \
 	".balign 32\n"                                                       \
 	"93: .long 0, 0\n .quad 91f, 92f - 91f, 94f\n"                       \
@@ -53,10 +56,22 @@
 	".popsection\n"                                                      \
 	"95: lea 93b(%%rip), %[a]\n"                                         \
 	"mov dry_slot_cs(%%rip), %[t]\n"                                     \
-	"mov %[a], %%fs:8(%[t])\n"                                           \
+	"mov %[a], %%fs:8(%[t])\n"
+
+#define DRY_SEQ_BEGIN DRY_SEQ_ANNOUNCE                                       \
 	"91: mov dry_slot_id(%%rip), %[a]\n"                                 \
 	"mov %%fs:(%[a]), %k[a]\n"                                           \
 	"mov %c[disp](%[base],%[a],8), %[a]\n"                               \
+	"lea (%[a],%[at],8), %[a]\n"
+
+/* The area that the thread remembers, if it is this CPU's. */
+#define DRY_SEQ_HERE(elsewhere) DRY_SEQ_ANNOUNCE                             \
+	"91: mov dry_slot_id(%%rip), %[n]\n"                                 \
+	"mov %%fs:(%[n]), %k[n]\n"                                           \
+	"mov dry_slot_tls@gottpoff(%%rip), %[a]\n"                           \
+	"mov %%fs:24(%[a]), %[a]\n"                                          \
+	"cmp 16(%[a]), %k[n]\n"                                              \
+	"jne " elsewhere "\n"                                                \
 	"lea (%[a],%[at],8), %[a]\n"
 
 #define DRY_SEQ_END                                                          \
@@ -71,7 +86,7 @@
 	".popsection\n"
 
 /* After the commit of a pop. What the caller keeps below its stack pointer stays. */
-#define DRY_POP_END                                                          \
+#define DRY_POP_END(table)                                                   \
 	"js 96f\n"                                                           \
 	"97:\n"                                                              \
 	".pushsection .text.dry_rseq_abort, \"ax\"\n"                        \
@@ -80,7 +95,7 @@
 	"jnz 97b\n"                                                          \
 	"lea -128(%%rsp), %%rsp\n"                                           \
 	"push %[at]\n"                                                       \
-	"lea %c[disp](%[base]), %[a]\n"                                      \
+	table                                                                \
 	"push %[a]\n"                                                        \
 	"call dry_percpu_put_back\n"                                         \
 	"lea 144(%%rsp), %%rsp\n"                                            \
@@ -88,6 +103,26 @@
 	"jz %l[empty]\n"                                                     \
 	"jmp 97b\n"                                                          \
 	".popsection\n"
+
+#define DRY_POP                                                              \
+	"mov (%[a]), %[n]\n"                                                 \
+	"and $0xffff, %k[n]\n"                                               \
+	"jz %l[empty]\n"                                                     \
+	"mov 8(%[a],%[n],8), %[object]\n"                                    \
+	"mov (%[a],%[n],8), %[n]\n"                                          \
+	"addq $0xffff, (%[a])\n"                                             \
+	"92:\n"
+
+#define DRY_PUSH                                                             \
+	"mov (%[a]), %[n]\n"                                                 \
+	"movzwl %w[n], %k[n]\n"                                              \
+	"cmp 8(%[a]), %w[n]\n"                                               \
+	"jae %l[full]\n"                                                     \
+	"cmp %[object], 8(%[a],%[n],8)\n"                                    \
+	"je %l[full]\n"                                                      \
+	"mov %[object], 16(%[a],%[n],8)\n"                                   \
+	"incq (%[a])\n"                                                      \
+	"92:\n"
 /* clang-format on */
 
 /* What the word of an array starts with. */
@@ -113,13 +148,7 @@ static inline __attribute__((always_inline)) void *dry_percpu_pop(const void *ba
 	size_t a, n, t;
 	void *object;
 
-	__asm__ volatile goto(DRY_SEQ_BEGIN "mov (%[a]), %[n]\n"
-					    "and $0xffff, %k[n]\n"
-					    "jz %l[empty]\n"
-					    "mov 8(%[a],%[n],8), %[object]\n"
-					    "mov (%[a],%[n],8), %[n]\n"
-					    "addq $0xffff, (%[a])\n"
-					    "92:\n" DRY_POP_END
+	__asm__ volatile goto(DRY_SEQ_BEGIN DRY_POP DRY_POP_END("lea %c[disp](%[base]), %[a]\n")
 			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&a"(object)
 			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at)
 			      : "memory", "cc"
@@ -127,6 +156,25 @@ static inline __attribute__((always_inline)) void *dry_percpu_pop(const void *ba
 	__asm__ volatile("prefetchw (%0)" : : "r"(n)); /* a hint, since processors of 1998; never a fault */
 	if (object == NULL)
 		__builtin_unreachable(); /* no NULL was ever pushed: spares the caller's test */
+	return object;
+empty:
+	dry_percpu_leave();
+	return NULL;
+}
+
+static inline __attribute__((always_inline)) void *dry_percpu_pop_here(const void *base, size_t disp, size_t at)
+{
+	size_t a, n, t;
+	void *object;
+
+	__asm__ volatile goto(DRY_SEQ_HERE("%l[empty]") DRY_POP DRY_POP_END("lea %[table], %[a]\n")
+			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&a"(object)
+			      : [table] "m"(*((const char *)base + disp)), [at] "r"(at)
+			      : "memory", "cc"
+			      : empty);
+	__asm__ volatile("prefetchw (%0)" : : "r"(n));
+	if (object == NULL)
+		__builtin_unreachable();
 	return object;
 empty:
 	dry_percpu_leave();
@@ -142,15 +190,7 @@ static inline __attribute__((always_inline)) bool dry_percpu_push(const void *ba
 {
 	size_t a, n, t;
 
-	__asm__ volatile goto(DRY_SEQ_BEGIN "mov (%[a]), %[n]\n"
-					    "movzwl %w[n], %k[n]\n"
-					    "cmp 8(%[a]), %w[n]\n"
-					    "jae %l[full]\n"
-					    "cmp %[object], 8(%[a],%[n],8)\n"
-					    "je %l[full]\n"
-					    "mov %[object], 16(%[a],%[n],8)\n"
-					    "incq (%[a])\n"
-					    "92:\n" DRY_HIT_END
+	__asm__ volatile goto(DRY_SEQ_BEGIN DRY_PUSH DRY_HIT_END
 			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t)
 			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at), [object] "r"(object)
 			      : "memory", "cc"
@@ -159,6 +199,28 @@ static inline __attribute__((always_inline)) bool dry_percpu_push(const void *ba
 full:
 	dry_percpu_leave();
 	return 0;
+}
+
+static inline __attribute__((always_inline)) bool dry_percpu_push_here(const void *base, size_t disp,
+								       size_t at, void *object)
+{
+	size_t a, n, t;
+
+	(void)base, (void)disp;
+	__asm__ volatile goto(DRY_SEQ_HERE("%l[full]") DRY_PUSH DRY_HIT_END
+			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t)
+			      : [at] "r"(at), [object] "r"(object)
+			      : "memory", "cc"
+			      : full);
+	return 1;
+full:
+	dry_percpu_leave();
+	return 0;
+}
+
+static inline void dry_percpu_remember(const char *area)
+{
+	dry_slot_tls.here = area;
 }
 
 /*
