@@ -65,6 +65,7 @@ static size_t give_chunks_locked(struct dry_arena *arena, size_t size)
 
 bool dry_arena_give_up(struct dry_arena *arena, size_t size)
 {
+	bool settled = false;
 	size_t given;
 
 	if (!arena->owns_memory || size > (size_t)arena->pages << arena->page_shift)
@@ -73,8 +74,10 @@ bool dry_arena_give_up(struct dry_arena *arena, size_t size)
 	given = give_reserved_locked(arena, size);
 	if (arena->window && given < size)
 		given += give_chunks_locked(arena, size - given);
+	while (given == 0 && dry_arena_settles_locked(arena)) /* who purges gives up what it has of chunks */
+		settled = true;
 	dry_lock_release(&arena->lock);
-	return given != 0;
+	return given != 0 || settled;
 }
 
 /* Looked at again when as much as a chunk more is free, so that scattered free pages do not cost a look each. */

@@ -182,8 +182,12 @@ bool dry_buddy_afford_locked(struct dry_arena *arena, uint32_t index, uint32_t c
 /* Take them; what is left of the last one goes back. Counts them as used. */
 void dry_buddy_take_locked(struct dry_arena *arena, uint32_t index, uint32_t count);
 
-/* purge.c; purge all that is dirty; the lock is held, and dropped meanwhile. Pages purged. */
+/* purge.c; the lock is held, and dropped meanwhile */
+
+/* Purge all that is dirty. Pages purged. */
 size_t dry_arena_purge_all_locked(struct dry_arena *arena);
+/* Pages in limbo come back in a moment. false: there are none. */
+bool dry_arena_settles_locked(struct dry_arena *arena);
 
 /* wide.c; the lock is held */
 

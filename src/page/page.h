@@ -242,7 +242,7 @@ int dry_arena_init(struct dry_arena *arena, const struct dry_arena_attr *attr);
  * Where address space, or what is promised or locked, is short: give up what the arena does not use, for others to map. Of one in a
  * window `size` bytes or what there is: of the reservation what was never used, then chunks that are wholly free; it takes these
  * again when it grows, if nobody else has. Of another one `size` bytes of the former, or nothing. The map still covers them,
- * as "not ours". false: there are none.
+ * as "not ours". What another thread purges is waited for: it is given up by that. false: there are none.
  */
 bool dry_arena_give_up(struct dry_arena *arena, size_t size);
 /*

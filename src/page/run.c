@@ -46,17 +46,6 @@ static uint32_t find_block(struct dry_arena *arena, unsigned order, unsigned nod
 	return DRY_PAGE_NIL;
 }
 
-/* Pages in limbo come back in a moment. false: there are none. Drops the lock. */
-static bool limbo_settles(struct dry_arena *arena)
-{
-	if (arena->limbo_count == 0)
-		return false;
-	dry_lock_release(&arena->lock);
-	dry_port_yield();
-	dry_lock_acquire(&arena->lock);
-	return true;
-}
-
 /*
  * The node has no block free: get one more chunk for it, else look at the other nodes. While another thread
  * purges, pages may be in limbo; only when there are none is it an end.
@@ -70,7 +59,7 @@ static DRY_SLOW uint32_t find_more(struct dry_arena *arena, unsigned order, unsi
 			continue;
 		for (unsigned other = 0; other < arena->nodes && index == DRY_PAGE_NIL; other++)
 			index = find_block(arena, order, other);
-		if (index != DRY_PAGE_NIL || !limbo_settles(arena))
+		if (index != DRY_PAGE_NIL || !dry_arena_settles_locked(arena))
 			break;
 	}
 	return index;
@@ -82,7 +71,7 @@ static DRY_SLOW uint32_t find_wide(struct dry_arena *arena, uint32_t count, uint
 
 	do
 		index = dry_wide_find_locked(arena, count, align_pages, node);
-	while (index == DRY_PAGE_NIL && limbo_settles(arena));
+	while (index == DRY_PAGE_NIL && dry_arena_settles_locked(arena));
 	return index;
 }
 

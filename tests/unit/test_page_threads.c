@@ -216,25 +216,42 @@ static void threads(struct rng *rng)
 	dry_arena_fini(&arena);
 }
 
+/* In place of dry_port_yield(): who waits for a purge comes by. */
+static atomic_bool waits, answered;
+void __real_dry_port_yield(void);
+void __wrap_dry_port_yield(void);
+
+void __wrap_dry_port_yield(void)
+{
+	atomic_store(&waits, true);
+	__real_dry_port_yield();
+}
+
 static void *take_half(void *page)
 {
 	*(struct dry_page **)page = dry_arena_alloc(&arena, arena.pages / 2, 1, 0);
+	atomic_store(&answered, true);
 	return NULL;
 }
 
-/* The arena is full but for pages that are being purged (played here by the test): they are waited for. */
-static void full_while_purging(void)
+static void *give_up(void *given)
+{
+	*(bool *)given = dry_arena_give_up(&arena, 1);
+	atomic_store(&answered, true);
+	return NULL;
+}
+
+/* An arena of one half that is in use and one that is being purged (played here by the test): its first page. */
+static struct dry_page *begin_purge(void)
 {
 	struct dry_arena_attr attr = { .reserve = (size_t)4 << 20, .page_size = 0 };
-	struct dry_page *page, *got = NULL;
-	pthread_t thread;
+	struct dry_page *page;
 
 	CHECK_EQ(dry_arena_init(&arena, &attr), 0);
 	CHECK(dry_arena_alloc(&arena, arena.pages / 2, 1, 0) != NULL);
 	page = dry_arena_alloc(&arena, arena.pages / 2, 1, 0);
 	CHECK(page != NULL);
 	dry_arena_free(&arena, page);
-
 	dry_lock_acquire(&arena.lock);
 	arena.limbo[0] = (struct dry_arena_block){ dry_arena_index_of(&arena, page), page->order };
 	arena.limbo_pages = page->count;
@@ -242,19 +259,45 @@ static void full_while_purging(void)
 	dry_buddy_unlink_locked(&arena, arena.limbo[0].index);
 	dry_lock_release(&arena.lock);
 	CHECK(dry_arena_check(&arena) == NULL);
+	return page;
+}
 
-	CHECK(pthread_create(&thread, NULL, take_half, &got) == 0);
-	dry_port_sleep_ms(30);
-
+static void end_purge(struct dry_page *page)
+{
 	dry_lock_acquire(&arena.lock);
 	arena.limbo_count = 0;
 	arena.limbo_pages = 0;
 	dry_buddy_put_locked(&arena, dry_arena_index_of(&arena, page), arena.pages / 2, true);
 	dry_lock_release(&arena.lock);
+}
+
+/* Who asks meanwhile waits for it. */
+static void asked_while_purging(void *(*ask)(void *answer), void *answer)
+{
+	struct dry_page *page = begin_purge();
+	pthread_t thread;
+
+	atomic_store(&waits, false);
+	atomic_store(&answered, false);
+	CHECK(pthread_create(&thread, NULL, ask, answer) == 0);
+	while (!atomic_load(&waits) && !atomic_load(&answered))
+		dry_port_sleep_ms(1);
+	end_purge(page);
 	pthread_join(thread, NULL);
-	CHECK(got == page);
 	CHECK(dry_arena_check(&arena) == NULL);
-	CHECK(dry_arena_alloc(&arena, 1, 1, 0) == NULL);
+}
+
+static void full_while_purging(void)
+{
+	struct dry_page *got = NULL;
+	bool given = false;
+
+	asked_while_purging(take_half, &got);
+	CHECK(got != NULL && dry_arena_alloc(&arena, 1, 1, 0) == NULL);
+	dry_arena_fini(&arena);
+	/* There was nothing to give up, but there may be now. */
+	asked_while_purging(give_up, &given);
+	CHECK(given && !dry_arena_give_up(&arena, 1));
 	dry_arena_fini(&arena);
 }
 
