@@ -10,7 +10,7 @@
 struct dry_linux_lines {
 	int fd;
 	size_t at, length;
-	char text[128];
+	char text[64]; /* malloc's deepest calls have it on their stack (docs/design/stack.md) */
 };
 
 #define DRY_LINUX_STATUS "/proc/thread-self/status"
