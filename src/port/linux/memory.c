@@ -5,6 +5,7 @@
 #endif
 #include "base/compiler.h"
 #include "port/contract.h"
+#include "port/guard.h"
 #include "port/linux/room.h"
 #include "port/unix/map.h"
 
@@ -104,6 +105,11 @@ int dry_port_commit(void *addr, size_t size)
 	if (DRY_UNLIKELY(!dry_linux_commit_is_plain(size)))
 		return commit_otherwise(addr, size, (enum dry_huge)atomic_load_explicit(&huge_pages, memory_order_relaxed));
 	return dry_unix_commit(addr, size);
+}
+
+int dry_port_decommit(void *addr, size_t size)
+{
+	return dry_unix_decommit(addr, size, MAP_NORESERVE);
 }
 
 void dry_port_purge(void *addr, size_t size)

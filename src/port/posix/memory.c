@@ -2,6 +2,7 @@
 /* Memory of the POSIX port: mmap and mprotect, nothing else. Keeps errno. */
 #include "base/error.h"
 #include "port/contract.h"
+#include "port/guard.h"
 #include "port/unix/map.h"
 
 #include <errno.h>
@@ -39,6 +40,11 @@ void *dry_port_reserve(size_t size, size_t align, bool readable)
 int dry_port_commit(void *addr, size_t size)
 {
 	return dry_unix_commit(addr, size);
+}
+
+int dry_port_decommit(void *addr, size_t size)
+{
+	return dry_unix_decommit(addr, size, 0);
 }
 
 /* POSIX knows of neither groups nor huge pages nor nodes. */

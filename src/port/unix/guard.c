@@ -7,14 +7,12 @@
 
 #include "base/error.h"
 #include "port/contract.h"
-#include "port/unix/map.h"
 #include "port/unix/resend.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -37,15 +35,6 @@ uint64_t dry_port_random(void)
 	}
 	errno = saved;
 	return value != 0 ? value : 1;
-}
-
-int dry_port_decommit(void *addr, size_t size)
-{
-	int saved = errno;
-	void *fresh = mmap(addr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-
-	errno = saved;
-	return fresh == addr ? 0 : -DRY_ENOMEM;
 }
 
 static void (*on_fault)(uintptr_t address, const char *access, uintptr_t pc);

@@ -71,6 +71,15 @@ void dry_unix_replace(void *addr, size_t size, int flags)
 	errno = saved;
 }
 
+int dry_unix_decommit(void *addr, size_t size, int flags)
+{
+	int saved = errno;
+	void *fresh = mmap(addr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | flags, -1, 0);
+
+	errno = saved;
+	return fresh == addr ? 0 : -ENOMEM;
+}
+
 int dry_unix_commit(void *addr, size_t size)
 {
 	int saved = errno;

@@ -19,6 +19,12 @@ void *dry_unix_map_aligned(size_t size, size_t align, int prot, int flags, dry_u
  */
 void dry_unix_replace(void *addr, size_t size, int flags);
 
+/*
+ * Put a fresh mapping that faults in place of a range. flags: those of the reservation around it, else the system keeps the two
+ * apart, and counts two mappings more for each such place. 0 or -ENOMEM.
+ */
+int dry_unix_decommit(void *addr, size_t size, int flags);
+
 /* Readable and writable from now on. 0 or -ENOMEM. */
 int dry_unix_commit(void *addr, size_t size);
 
