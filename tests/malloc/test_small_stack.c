@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Small stacks: no call takes more than 1.5 KiB of its caller's, in slow paths, too; threads of the smallest stack that
- * there is, with 2 KiB of frames of their own, live. The stack is painted, and looked at after each call. One call of a
- * process may take up to 2 KiB: that which starts the helper thread, for libc's pthread_create() is below it.
+ * there is, with 2 KiB of frames of their own, live (musl's is of 2 KiB in all: there it is what these frames and such a call
+ * take). The stack is painted, and looked at after each call. One call of a process may take up to 2 KiB: that which starts the
+ * helper thread, for libc's pthread_create() is below it.
  * The same with check:1, and both with limits of address space and data, which are looked at where most of the stack is in use.
  */
 #define _GNU_SOURCE 1
@@ -31,6 +32,8 @@
 #define STARTS 2048
 #define BLOCKS 3000
 #define KNOWN_BYTES 1000
+#define OWN    2048 /* frames of a program */
+#define AROUND 1024 /* and those of the functions here */
 #define PAINT  UINT64_C(0x5bd1e995a7c3f00d)
 
 static char *stack;
@@ -141,7 +144,7 @@ static __attribute__((noinline)) void frames(struct rng *rng, char *own, size_t 
 static void *smallest(void *arg)
 {
 	struct rng rng = { (uint64_t)(uintptr_t)arg };
-	char own[2048];
+	char own[OWN];
 
 	for (int round = 0; round < 20; round++)
 		frames(&rng, own, sizeof(own));
@@ -150,10 +153,11 @@ static void *smallest(void *arg)
 
 static void test_smallest(void)
 {
+	size_t least = (size_t)sysconf(_SC_THREAD_STACK_MIN), needed = OWN + AROUND + STARTS;
 	pthread_attr_t attr;
 
 	CHECK(!pthread_attr_init(&attr));
-	CHECK(!pthread_attr_setstacksize(&attr, (size_t)sysconf(_SC_THREAD_STACK_MIN)));
+	CHECK(!pthread_attr_setstacksize(&attr, least > needed ? least : needed));
 	for (uintptr_t i = 1; i <= 16; i++) {
 		pthread_t ids[4];
 
