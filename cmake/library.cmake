@@ -31,6 +31,9 @@ function(dry_products static shared file output)
 			DEPENDS "${ARGN}" ${PROJECT_SOURCE_DIR}/cmake/weak.txt COMMAND_EXPAND_LISTS VERBATIM)
 		set_source_files_properties(${whole} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 		add_library(${static} STATIC ${whole})
+		# make knows how to build these objects in their own targets only, which are to come first.
+		string(REGEX REPLACE "\\$<TARGET_OBJECTS:([^>]*)>" "\\1" targets "${ARGN}")
+		add_dependencies(${static} ${targets})
 		add_library(${shared} SHARED ${ARGN})
 		target_include_directories(${shared} INTERFACE ${public})
 		# nodelete: a helper thread runs in it. now: no symbol is looked up inside of malloc. Operators that a program

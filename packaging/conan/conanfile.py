@@ -23,8 +23,9 @@ class Drystone(ConanFile):
 
     def export_sources(self):
         tree = os.path.join(self.recipe_folder, "../..")
-        for pattern in ("CMakeLists.txt", "cmake/*", "src/*", "include/*", "man/*", "completions/*", "tools/*", "scripts/*", "LICENSES/*"):
-            copy(self, pattern, tree, self.export_sources_folder)
+        for folder in ("cmake", "src", "include", "man", "completions", "contrib", "tools", "scripts", "LICENSES"):
+            copy(self, folder + "/*", tree, self.export_sources_folder)
+        copy(self, "CMakeLists.txt", tree, self.export_sources_folder)
 
     def validate(self):
         if self.settings.os != "Linux":

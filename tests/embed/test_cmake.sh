@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-# drystone as part of another CMake project, from an archive by FetchContent and by add_subdirectory.
+# drystone as part of another CMake project, from an archive by FetchContent and by add_subdirectory; one that is itself installed.
 . "$(dirname "$0")/common.inc"
 configure() { # configure NAME OPTION...: build type None is without optimisation: quick to build
 	name=$1
 	shift
-	cmake -G Ninja -S "$here/cmake" -B "$work/$name" -DPROGRAM="$here/program.c" -DCMAKE_BUILD_TYPE=None -Wno-dev "$@" \
+	cmake -G "${GENERATOR:-Ninja}" -S "$here/cmake" -B "$work/$name" -DPROGRAM="$here/program.c" -DCMAKE_BUILD_TYPE=None -Wno-dev "$@" \
 		>"$work/log" 2>&1 || fail "configuring $name"
 }
 build() { # build NAME TARGET...
@@ -31,3 +31,47 @@ build add all
 "$work/add/program-static" override >"$work/log" 2>&1 || fail "added, static"
 [ -z "$(find "$work/add" -name 'libdrystone*.so*' -o -name 'libdrystone-*.a')" ] || fail "built what nobody links"
 echo "ok: add_subdirectory, drystone::static with override, link-time optimisation"
+
+# make, CMake's default, builds an object in its own target only.
+GENERATOR="Unix Makefiles" configure make -DHOW=add -DDRYSTONE_SOURCE="$root" -DLINK="static;noverride"
+build make program-static program-noverride
+for target in static noverride; do
+	"$work/make/program-$target" library >"$work/log" 2>&1 || fail "made, $target"
+done
+echo "ok: add_subdirectory, by make"
+
+# A project that exports a library which links drystone needs DRYSTONE_INSTALL; who uses that library finds both.
+printf '#include <drystone/drystone.h>\nvoid *parent_new(void);\nvoid *parent_new(void) { return dry_alloc(NULL, 100); }\n' >"$work/parent.c"
+export="-DHOW=add -DDRYSTONE_SOURCE=$root -DPARENT_EXPORTS=$work/parent.c"
+# shellcheck disable=SC2086 # options are words
+! cmake -G Ninja -S "$here/cmake" -B "$work/refused" -DCMAKE_BUILD_TYPE=None -Wno-dev $export >"$work/log" 2>&1 ||
+	fail "exported without DRYSTONE_INSTALL"
+grep -q 'requires target "drystone_static" that is not in any export set' "$work/log" || fail "refused for another reason"
+# shellcheck disable=SC2086
+configure export $export -DDRYSTONE_INSTALL=ON
+build export all
+cmake --install "$work/export" --prefix "$work/prefix" >"$work/log" 2>&1 || fail "installing export"
+cat >"$work/user.c" <<'EOF'
+#include <drystone/drystone.h>
+void *parent_new(void);
+int main(void)
+{
+	void *block = parent_new();
+	int good = block != NULL && dry_usable_size(NULL, block) >= 100;
+
+	dry_free(NULL, block);
+	return good ? 0 : 1;
+}
+EOF
+mkdir "$work/user"
+cat >"$work/user/CMakeLists.txt" <<'EOF'
+cmake_minimum_required(VERSION 3.22)
+project(user LANGUAGES C)
+find_package(parent REQUIRED)
+add_executable(user ../user.c)
+target_link_libraries(user PRIVATE parent::parent)
+EOF
+cmake -G Ninja -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log" 2>&1 || fail "find_package(parent)"
+build user/build all
+"$work/user/build/user" || fail "the program that uses parent"
+echo "ok: install(EXPORT) of a library that links drystone::static"
