@@ -80,7 +80,7 @@ function(drystone_add)
 	# malloc without it is the default heap and its size classes; with it, the symbols of libc.
 	# What malloc needs where it is a library of its own.
 	set(glob_shared ${src}/malloc/shared*.c)
-	set(glob_override ${src}/malloc/override*.c ${src}/port/${arg_PORT}/override*.c)
+	set(glob_override ${src}/malloc/override*.c ${src}/port/${arg_PORT}/override*.c ${src}/port/unix/override*.c)
 
 	add_library(drystone_private${s} INTERFACE)
 	target_include_directories(drystone_private${s} INTERFACE

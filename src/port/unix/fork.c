@@ -8,13 +8,16 @@
 
 #include "port/contract.h"
 #include "port/unix/lock_count.h"
+#include "port/unix/musl_fork.h"
 
 _Thread_local unsigned dry_locks_held;
 
 /* glibc's: whether the process has one thread (2.32), and the lock of the list of streams. */
 extern char __libc_single_threaded DRY_WEAK;
+#ifdef __GLIBC__
 extern void _IO_list_lock(void) DRY_WEAK;
 extern void _IO_list_unlock(void) DRY_WEAK;
+#endif
 
 static void (*on_prepare)(void), (*on_parent)(void), (*on_child)(bool prepared);
 /*
@@ -28,6 +31,88 @@ bool dry_port_alone(void)
 	return &__libc_single_threaded != NULL && __libc_single_threaded;
 }
 
+#ifdef __GLIBC__
+
+/* fork() takes it after us. Who holds it may wait for a stream, whose user may wait for memory. */
+static void hold_streams(void)
+{
+	if (_IO_list_lock != NULL)
+		_IO_list_lock();
+}
+
+static void let_streams_go(void)
+{
+	if (_IO_list_unlock != NULL)
+		_IO_list_unlock();
+}
+
+/* libc has made the lock of the list new. */
+static void forget_streams(void)
+{
+}
+
+static bool waits_for_call(bool takes)
+{
+	(void)takes;
+	return false;
+}
+
+#else
+
+/* A thread that is inside of fflush(NULL) and forks holds it: fork() waits for ever for the lock of the list then, if for any. */
+static pthread_mutex_t flushing = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local unsigned flushes;
+/* The latest fork of the thread is one that takes the locks when libc calls. */
+static _Thread_local bool waits;
+
+void dry_unix_flush_begin(void)
+{
+	if (flushes++ == 0)
+		pthread_mutex_lock(&flushing);
+}
+
+void dry_unix_flush_end(void)
+{
+	if (--flushes == 0)
+		pthread_mutex_unlock(&flushing);
+}
+
+static void hold_streams(void)
+{
+	if (flushes == 0)
+		pthread_mutex_lock(&flushing);
+}
+
+static void let_streams_go(void)
+{
+	if (flushes == 0)
+		pthread_mutex_unlock(&flushing);
+}
+
+/* Whoever held it: the child has this thread only. */
+static void forget_streams(void)
+{
+	if (flushes == 0)
+		flushing = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static bool waits_for_call(bool takes)
+{
+	waits = takes && dry_unix_fork_calls != NULL && dry_unix_fork_calls();
+	return waits;
+}
+
+void dry_unix_fork_called(void)
+{
+	if (!waits)
+		return;
+	waits = false;
+	forks |= 1;
+	on_prepare();
+}
+
+#endif
+
 /*
  * A thread that is alone has nobody to wait for. One that is in the middle of a call (it forks in a signal handler)
  * would wait for itself; its child goes on in the middle of the same call.
@@ -36,12 +121,12 @@ static void prepare(void)
 {
 	bool takes = !dry_port_alone() && dry_locks_held == 0;
 
+	if (waits_for_call(takes))
+		takes = false;
 	forks = forks << 1 | takes;
 	if (!takes)
 		return;
-	/* fork() takes it after us. Who holds it may wait for a stream, whose user may wait for memory. */
-	if (_IO_list_lock != NULL)
-		_IO_list_lock();
+	hold_streams();
 	on_prepare();
 }
 
@@ -59,14 +144,13 @@ static void parent(void)
 	if (!pop())
 		return;
 	on_parent();
-	if (_IO_list_unlock != NULL)
-		_IO_list_unlock();
+	let_streams_go();
 }
 
-/* libc has made the lock of the list new. */
 static void child(void)
 {
 	on_child(pop());
+	forget_streams();
 }
 
 void dry_port_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(bool prepared))
