@@ -56,9 +56,9 @@ class Drystone(ConanFile):
         name = "drystone" if self.options.override else "drystone-noverride"
         if self.options.shared:
             self.cpp_info.libs = [name]
-        else:  # both lie in the package
-            flags = ["-Wl,--whole-archive"] if self.options.override else []
-            ends = ["-Wl,--no-whole-archive"] if self.options.override else []
+        else:
+            # Both kinds lie in the package, and a name would find the other one. As flags stand before the program's objects, where an
+            # archive is not looked into, all of it is linked: it is one object.
             library = os.path.join(self.package_folder, "lib", "lib%s.a" % name)
-            self.cpp_info.exelinkflags = self.cpp_info.sharedlinkflags = flags + [library] + ends
+            self.cpp_info.exelinkflags = self.cpp_info.sharedlinkflags = ["-Wl,--whole-archive", library, "-Wl,--no-whole-archive"]
         self.cpp_info.system_libs = ["pthread", "dl"]
