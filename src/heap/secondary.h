@@ -17,7 +17,7 @@ struct dry_heap;
 struct dry_secondary {
 	/*
 	 * Whether it takes an allocation over, of those that go by the slow path: then *block is its block, zero if that is asked
-	 * for, or NULL because memory is exhausted.
+	 * for.
 	 */
 	bool (*allocate)(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block);
 	/* A block of its own where all else has failed. NULL: it has no memory either. */
