@@ -396,10 +396,15 @@ unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, vo
 	return count != 0 ? count : dry_node_take_slabs(cache, home, gfp, objects, max);
 }
 
+bool dry_node_slabs_have_free(const struct dry_cache *cache, unsigned home)
+{
+	return get(&cache->node[home].free_objects) != 0; /* relaxed: a hint */
+}
+
 bool dry_node_has_free(const struct dry_cache *cache, unsigned home)
 {
 	/* relaxed: a hint */
-	return get(&cache->node[home].free_objects) != 0 ||
+	return dry_node_slabs_have_free(cache, home) ||
 	       atomic_load_explicit(&cache->node[home].shared.avail, memory_order_relaxed) != 0;
 }
 

@@ -26,6 +26,9 @@ unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, dry_gfp gfp
 /* A hint: whether a refill there needs no new slab. */
 bool dry_node_has_free(const struct dry_cache *cache, unsigned home);
 
+/* The same of its slabs alone. */
+bool dry_node_slabs_have_free(const struct dry_cache *cache, unsigned home);
+
 /* Take objects back from a slot of node `home`; which of the array are which is lost. Reports invalid ones and drops them. */
 void dry_node_flush(struct dry_cache *cache, unsigned home, void **objects, unsigned count);
 

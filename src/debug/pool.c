@@ -10,6 +10,7 @@
 #define MOST       1024u
 #define LEAST      16u
 #define SHARE      4096u /* of the process's memory */
+#define FILLING    (DRY_PIECE * 3 / 4) /* fetched at a time: the way down to there is long, and stacks are small */
 
 /* In the entry of a depot, whose `avail` counts what is in it. Guarded by the depot's lock. */
 struct pool {
@@ -171,11 +172,21 @@ static void *take_of_any(struct dry_cache *cache)
 	return object;
 }
 
+/* Whether there is a pool for this call. */
+static DRY_NOINLINE bool prepare(struct dry_cache *cache)
+{
+	struct dry_depot *depot = enter(cache);
+	bool ready = pool_locked(cache, depot) != NULL;
+
+	dry_lock_release(&depot->lock);
+	return ready;
+}
+
 /* So many into a pool, as far as there is room: their number; and one out of it, if there is a choice. */
 static unsigned fill_some(struct dry_cache *cache, void *const *objects, unsigned count, void **chosen)
 {
 	struct dry_depot *depot = enter(cache);
-	struct pool *pool = pool_locked(cache, depot);
+	struct pool *pool = pool_in(depot);
 	unsigned placed = 0;
 
 	for (; pool != NULL && placed < count && pool->candidates < pool->room; placed++)
@@ -187,21 +198,38 @@ static unsigned fill_some(struct dry_cache *cache, void *const *objects, unsigne
 	return placed;
 }
 
+/*
+ * As many as make a choice into a pool, of a new slab or else from the lists, and one out of it if there is one. false: there is no
+ * memory for more.
+ */
+static DRY_NOINLINE bool fill_piece(struct dry_cache *cache, struct dry_slab *fresh, dry_gfp gfp, unsigned node, void **chosen)
+{
+	unsigned least = DRY_CHOICE(cache->size), want = least < FILLING ? least : FILLING, placed;
+	DRY_FILLED_LATER void *objects[FILLING];
+	unsigned count = fresh != NULL ? dry_node_take_slab(cache, fresh, objects, want) :
+					 dry_node_take_slabs(cache, node, gfp, objects, want);
+
+	if (count == 0)
+		return false;
+	placed = fill_some(cache, objects, count, chosen);
+	if (placed != count)
+		dry_node_put_slabs(cache, objects + placed, count - placed);
+	return true;
+}
+
+static struct dry_slab *fresh_slab(struct dry_cache *cache, dry_gfp gfp, unsigned node)
+{
+	return dry_node_slabs_have_free(cache, node) ? NULL : dry_node_slab(cache, node, gfp);
+}
+
+/* The pool and a slab are made before there is a piece on the stack, for that is a long way down (docs/design/stack.md). */
 void *dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node)
 {
-	uint32_t least = DRY_CHOICE(cache->size);
-	DRY_FILLED_LATER void *objects[DRY_PIECE];
 	void *chosen = NULL;
-	unsigned count;
 
-	while (chosen == NULL &&
-	       (count = dry_node_take_slabs(cache, node, gfp, objects, least < DRY_PIECE ? least : DRY_PIECE)) != 0) {
-		unsigned placed = fill_some(cache, objects, count, &chosen);
-		if (placed == count)
-			continue;
-		dry_node_put_slabs(cache, objects + placed, count - placed);
-		break;
-	}
+	while (chosen == NULL && prepare(cache))
+		if (!fill_piece(cache, fresh_slab(cache, gfp, node), gfp, node, &chosen))
+			break;
 	return chosen != NULL ? chosen : take_of_any(cache);
 }
 
