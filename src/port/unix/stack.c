@@ -106,13 +106,13 @@ static const struct range *find(uintptr_t address)
 
 static DRY_SLOW void read_code(void)
 {
-	struct dry_unix_maps maps = { .fd = -1 };
+	static struct dry_unix_maps maps; /* of whoever is busy: too much for a stack */
 	int saved = errno, cancel;
 
 	if (dry_port_restricted() || atomic_flag_test_and_set_explicit(&code_busy, memory_order_acquire))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc() must not become a cancellation point */
-	maps.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	maps = (struct dry_unix_maps){ .fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC) };
 	if (maps.fd >= 0) {
 		read_maps(&maps);
 		close(maps.fd);

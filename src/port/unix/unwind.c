@@ -189,16 +189,30 @@ static bool search_entry(const uint8_t *at, const uint8_t *stop, uint64_t pc, st
 
 enum how { SAME, UNDEFINED, AT_OFFSET, IS_OFFSET, BY_REGISTER, AT_EXPRESSION, IS_EXPRESSION, OTHER };
 
+/* Many of them are on the stack at once (docs/design/stack.md). */
 struct rule {
-	enum how how;
-	uint64_t number; /* of a register */
-	int64_t offset;
-	const uint8_t *expression;
+	uint8_t how;     /* enum how */
+	uint32_t number; /* of a register */
+	union {
+		int64_t offset;
+		const uint8_t *expression;
+	};
 };
 
 struct row {
 	struct rule cfa, fp, pc;
 };
+
+/* No register has such a number. */
+static uint32_t narrow(uint64_t number)
+{
+	return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+static struct rule at_offset(enum how how, uint64_t number, int64_t offset)
+{
+	return (struct rule){ .how = (uint8_t)how, .number = narrow(number), .offset = offset };
+}
 
 static void set(struct row *row, uint64_t number, struct rule rule)
 {
@@ -231,33 +245,33 @@ static bool change(const struct entry *entry, struct row *row, uint8_t op, const
 	case 0x0c: /* DW_CFA_def_cfa, def_cfa_sf */
 	case 0x12:
 		number = uleb(at);
-		row->cfa = (struct rule){ BY_REGISTER, number, op == 0x0c ? (int64_t)uleb(at) : sleb(at) * entry->data_unit, NULL };
+		row->cfa = at_offset(BY_REGISTER, number, op == 0x0c ? (int64_t)uleb(at) : sleb(at) * entry->data_unit);
 		return true;
 	case 0x0d: /* def_cfa_register */
-		row->cfa.number = uleb(at);
-		return true;
+		row->cfa.number = narrow(uleb(at));
+		return row->cfa.how == BY_REGISTER;
 	case 0x0e: /* def_cfa_offset, def_cfa_offset_sf */
 		row->cfa.offset = (int64_t)uleb(at);
-		return true;
+		return row->cfa.how == BY_REGISTER;
 	case 0x13:
 		row->cfa.offset = sleb(at) * entry->data_unit;
-		return true;
+		return row->cfa.how == BY_REGISTER;
 	case 0x0f: /* def_cfa_expression */
-		row->cfa = (struct rule){ IS_EXPRESSION, 0, 0, skip_block(at) };
+		row->cfa = (struct rule){ .how = IS_EXPRESSION, .expression = skip_block(at) };
 		return true;
 	}
 	number = uleb(at);
 	switch (op) {
 	case 0x05: /* offset_extended, val_offset, offset_extended_sf, val_offset_sf, GNU_negative_offset_extended */
 	case 0x14:
-		set(row, number, (struct rule){ op == 5 ? AT_OFFSET : IS_OFFSET, 0, (int64_t)uleb(at) * entry->data_unit, NULL });
+		set(row, number, at_offset(op == 5 ? AT_OFFSET : IS_OFFSET, 0, (int64_t)uleb(at) * entry->data_unit));
 		return true;
 	case 0x11:
 	case 0x15:
-		set(row, number, (struct rule){ op == 0x11 ? AT_OFFSET : IS_OFFSET, 0, sleb(at) * entry->data_unit, NULL });
+		set(row, number, at_offset(op == 0x11 ? AT_OFFSET : IS_OFFSET, 0, sleb(at) * entry->data_unit));
 		return true;
 	case 0x2f:
-		set(row, number, (struct rule){ AT_OFFSET, 0, -(int64_t)uleb(at) * entry->data_unit, NULL });
+		set(row, number, at_offset(AT_OFFSET, 0, -(int64_t)uleb(at) * entry->data_unit));
 		return true;
 	case 0x06: /* restore_extended */
 		restore(row, number, first);
@@ -267,11 +281,11 @@ static bool change(const struct entry *entry, struct row *row, uint8_t op, const
 		set(row, number, (struct rule){ .how = op == 7 ? UNDEFINED : SAME });
 		return true;
 	case 0x09:
-		set(row, number, (struct rule){ .how = OTHER, .number = uleb(at) });
+		set(row, number, (struct rule){ .how = OTHER, .number = narrow(uleb(at)) });
 		return true;
 	case 0x10: /* expression, val_expression */
 	case 0x16:
-		set(row, number, (struct rule){ op == 0x10 ? AT_EXPRESSION : IS_EXPRESSION, 0, 0, skip_block(at) });
+		set(row, number, (struct rule){ .how = op == 0x10 ? AT_EXPRESSION : IS_EXPRESSION, .expression = skip_block(at) });
 		return true;
 	}
 	return op == 0x2e; /* GNU_args_size */
@@ -293,7 +307,7 @@ static bool run(const struct entry *entry, const uint8_t *at, const uint8_t *end
 			if (place > pc)
 				return true;
 		} else if (op >> 6 == 2) { /* offset */
-			set(row, low, (struct rule){ AT_OFFSET, 0, (int64_t)uleb(&at) * entry->data_unit, NULL });
+			set(row, low, at_offset(AT_OFFSET, 0, (int64_t)uleb(&at) * entry->data_unit));
 		} else if (op >> 6 == 3) { /* restore */
 			restore(row, low, first);
 		} else if (op == 0x0a && count < STATES) { /* remember_state */
@@ -410,7 +424,8 @@ static enum dry_unix_step by_row(struct dry_unix_frame *frame, uintptr_t end, co
 	if (row->cfa.how == IS_EXPRESSION ? !evaluate(frame, end, row->cfa.expression, NULL, &cfa) :
 					    !register_of(frame, row->cfa.number, &cfa))
 		return DRY_UNIX_UNKNOWN;
-	cfa += (uint64_t)row->cfa.offset;
+	if (row->cfa.how == BY_REGISTER)
+		cfa += (uint64_t)row->cfa.offset;
 	/* Of a function that the kernel interrupted, the stack may be another one. */
 	if ((!interrupts && cfa <= frame->sp) || !apply(frame, end, &row->pc, cfa, &pc) ||
 	    (row->fp.how != UNDEFINED && !apply(frame, end, &row->fp, cfa, &fp)))
