@@ -4,7 +4,8 @@
  * there is, with 2 KiB of frames of their own, live (musl's is of 2 KiB in all: there it is what these frames and such a call
  * take). The stack is painted, and looked at after each call. One call of a process may take up to 2 KiB: that which starts the
  * helper thread, for libc's pthread_create() is below it.
- * The same with check:1, and both with limits of address space and data, which are looked at where most of the stack is in use.
+ * The same with check:1, secure:1 and guard:1, where each third block is guarded, which takes a trace of the stack; and all of them
+ * with limits of address space and data, which are looked at where most of the stack is in use.
  */
 #define _GNU_SOURCE 1
 #include <limits.h>
@@ -194,7 +195,7 @@ static void again(uint64_t seed, const char *conf, int limited)
 
 static void each_profile(uint64_t seed)
 {
-	static const char *const confs[] = { "abort:1", "check:1" };
+	static const char *const confs[] = { "abort:1", "check:1", "secure:1", "guard:1,guard_rate:3" };
 
 	for (size_t i = 0; i < sizeof(confs) / sizeof(confs[0]); i++)
 		for (int limited = 0; limited < 2; limited++)
