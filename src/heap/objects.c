@@ -145,9 +145,18 @@ static DRY_SLOW bool make_room(const struct dry_cache *cache, size_t n)
 	       dry_heap_make_room(dry_heap_of(cache->caches), bytes > slab ? bytes : slab);
 }
 
+/* What the system refuses to slabs, big blocks that were freed may still have. false: they have nothing, or it is to fail. */
+static DRY_SLOW bool drop_spares(const struct dry_cache *cache)
+{
+	struct dry_heap *heap = dry_heap_of(cache->caches);
+	size_t left;
+
+	return heap->caches.hooks->allows == NULL && dry_extent_decay(&heap->extents, 0, &left) != 0;
+}
+
 static DRY_SLOW void *alloc_hard(struct dry_cache *cache)
 {
-	void *object = NULL;
+	void *object = drop_spares(cache) ? dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY) : NULL;
 
 	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && make_room(cache, 1); tries++)
 		object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);

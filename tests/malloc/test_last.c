@@ -2,7 +2,8 @@
 /*
  * Where memory ends, it ends for all: under a limit of address space that leaves 1.3 to 4 MiB, once no block of 8 bytes is had,
  * there is none of any other size either, though others were freed before; what the slabs and guarded places of other sizes had
- * free are blocks, aligned, written to, freed, some with their size. In each profile.
+ * free are blocks, aligned, written to, freed, some with their size. So is a big block that has grown until there was no more, and was
+ * freed. In each profile.
  *
  * DRY_TEST_NO_POSIX: it reserves all at once. DRY_TEST_NO_NORSEQ: limits are no matter of slots.
  */
@@ -73,6 +74,21 @@ static void empty(char **chain, size_t size)
 	}
 }
 
+/* As long as it can, as a vector does. */
+static void grow(void)
+{
+	size_t bytes = 64;
+	char *block = malloc(bytes), *more;
+
+	CHECK(block != NULL);
+	while ((more = realloc(block, bytes + bytes / 2)) != NULL) {
+		block = more;
+		bytes += bytes / 2;
+		memset(block, 1, bytes);
+	}
+	free(block);
+}
+
 static void run(size_t left)
 {
 	char *array = malloc(64);
@@ -80,6 +96,7 @@ static void run(size_t left)
 	limit_to(mapped() + left);
 	for (int round = 0; round < 3; round++) {
 		char **big = NULL, **small = NULL;
+		grow();
 		/* grows, so that every class has had blocks; it stays, so that its slab does */
 		for (size_t bytes = 64; bytes <= (round == 1 ? 32768u : 8192u); bytes *= 2)
 			CHECK((array = realloc(array, bytes)) != NULL);
