@@ -2,8 +2,8 @@
 /*
  * Where memory ends, it ends for all: under a limit of address space that leaves 1.3 to 4 MiB, once no block of 8 bytes is had,
  * there is none of any other size either, though others were freed before; what the slabs and guarded places of other sizes had
- * free are blocks, aligned, written to, freed, some with their size. So is a big block that has grown until there was no more, and was
- * freed. In each profile.
+ * free are blocks, aligned, written to, freed, some with their size. So is a big block that has grown until there was no more,
+ * and was freed. In each profile.
  *
  * DRY_TEST_NO_POSIX: it reserves all at once. DRY_TEST_NO_NORSEQ: limits are no matter of slots.
  */
