@@ -5,7 +5,6 @@
 #endif
 #include "port/guard.h"
 
-#include "base/error.h"
 #include "port/contract.h"
 #include "port/unix/resend.h"
 

@@ -77,7 +77,7 @@ int dry_unix_decommit(void *addr, size_t size, int flags)
 	void *fresh = mmap(addr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | flags, -1, 0);
 
 	errno = saved;
-	return fresh == addr ? 0 : -ENOMEM;
+	return fresh == addr ? 0 : -DRY_ENOMEM;
 }
 
 int dry_unix_commit(void *addr, size_t size)

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The system counts mappings (vm.max_map_count, 65,530 as a rule), and what is freed leaves none behind: in each profile, blocks
+ * come and go, each third of them guarded under guard:1, and at no time has the process more than some for each block that lives
+ * or is held back. Threads start and a library is loaded afterwards.
+ */
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/check.h"
+#include "../support/random.h"
+
+#define LIVE   500
+#define STEPS  60000
+#define LOOKS  10
+#define MOST   2500 /* guard:1 has up to 1,024 guarded blocks, and holds as many back */
+
+static const char *const profiles[] = { "exit_check:1", "check:1", "secure:1", "guard:1,guard_rate:3", "debug:FZPUQ" };
+
+static size_t mappings(void)
+{
+	char text[4096];
+	int file = open("/proc/self/maps", O_RDONLY);
+	size_t lines = 0;
+	ssize_t got;
+
+	CHECK(file >= 0);
+	while ((got = read(file, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < got; i++)
+			lines += text[i] == '\n';
+	CHECK_EQ(close(file), 0);
+	return lines;
+}
+
+static void *thread(void *arg)
+{
+	free(malloc(1000));
+	return arg;
+}
+
+static void run(uint64_t seed)
+{
+	static void *blocks[LIVE];
+	struct rng rng = { seed };
+	size_t steps = test_scaled(STEPS), most = 0;
+	pthread_t id;
+
+	for (size_t step = 0; step < steps; step++) {
+		size_t i = rng_below(&rng, LIVE), size = rng_size(&rng, 14);
+
+		free(blocks[i]);
+		CHECK(blocks[i] = malloc(size));
+		memset(blocks[i], 1, size);
+		if (step % (steps / LOOKS) == 0 && mappings() > most)
+			most = mappings();
+	}
+	if (mappings() > most)
+		most = mappings();
+	printf("%s: %zu mappings\n", getenv("DRYSTONE_CONF"), most);
+	CHECK(most <= MOST);
+	CHECK_EQ(pthread_create(&id, NULL, thread, NULL), 0);
+	CHECK_EQ(pthread_join(id, NULL), 0);
+	CHECK(dlopen("libresolv.so.2", RTLD_NOW));
+}
+
+int main(int argc, char **argv)
+{
+	char number[24];
+	int status;
+
+	if (argc > 2) {
+		run(strtoull(argv[1], NULL, 10));
+		return 0;
+	}
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)test_seed(argc, argv));
+	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (pid == 0) {
+			setenv("DRYSTONE_CONF", profiles[i], 1);
+			execl("/proc/self/exe", "mappings", number, "once", (char *)NULL);
+			_exit(9);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK_EQ(status, 0);
+	}
+	return 0;
+}
