@@ -82,11 +82,9 @@ size_t dry_policy_memory(void)
 {
 	size_t set = atomic_load_explicit(&limit, memory_order_relaxed), whole = atomic_load_explicit(&known, memory_order_relaxed);
 
-	if (whole == 0) {
-		whole = dry_port_restricted() ? SIZE_MAX : dry_port_memory_limit();
+	if (whole == 0 && (whole = dry_port_memory_limit_again()) != 0) /* with little stack: it may be a handler's */
 		atomic_store_explicit(&known, whole, memory_order_relaxed);
-	}
-	return set < whole ? set : whole;
+	return whole == 0 || set < whole ? set : whole;
 }
 
 bool dry_policy_is_share(void)
