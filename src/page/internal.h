@@ -67,6 +67,17 @@ static inline size_t dry_arena_absent_locked(const struct dry_arena *arena)
 	return arena->free_clean + arena->dirty_clean;
 }
 
+/* Pages in limbo come back in a moment. false: there are none. Drops the lock. */
+static inline bool dry_arena_settles_locked(struct dry_arena *arena)
+{
+	if (arena->limbo_count == 0)
+		return false;
+	dry_lock_release(&arena->lock);
+	dry_port_yield();
+	dry_lock_acquire(&arena->lock);
+	return true;
+}
+
 /* Let the process's count follow what the arena has. The lock is held. */
 static inline void dry_arena_recount_locked(struct dry_arena *arena)
 {
@@ -182,12 +193,8 @@ bool dry_buddy_afford_locked(struct dry_arena *arena, uint32_t index, uint32_t c
 /* Take them; what is left of the last one goes back. Counts them as used. */
 void dry_buddy_take_locked(struct dry_arena *arena, uint32_t index, uint32_t count);
 
-/* purge.c; the lock is held, and dropped meanwhile */
-
-/* Purge all that is dirty. Pages purged. */
+/* purge.c; purge all that is dirty; the lock is held, and dropped meanwhile. Pages purged. */
 size_t dry_arena_purge_all_locked(struct dry_arena *arena);
-/* Pages in limbo come back in a moment. false: there are none. */
-bool dry_arena_settles_locked(struct dry_arena *arena);
 
 /* wide.c; the lock is held */
 

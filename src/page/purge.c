@@ -66,16 +66,6 @@ static void purge(const struct dry_arena *arena, struct dry_arena_block block)
 		dry_port_purge((char *)arena->side_array.start + (size_t)block.index * (side >> block.order), side);
 }
 
-bool dry_arena_settles_locked(struct dry_arena *arena)
-{
-	if (arena->limbo_count == 0)
-		return false;
-	dry_lock_release(&arena->lock);
-	dry_port_yield();
-	dry_lock_acquire(&arena->lock);
-	return true;
-}
-
 /* Purge blocks no younger than `newest`, until none is left or `most` pages are done. Lock held. */
 static size_t purge_locked(struct dry_arena *arena, uint64_t newest, size_t most)
 {
