@@ -22,6 +22,8 @@ cmp "$work/drystone.c" "$work/again/drystone.c" || fail "two runs write two file
 ! grep -n "$root" "$work/drystone.c" || fail "a path of this machine is in it"
 cc=${CC:-cc}
 try "not optimised" library "$cc" -O0
+# What is replaced beside malloc is replaced with it only.
+! nm "$work/program" | grep -E ' [TW] (malloc|prctl|mlockall|sigaction|fflush)$' || fail "replaced without DRYSTONE_OVERRIDE"
 # shellcheck disable=SC2086 # flags are words
 try "optimised at link time, with override" override "$cc" -O1 -flto $override
 [ -n "${ALL:-}" ] || exit 0

@@ -77,6 +77,11 @@ void dry_unix_flush_end(void)
 		pthread_mutex_unlock(&flushing);
 }
 
+static bool libc_calls(void)
+{
+	return dry_unix_fork_calls != NULL && dry_unix_fork_calls();
+}
+
 static void hold_streams(void)
 {
 	if (flushes == 0)
@@ -85,7 +90,7 @@ static void hold_streams(void)
 
 static void let_streams_go(void)
 {
-	if (flushes == 0)
+	if (flushes == 0 && !libc_calls())
 		pthread_mutex_unlock(&flushing);
 }
 
@@ -98,7 +103,7 @@ static void forget_streams(void)
 
 static bool waits_for_call(bool takes)
 {
-	waits = takes && dry_unix_fork_calls != NULL && dry_unix_fork_calls();
+	waits = takes && libc_calls();
 	return waits;
 }
 
