@@ -156,8 +156,11 @@ static DRY_SLOW bool drop_spares(const struct dry_cache *cache)
 
 static DRY_SLOW void *alloc_hard(struct dry_cache *cache)
 {
-	void *object = drop_spares(cache) ? dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY) : NULL;
+	void *object;
 
+	if (cache->state != DRY_CACHE_LIVE) /* which was reported */
+		return NULL;
+	object = drop_spares(cache) ? dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY) : NULL;
 	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && make_room(cache, 1); tries++)
 		object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
 	return object;
