@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Threads remember the area of arrays that they found last (port/here.h): no hit may work on an array that is stopped, nor on
- * another slot's after a move to another CPU, and hits go on afterwards.
+ * another slot's after a move to another CPU, and hits go on afterwards. DRY_TEST_NO_SANITIZER: malloc is the
+ * sanitizer's then.
  */
 #include <pthread.h>
 #include <sched.h>
