@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/profiles.h"
 #include "../support/random.h"
 
 #define LIVE   500
@@ -72,25 +72,5 @@ static void run(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-	char number[24];
-	int status;
-
-	if (argc > 2) {
-		run(strtoull(argv[1], NULL, 10));
-		return 0;
-	}
-	snprintf(number, sizeof(number), "%llu", (unsigned long long)test_seed(argc, argv));
-	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
-		pid_t pid = fork();
-
-		CHECK(pid >= 0);
-		if (pid == 0) {
-			setenv("DRYSTONE_CONF", profiles[i], 1);
-			execl("/proc/self/exe", "mappings", number, "once", (char *)NULL);
-			_exit(9);
-		}
-		CHECK(waitpid(pid, &status, 0) == pid);
-		CHECK_EQ(status, 0);
-	}
-	return 0;
+	return test_in_profiles(argc, argv, profiles, sizeof(profiles) / sizeof(profiles[0]), run);
 }
