@@ -14,6 +14,7 @@
 
 #include "../support/check.h"
 #include "../support/glibc.h"
+#include "../support/mappings.h"
 #include "../support/random.h"
 
 static bool guarded; /* some blocks are */
@@ -134,19 +135,6 @@ static void test_impossible(void)
 	CHECK(resident() + (4 << 20) > before);
 }
 
-/* Lines of a file. */
-static size_t mappings(void)
-{
-	size_t lines = 0;
-	FILE *file = fopen("/proc/self/maps", "r");
-
-	CHECK(file);
-	for (int c; (c = getc(file)) != EOF;)
-		lines += c == '\n';
-	fclose(file);
-	return lines;
-}
-
 static void run(const char *conf)
 {
 	int usual = strcmp(conf, "background:0") == 0;
@@ -154,7 +142,7 @@ static void run(const char *conf)
 	guarded = !usual;
 	test_alignment();
 	test_in_use(usual ? (size_t)64 << 10 : (size_t)8 << 20);
-	CHECK(mappings() < 3000);
+	CHECK(test_mappings() < 3000);
 	if (usual)
 		test_impossible();
 	exit(0);

@@ -6,14 +6,13 @@
  */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/mappings.h"
 #include "../support/profiles.h"
 #include "../support/random.h"
 
@@ -23,21 +22,6 @@
 #define MOST   2500 /* guard:1 has up to 1,024 guarded blocks, and holds as many back */
 
 static const char *const profiles[] = { "exit_check:1", "check:1", "secure:1", "guard:1,guard_rate:3", "debug:FZPUQ" };
-
-static size_t mappings(void)
-{
-	char text[4096];
-	int file = open("/proc/self/maps", O_RDONLY);
-	size_t lines = 0;
-	ssize_t got;
-
-	CHECK(file >= 0);
-	while ((got = read(file, text, sizeof(text))) > 0)
-		for (ssize_t i = 0; i < got; i++)
-			lines += text[i] == '\n';
-	CHECK_EQ(close(file), 0);
-	return lines;
-}
 
 static void *thread(void *arg)
 {
@@ -58,11 +42,11 @@ static void run(uint64_t seed)
 		free(blocks[i]);
 		CHECK(blocks[i] = malloc(size));
 		memset(blocks[i], 1, size);
-		if (step % (steps / LOOKS) == 0 && mappings() > most)
-			most = mappings();
+		if (step % (steps / LOOKS) == 0 && test_mappings() > most)
+			most = test_mappings();
 	}
-	if (mappings() > most)
-		most = mappings();
+	if (test_mappings() > most)
+		most = test_mappings();
 	printf("%s: %zu mappings\n", getenv("DRYSTONE_CONF"), most);
 	CHECK(most <= MOST);
 	CHECK_EQ(pthread_create(&id, NULL, thread, NULL), 0);
