@@ -47,7 +47,9 @@ diff_of --all "$work/before" "$work/after"
 expect "$work/want"
 LD_PRELOAD=$lib sleep 60 &
 children=$!
-for _ in $(seq 200); do "$cli" info --json "$children" >"$work/real" 2>/dev/null && break || sleep 0.02; done
+for _ in $(seq 500); do # until it has begun and has blocks
+	"$cli" info --json "$children" >"$work/real" 2>/dev/null && grep -q '"live_bytes": [1-9]' "$work/real" && break || sleep 0.02
+done
 diff_of "$work/real" "$work/real"
 [ "$(wc -l <"$work/out")" = 2 ] && grep -Eq '^ +\+0 +([1-9][0-9]*) +\1 +\+0  all$' "$work/out" || fail "a real one: $(cat "$work/out")"
 # shellcheck disable=SC2086 # one number

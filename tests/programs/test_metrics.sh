@@ -29,11 +29,11 @@ fi
 mkfifo "$work/orders"
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:$work/live.txt,metrics_ms:10 "$work/profiled" again <"$work/orders" >"$work/said" &
 children="$children $!"
-LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:$work/socket sh -c 'read x' <"$work/orders" >"$work/said2" &
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:$work/socket sh -c 'echo ready; read x' <"$work/orders" >"$work/said2" &
 shell=$!
 children="$children $shell"
 exec 3>"$work/orders"
-for _ in $(seq 500); do [ -s "$work/live.txt" ] && [ -S "$work/socket" ] && break || sleep 0.02; done
+for _ in $(seq 500); do [ -s "$work/live.txt" ] && [ -S "$work/socket" ] && grep -q ready "$work/said2" && break || sleep 0.02; done
 python3 - "$work/live.txt" "$work/socket" "$work/plain.txt" "$work/http.txt" <<'EOF' || fail "file or socket, while it runs"
 import socket, sys, time
 seen = set()
