@@ -4,19 +4,9 @@
 #include "base/annotate.h"
 #include "base/checked.h"
 #include "base/rank.h"
-#include "page/huge.h"
+#include "page/dense.h"
 #include "page/internal.h"
 #include "page/spare.h"
-
-#define DENSE_LEAST   ((size_t)2 << 20) /* smaller extents are not worth it */
-#define DENSE_PERCENT 98
-#define GIANT         ((size_t)32 << 20) /* such may well be meant as address space, and bigger ones */
-#define HUGE_ALIGN    ((size_t)2 << 20)  /* where a huge page may begin, on most machines; elsewhere it does no harm */
-#define SURE          2 /* so many extents in a row were filled: the next ones will be */
-/* After so many with the hint one is left without, and looked at; after twice as many with each that was filled. */
-#define PROBES        8
-#define PROBES_MOST   32
-#define TRUSTED       2 /* the first extents of a process, but giants, which have the hint before anything is known */
 
 /* ---- registry: linear probing; deletion moves later entries up ---------- */
 
@@ -129,14 +119,15 @@ static bool afford(const struct dry_extents *extents, size_t bytes)
 	return extents->source.reserve != NULL || dry_budget_take(bytes);
 }
 
-/* Bigger, by the port. NULL: cannot, and nothing changed. */
+/* Bigger, by the port, and what has huge pages keeps them. NULL: cannot, and nothing changed. */
 static void *remap(void *addr, size_t old, size_t size, bool may_move)
 {
+	size_t align = ((uintptr_t)addr | old) & (DRY_DENSE_UNIT - 1) ? 1 : DRY_DENSE_UNIT;
 	void *at;
 
 	if (!dry_budget_take(size - old))
 		return NULL;
-	at = dry_port_resize(addr, old, size, may_move);
+	at = dry_port_resize(addr, old, size, may_move ? align : 0);
 	if (at == NULL)
 		dry_budget_give(size - old);
 	return at;
@@ -151,7 +142,7 @@ void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes, c
 	if (source != NULL)
 		from = *source;
 	*extents = (struct dry_extents){ .cap = cap, .nodes = nodes, .source = from, .tick = 1 };
-	extents->usual = (struct dry_extent_probe){ .filled = SURE, .hinted = PROBES - TRUSTED };
+	dry_dense_init(extents);
 	dry_lock_init(&extents->lock, DRY_RANK_EXTENT);
 }
 
@@ -189,58 +180,6 @@ static void *map_extent(const struct dry_extents *extents, size_t size, size_t a
 	return NULL;
 }
 
-/* ---- memory in bigger pieces than pages: fewer faults, but only where the program fills its blocks ---- */
-
-static bool is_filled(uintptr_t addr, size_t size)
-{
-	return dry_port_density((void *)addr, size) >= DENSE_PERCENT;
-}
-
-static struct dry_extent_probe *probe_of(struct dry_extents *extents, size_t size)
-{
-	return size < GIANT ? &extents->usual : &extents->giant;
-}
-
-/* Whether a new extent is to be looked at, and has no hint for that. */
-static bool looks_locked(struct dry_extent_probe *probe)
-{
-	unsigned hints = PROBES;
-
-	for (unsigned i = SURE; i < probe->filled && hints < PROBES_MOST; i++)
-		hints *= 2;
-	if (probe->filled >= SURE && probe->hinted++ < hints)
-		return false;
-	probe->hinted = 0;
-	return true;
-}
-
-/* Without the lock: a new extent that is the caller's. */
-static void hint_new(struct dry_extents *extents, void *addr, size_t size)
-{
-	struct dry_extent_probe *probe = probe_of(extents, size);
-	uintptr_t before;
-	size_t before_size;
-	bool filled, hint;
-
-	if (size < DENSE_LEAST || extents->source.reserve != NULL)
-		return;
-	dry_lock_acquire(&extents->lock);
-	before = probe->addr;
-	before_size = probe->size;
-	dry_lock_release(&extents->lock);
-	/* It may have been freed, even unmapped meanwhile: then that is no sign. */
-	filled = before != 0 && is_filled(before, before_size);
-	dry_lock_acquire(&extents->lock);
-	if (before != 0)
-		probe->filled = filled ? probe->filled + 1 : 0;
-	hint = !looks_locked(probe);
-	probe->addr = hint ? 0 : (uintptr_t)addr;
-	probe->size = size;
-	dry_lock_release(&extents->lock);
-	if (hint && dry_huge_is_affordable())
-		dry_port_dense(addr, size);
-}
-
 /* Without the lock. When the port has no memory, the spare extents are given up for it. */
 static void *map_extent_hard(struct dry_extents *extents, size_t size, size_t align, unsigned node)
 {
@@ -255,10 +194,10 @@ static void *map_extent_hard(struct dry_extents *extents, size_t size, size_t al
 	return released != 0 ? map_extent(extents, size, align, node) : NULL;
 }
 
-/* The biggest spare extent, made bigger; else a new one. Drops the lock. */
-static void *make_locked(struct dry_extents *extents, size_t size, size_t align, unsigned node, size_t *dirty)
+/* The biggest spare extent, made bigger; else a new one, of which `asked` bytes were asked for. Drops the lock. */
+static void *make_locked(struct dry_extents *extents, size_t size, size_t asked, size_t align, unsigned node, size_t *dirty)
 {
-	bool dense = size >= DENSE_LEAST && probe_of(extents, size)->filled >= SURE;
+	bool dense = dry_dense_is_likely_locked(extents, size);
 	struct dry_extent_spare spare = { 0 };
 	void *addr = NULL;
 
@@ -275,12 +214,12 @@ static void *make_locked(struct dry_extents *extents, size_t size, size_t align,
 	}
 	if (addr == NULL) {
 		/* not always: those that lie side by side are joined when they are free */
-		if (dense && align < HUGE_ALIGN)
-			addr = map_extent(extents, size, HUGE_ALIGN, node);
+		if (dense && align < DRY_DENSE_UNIT)
+			addr = map_extent(extents, size, DRY_DENSE_UNIT, node);
 		if (addr == NULL)
 			addr = map_extent_hard(extents, size, align, node);
 		if (addr != NULL)
-			hint_new(extents, addr, size);
+			dry_dense_begin(extents, addr, size, asked);
 	}
 	if (addr != NULL) /* relaxed: a hint */
 		atomic_fetch_add_explicit(&extents->fresh, size - *dirty, memory_order_relaxed);
@@ -290,7 +229,7 @@ static void *make_locked(struct dry_extents *extents, size_t size, size_t align,
 
 void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, unsigned node, size_t *dirty)
 {
-	size_t page = dry_source_unit(&extents->source);
+	size_t page = dry_source_unit(&extents->source), asked;
 	struct dry_extent_spare spare;
 	void *addr = NULL;
 	int fit;
@@ -304,13 +243,19 @@ void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, u
 		dry_lock_release(&extents->lock);
 		return NULL;
 	}
+	asked = size;
+	size = dry_dense_size_locked(extents, asked);
 	fit = dry_spare_find_locked(extents, size, align, node);
+	if (fit < 0 && size != asked && (fit = dry_spare_find_locked(extents, asked, align, node)) >= 0)
+		size = asked;
 	if (fit >= 0) {
 		spare = dry_spare_take_locked(extents, (unsigned)fit, size);
 		addr = (void *)spare.addr;
 		*dirty = size = spare.size;
 	} else {
-		addr = make_locked(extents, size, align, node, dirty);
+		addr = make_locked(extents, size, asked, align, node, dirty);
+		if (addr == NULL && size != asked)
+			addr = make_locked(extents, size = asked, asked, align, node, dirty);
 	}
 	if (addr != NULL)
 		insert_locked(extents, addr, size, node);
@@ -388,6 +333,10 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr)
 
 	dry_lock_acquire(&extents->lock);
 	entry = find_locked(extents, ptr);
+	if (entry != NULL && entry->size >= DRY_DENSE_UNIT) {
+		dry_dense_end_locked(extents, entry->addr, entry->size);
+		entry = find_locked(extents, ptr); /* the table may have changed; and who frees twice must not succeed */
+	}
 	if (entry != NULL) {
 		was = *entry;
 		remove_locked(extents, entry);
@@ -454,9 +403,8 @@ static void *grow_locked(struct dry_extents *extents, struct dry_extent was, siz
 	else if (extents->source.reserve == NULL)
 		result = remap(ptr, was.size, size, may_move);
 	/* An eighth was perhaps not asked for. */
-	if (result != NULL && size >= DENSE_LEAST && is_filled(
-			(uintptr_t)result, was.size - dry_round_up(was.size / 8, dry_source_unit(&extents->source))))
-		dry_port_dense(result, size);
+	if (result != NULL)
+		dry_dense_grown(result, size, was.size - dry_round_up(was.size / 8, dry_source_unit(&extents->source)));
 	if (result != NULL) /* relaxed: a hint */
 		atomic_fetch_add_explicit(&extents->fresh, size - was.size, memory_order_relaxed);
 	dry_lock_acquire(&extents->lock);

@@ -27,9 +27,9 @@ struct dry_extent_spare {
 	unsigned node;
 };
 
-/* The extent that was mapped last without a hint, to be looked at; those in a row that were filled; hints since then. */
+/* What is to be looked at, and the extent that it is part of; those in a row that were filled; hints since then. */
 struct dry_extent_probe {
-	uintptr_t addr;
+	uintptr_t extent, addr; /* addr 0: nothing */
 	size_t size;
 	unsigned filled, hinted;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "page/spare.h"
 
+#include "page/dense.h"
 #include "page/internal.h"
 
 #define BATCH 16                 /* released without the lock in between */
@@ -93,7 +94,8 @@ struct dry_extent_spare dry_spare_take_biggest_locked(struct dry_extents *extent
 	/* one that fits would do as it is, but for its alignment */
 	if (best < 0 || extents->spare[best].size < size / 4 || extents->spare[best].size >= size)
 		return none;
-	return dry_spare_take_locked(extents, (unsigned)best, extents->spare[best].size);
+	size_t whole = extents->spare[best].size & ~(DRY_DENSE_UNIT - 1); /* what comes behind begins with a huge page then */
+	return dry_spare_take_locked(extents, (unsigned)best, whole != 0 ? whole : extents->spare[best].size);
 }
 
 /* Which one goes first: the oldest, of like ones the smallest. */

@@ -23,7 +23,7 @@ struct dry_port_calls {
 	void (*place)(void *addr, size_t size, unsigned node);
 	void (*purge)(void *addr, size_t size);
 	void (*release)(void *addr, size_t size);
-	void *(*resize)(void *addr, size_t old_size, size_t new_size, bool may_move);
+	void *(*resize)(void *addr, size_t old_size, size_t new_size, size_t align);
 	size_t (*memory_limit)(void);
 	size_t (*memory_limit_again)(void);
 	void (*set_huge)(enum dry_huge huge);

@@ -17,7 +17,7 @@ struct faults faults;
 void *__real_dry_port_reserve(size_t size, size_t align, bool readable);
 int __real_dry_port_reserve_at(void *addr, size_t size, enum dry_access access);
 int __real_dry_port_commit(void *addr, size_t size);
-void *__real_dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
+void *__real_dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align);
 unsigned __real_dry_port_nodes(void);
 unsigned __real_dry_port_node(void);
 void __real_dry_port_write(const char *text, size_t bytes);
@@ -36,7 +36,7 @@ int __wrap_dry_port_thread_start(void (*fn)(void));
 void *__wrap_dry_port_reserve(size_t size, size_t align, bool readable);
 int __wrap_dry_port_reserve_at(void *addr, size_t size, enum dry_access access);
 int __wrap_dry_port_commit(void *addr, size_t size);
-void *__wrap_dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
+void *__wrap_dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align);
 unsigned __wrap_dry_port_nodes(void);
 unsigned __wrap_dry_port_node(void);
 void __wrap_dry_port_write(const char *text, size_t bytes);
@@ -149,10 +149,10 @@ int __wrap_dry_port_commit(void *addr, size_t size)
 	return fails() ? -DRY_ENOMEM : __real_dry_port_commit(addr, size);
 }
 
-void *__wrap_dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)
+void *__wrap_dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align)
 {
 	faults_place();
-	return fails() ? NULL : __real_dry_port_resize(addr, old_size, new_size, may_move);
+	return fails() ? NULL : __real_dry_port_resize(addr, old_size, new_size, align);
 }
 
 void __wrap_dry_port_purge(void *addr, size_t size)

@@ -2,8 +2,8 @@
 /*
  * thp:never, thp:always and thp:auto: 64 MiB of small blocks have no huge page, or mostly such at once, or get them while they
  * stay; by default, those behind the first 2 MiB, and what of those is freed does not come back. What is freed goes back all the
- * same. By default big blocks have them, too, but giants, and not once blocks turn out to stay empty. The program starts itself
- * again with each.
+ * same. By default big blocks have them, too, but giants, and keep them as they are replaced, but not once blocks turn out to stay
+ * empty. The program starts itself again with each.
  * DRY_TEST_NO_POSIX: that port knows no huge pages. DRY_TEST_NO_NORSEQ: the same pages.
  */
 #define _GNU_SOURCE 1
@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../support/check.h"
 #include "../support/glibc.h"
+#include "../support/random.h"
 
 #define SIZE  1000
 #define COUNT (((size_t)64 << 20) / SIZE)
@@ -134,11 +136,59 @@ static int run_big(void)
 	CHECK(huge() >= BIG / 1024 / 2);
 	CHECK(giant < GIANT / 1024 / 8 || everywhere());
 	first = spots(2, BIG);
-	/* the second of them has none, and is looked at */
+	/* the second of them is looked at, by its end */
 	later = spots(8, BIG);
 	printf("spots in a giant: %zu KiB; in two blocks: %zu; in eight more: %zu\n", giant, first, later);
 	CHECK(later < BIG / 1024 || everywhere());
 	free(block);
+	return 0;
+}
+
+#define LIVE 12
+
+/* Blocks of 5 to 25 MB that are filled and replaced: they stay in huge pages as memory is split, joined, moved and made bigger. */
+static int run_replaced(void)
+{
+	static char *live[LIVE];
+	struct rusage usage;
+	struct rng rng = { 1 };
+	long pages = 0, before;
+
+	CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+	before = usage.ru_minflt;
+	for (int i = 0; i < 150; i++) {
+		size_t place = rng_below(&rng, LIVE), size = 5000000 + rng_below(&rng, 20000000);
+
+		free(live[place]);
+		live[place] = malloc(size);
+		CHECK(live[place] != NULL);
+		memset(live[place], i | 1, size);
+		pages += (long)(size / 4096);
+	}
+	CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+	printf("replaced: %ld pages, %ld faults, %zu KiB in huge pages of %zu\n", pages, usage.ru_minflt - before, huge(), kib("Rss:"));
+	fflush(stdout);
+	CHECK(usage.ru_minflt - before < pages / 25);
+	CHECK(huge() > kib("Rss:") / 10 * 6);
+	return 0;
+}
+
+/* Blocks of which the ends are not used have no huge pages, once that was seen. */
+static int run_ends(void)
+{
+	size_t before = 0;
+
+	for (int i = 0; i < 12; i++) {
+		char *block = malloc(2 * BIG);
+
+		CHECK(block != NULL);
+		memset(block, 1, BIG);
+		OPAQUE(block);
+		if (i == 5)
+			before = huge();
+	}
+	printf("without their ends: %zu KiB in huge pages, then %zu\n", before, huge());
+	CHECK(huge() <= before || everywhere());
 	return 0;
 }
 
@@ -175,11 +225,16 @@ static void start(const char *word, const char *blocks_are)
 int main(int argc, char **argv)
 {
 	if (argc > 1)
-		return strcmp(argv[2], "big") == 0 ? run_big() : run(argv[1]);
+		return strcmp(argv[2], "big") == 0      ? run_big() :
+		       strcmp(argv[2], "replaced") == 0 ? run_replaced() :
+		       strcmp(argv[2], "ends") == 0     ? run_ends() :
+							  run(argv[1]);
 	start("thp:never", "small");
 	if (gives(MADV_HUGEPAGE)) {
 		start("thp:system", "small");
 		start("thp:system", "big");
+		start("thp:system", "replaced");
+		start("thp:system", "ends");
 		start("thp:always", "small");
 	}
 	if (gives(MADV_COLLAPSE))

@@ -11,11 +11,11 @@ atomic_bool dry_fail_after;
 void *__real_dry_port_reserve(size_t size, size_t align, bool readable);
 int __real_dry_port_reserve_at(void *addr, size_t size, enum dry_access access);
 int __real_dry_port_commit(void *addr, size_t size);
-void *__real_dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
+void *__real_dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align);
 void *__wrap_dry_port_reserve(size_t size, size_t align, bool readable);
 int __wrap_dry_port_reserve_at(void *addr, size_t size, enum dry_access access);
 int __wrap_dry_port_commit(void *addr, size_t size);
-void *__wrap_dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move);
+void *__wrap_dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align);
 
 static bool fails(void)
 {
@@ -39,7 +39,7 @@ int __wrap_dry_port_commit(void *addr, size_t size)
 	return fails() ? -DRY_ENOMEM : __real_dry_port_commit(addr, size);
 }
 
-void *__wrap_dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)
+void *__wrap_dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align)
 {
-	return fails() ? NULL : __real_dry_port_resize(addr, old_size, new_size, may_move);
+	return fails() ? NULL : __real_dry_port_resize(addr, old_size, new_size, align);
 }

@@ -38,7 +38,7 @@ static void verify_stamp(const struct block *block)
 
 static size_t random_size(struct rng *rng)
 {
-	return 1 + rng_below(rng, (size_t)1 << (13 + rng_below(rng, 9)));
+	return 1 + rng_below(rng, (size_t)1 << (13 + rng_below(rng, 12)));
 }
 
 static void make(struct block *block, struct rng *rng)

@@ -190,7 +190,18 @@ bool dry_port_populate_huge(void *addr, size_t size)
 	return done;
 }
 
-void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)
+/*
+ * To a place of that alignment, where huge pages stay what they are. Refused, the place is left alone: the kernel may have
+ * cleared it first, and somebody else may have mapped something there. What it refuses for, but want of memory, is known before.
+ */
+static void *move_aligned(void *addr, size_t old_size, size_t new_size, size_t align)
+{
+	void *to = dry_unix_map_aligned(new_size, align, PROT_NONE, MAP_NORESERVE, dry_unix_map);
+
+	return to != NULL ? mremap(addr, old_size, new_size, MREMAP_MAYMOVE | MREMAP_FIXED, to) : MAP_FAILED;
+}
+
+void *dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align)
 {
 	size_t more = new_size > old_size ? new_size - old_size : 0;
 	enum dry_linux_room room = dry_linux_map_begin(more);
@@ -201,7 +212,11 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_mov
 		room = dry_linux_commit_begin(more);
 	if (room == DRY_LINUX_NO_ROOM)
 		return NULL;
-	result = mremap(addr, old_size, new_size, may_move ? MREMAP_MAYMOVE : 0);
+	result = mremap(addr, old_size, new_size, 0);
+	if (result == MAP_FAILED && errno == ENOMEM && align > dry_port_page_size() && !dry_port_is_scarce())
+		result = move_aligned(addr, old_size, new_size, align);
+	if (result == MAP_FAILED && align != 0)
+		result = mremap(addr, old_size, new_size, MREMAP_MAYMOVE);
 	dry_linux_room_end(room, 0); /* it may have been refused because the program locked the block itself */
 	errno = saved;
 	return result == MAP_FAILED ? NULL : result;

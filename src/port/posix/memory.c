@@ -122,9 +122,9 @@ void dry_port_release(void *addr, size_t size)
 }
 
 /* Without a call that moves pages, a block can only become smaller. */
-void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)
+void *dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align)
 {
-	(void)may_move;
+	(void)align;
 	if (new_size > old_size)
 		return NULL;
 	if (new_size < old_size)

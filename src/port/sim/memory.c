@@ -367,7 +367,7 @@ void dry_port_release(void *addr, size_t size)
 	release(which, first, size / PAGE);
 }
 
-void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_move)
+void *dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align)
 {
 	size_t first, count = new_size / PAGE;
 	unsigned which;
@@ -383,9 +383,9 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, bool may_mov
 			release(which, first + count, old_size / PAGE - count);
 		return addr;
 	}
-	if (refused() || !may_move)
+	if (refused() || align == 0)
 		return NULL;
-	to = reserve(new_size, PAGE, false);
+	to = reserve(new_size, align > PAGE ? align : PAGE, false);
 	if (to == NULL)
 		return NULL;
 	commit(((uintptr_t)to - BASE) / PAGE, count);

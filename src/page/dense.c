@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "page/dense.h"
+
+#include "base/checked.h"
+#include "page/huge.h"
+#include "page/internal.h"
+
+#define DENSE_LEAST   ((size_t)2 << 20) /* smaller extents are not worth it */
+#define DENSE_PERCENT 98
+#define GIANT         ((size_t)32 << 20) /* such may well be meant as address space, and bigger ones */
+#define END           ((size_t)2 << 20)  /* of an extent, to be looked at: so much tells */
+#define SURE          2 /* so many extents in a row were filled: the next ones will be */
+/* After so many with the hint one is looked at; after twice as many with each that was filled. */
+#define PROBES        8
+#define PROBES_MOST   32
+#define TRUSTED       2 /* the first extents of a process, but giants, which have the hint before anything is known */
+
+void dry_dense_init(struct dry_extents *extents)
+{
+	extents->usual = (struct dry_extent_probe){ .filled = SURE, .hinted = PROBES - TRUSTED };
+}
+
+static bool is_filled(uintptr_t addr, size_t size)
+{
+	return dry_port_density((void *)addr, size) >= DENSE_PERCENT;
+}
+
+static struct dry_extent_probe *probe_of(struct dry_extents *extents, size_t size)
+{
+	return size < GIANT ? &extents->usual : &extents->giant;
+}
+
+bool dry_dense_is_likely_locked(struct dry_extents *extents, size_t size)
+{
+	return size >= DENSE_LEAST && extents->source.reserve == NULL && probe_of(extents, size)->filled >= SURE;
+}
+
+size_t dry_dense_size_locked(struct dry_extents *extents, size_t size)
+{
+	size_t whole;
+
+	if (!dry_dense_is_likely_locked(extents, size) || !dry_checked_round_up(size, DRY_DENSE_UNIT, &whole) ||
+	    whole - size > size / 8 || dry_port_is_scarce())
+		return size;
+	return whole;
+}
+
+/* Whether a new extent is to be looked at. */
+static bool looks_locked(struct dry_extent_probe *probe)
+{
+	unsigned hints = PROBES;
+
+	for (unsigned i = SURE; i < probe->filled && hints < PROBES_MOST; i++)
+		hints *= 2;
+	if (probe->filled >= SURE && probe->hinted++ < hints)
+		return false;
+	probe->hinted = 0;
+	return true;
+}
+
+/* See whether what is looked at was filled. Drops the lock. */
+static void look_locked(struct dry_extents *extents, struct dry_extent_probe *probe, bool freed)
+{
+	struct dry_extent_probe seen = *probe;
+	bool filled;
+
+	if (seen.addr == 0)
+		return;
+	probe->addr = 0;
+	dry_lock_release(&extents->lock);
+	/* It may have been moved, and its place unmapped: then that is no sign. */
+	filled = is_filled(seen.addr, seen.size);
+	if (filled && freed) /* one mapping again, which can become bigger */
+		dry_port_dense((void *)seen.addr, seen.size);
+	dry_lock_acquire(&extents->lock);
+	probe->filled = filled ? probe->filled + 1 : 0;
+}
+
+void dry_dense_begin(struct dry_extents *extents, void *addr, size_t size, size_t asked)
+{
+	struct dry_extent_probe *probe = probe_of(extents, size);
+	size_t hinted = size;
+
+	if (size < DENSE_LEAST || extents->source.reserve != NULL)
+		return;
+	dry_lock_acquire(&extents->lock);
+	look_locked(extents, probe, false);
+	if (looks_locked(probe)) {
+		hinted = probe->filled >= SURE && asked >= END + DRY_DENSE_UNIT ? dry_round_down(asked - END, DRY_DENSE_UNIT) : 0;
+		probe->extent = (uintptr_t)addr;
+		probe->addr = (uintptr_t)addr + hinted;
+		probe->size = asked - hinted;
+	}
+	dry_lock_release(&extents->lock);
+	if (hinted != 0 && dry_huge_is_affordable())
+		dry_port_dense(addr, hinted);
+}
+
+void dry_dense_end_locked(struct dry_extents *extents, uintptr_t addr, size_t size)
+{
+	struct dry_extent_probe *probe = probe_of(extents, size);
+
+	if (probe->extent == addr)
+		look_locked(extents, probe, true);
+}
+
+void dry_dense_grown(void *addr, size_t size, size_t used)
+{
+	if (size >= DENSE_LEAST && is_filled((uintptr_t)addr, used))
+		dry_port_dense(addr, size);
+}
