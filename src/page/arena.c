@@ -151,5 +151,4 @@ void dry_arena_after_fork(struct dry_arena *arena)
 		dry_buddy_put_locked(arena, arena->limbo[i].index, UINT32_C(1) << arena->limbo[i].order, true);
 	arena->limbo_count = 0;
 	arena->limbo_pages = 0;
-	dry_lock_reinit(&arena->lock);
 }

@@ -254,7 +254,6 @@ void dry_meta_after_fork(struct dry_meta *meta)
 {
 	if (meta->users->owns_memory)
 		dry_arena_after_fork(&meta->own);
-	dry_lock_reinit(&meta->lock);
 }
 
 static const char *check_pages(struct dry_meta *meta, unsigned class, size_t *spare)

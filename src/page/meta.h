@@ -55,7 +55,7 @@ void dry_meta_free(struct dry_meta *meta, void *at, size_t bytes);
 /* Give memory that is free back to the port. */
 void dry_meta_purge(struct dry_meta *meta);
 
-/* In the child of a fork, whose forking thread holds meta->lock and meta->own.lock: frees both. */
+/* In the child of a fork, whose forking thread holds meta->lock and meta->own.lock: the same for its own arena. */
 void dry_meta_after_fork(struct dry_meta *meta);
 
 /* Verify the equations. NULL, or the name of what does not hold. */

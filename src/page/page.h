@@ -254,8 +254,8 @@ void *dry_arena_add_side(struct dry_arena *arena, unsigned width);
 void dry_arena_fini(struct dry_arena *arena);
 
 /*
- * In the child of a fork, whose forking thread holds the arena's lock: frees the lock, and
- * takes back what another thread of the parent was purging at that moment.
+ * In the child of a fork, whose forking thread holds the arena's lock: takes back what another
+ * thread of the parent was purging at that moment.
  */
 void dry_arena_after_fork(struct dry_arena *arena);
 

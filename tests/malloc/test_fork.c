@@ -2,7 +2,7 @@
 /*
  * fork() of a threaded process: eight threads allocate and fork for ten seconds, and both
  * sides go on allocating. A child verifies what its thread held, starts a thread of its
- * own now and then, and some fork again.
+ * own now and then, and some fork again, beside that thread.
  */
 #define _GNU_SOURCE 1
 #include <pthread.h>
@@ -55,7 +55,7 @@ static void *child_thread(void *arg)
 	struct held held[HELD] = { { NULL, 0 } };
 	struct rng rng = { (uint64_t)(uintptr_t)arg };
 
-	churn(held, &rng, 500);
+	churn(held, &rng, 2000);
 	drop(held);
 	return NULL;
 }
@@ -73,14 +73,14 @@ static void wait_for(pid_t pid)
 
 static __attribute__((noreturn)) void child(struct held *held, struct rng *rng, int depth)
 {
+	int beside = rng_below(rng, 4) == 0;
 	pthread_t id;
 
 	alarm(60); /* a child that hangs in a lock is a failure, not a wait without end */
 	churn(held, rng, 300);
-	if (rng_below(rng, 4) == 0) {
+	if (beside) {
 		CHECK(!pthread_create(&id, NULL, child_thread, (void *)(uintptr_t)rng_next(rng)));
 		churn(held, rng, 300);
-		CHECK(!pthread_join(id, NULL));
 	}
 	if (depth < 2 && rng_below(rng, 4) == 0) {
 		pid_t pid = fork();
@@ -90,6 +90,8 @@ static __attribute__((noreturn)) void child(struct held *held, struct rng *rng, 
 		churn(held, rng, 100);
 		wait_for(pid);
 	}
+	if (beside)
+		CHECK(!pthread_join(id, NULL));
 	drop(held);
 	_exit(0);
 }

@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 
+#include "base/fatal.h"
 #include "port/contract.h"
 #include "port/unix/lock_count.h"
 #include "port/unix/musl_fork.h"
@@ -154,8 +156,16 @@ static void parent(void)
 
 static void child(void)
 {
-	on_child(pop());
+	bool took = pop();
+
+	on_child(took);
 	forget_streams();
+#ifdef DRY_DEBUG
+	if (took && dry_locks_held != 0) { /* then no fork of the child would take the locks */
+		dry_warn("after a fork the child counts %d locks held", (int)dry_locks_held);
+		abort();
+	}
+#endif
 }
 
 void dry_port_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(bool prepared))
