@@ -166,7 +166,8 @@ static int run_replaced(void)
 		pages += (long)(size / 4096);
 	}
 	CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
-	printf("replaced: %ld pages, %ld faults, %zu KiB in huge pages of %zu\n", pages, usage.ru_minflt - before, huge(), kib("Rss:"));
+	printf("replaced: %ld pages, %ld faults, %zu KiB in huge pages of %zu\n", pages, usage.ru_minflt - before, huge(),
+	       kib("Rss:"));
 	fflush(stdout);
 	CHECK(usage.ru_minflt - before < pages / 25);
 	CHECK(huge() > kib("Rss:") / 10 * 6);
