@@ -13,6 +13,7 @@
 /* After so many with the hint one is looked at; after twice as many with each that was filled. */
 #define PROBES        8
 #define PROBES_MOST   32
+#define LOOKS         8 /* at one that is not filled yet */
 #define TRUSTED       2 /* the first extents of a process, but giants, which have the hint before anything is known */
 
 void dry_dense_init(struct dry_extents *extents)
@@ -58,22 +59,32 @@ static bool looks_locked(struct dry_extent_probe *probe)
 	return true;
 }
 
-/* See whether what is looked at was filled. Drops the lock. */
+/*
+ * See whether what is looked at was filled. Drops the lock. A block that lives may be filled yet, by this thread or another: if
+ * its end was not touched at all, or little is known, it is looked at again, some times.
+ */
 static void look_locked(struct dry_extents *extents, struct dry_extent_probe *probe, bool freed)
 {
 	struct dry_extent_probe seen = *probe;
 	bool filled;
+	int density;
 
 	if (seen.addr == 0)
 		return;
 	probe->addr = 0;
 	dry_lock_release(&extents->lock);
 	/* It may have been moved, and its place unmapped: then that is no sign. */
-	filled = is_filled(seen.addr, seen.size);
+	density = dry_port_density((void *)seen.addr, seen.size);
+	filled = density >= DENSE_PERCENT;
 	if (filled && freed) /* one mapping again, which can become bigger */
 		dry_port_dense((void *)seen.addr, seen.size);
 	dry_lock_acquire(&extents->lock);
-	probe->filled = filled ? probe->filled + 1 : 0;
+	if (!filled && !freed && (density == 0 || seen.filled < SURE) && seen.looks < LOOKS && probe->addr == 0) {
+		probe->addr = seen.addr;
+		probe->looks = seen.looks + 1;
+	} else {
+		probe->filled = filled ? probe->filled + 1 : 0;
+	}
 }
 
 void dry_dense_begin(struct dry_extents *extents, void *addr, size_t size, size_t asked)
@@ -85,11 +96,15 @@ void dry_dense_begin(struct dry_extents *extents, void *addr, size_t size, size_
 		return;
 	dry_lock_acquire(&extents->lock);
 	look_locked(extents, probe, false);
-	if (looks_locked(probe)) {
-		hinted = probe->filled >= SURE && asked >= END + DRY_DENSE_UNIT ? dry_round_down(asked - END, DRY_DENSE_UNIT) : 0;
+	if (probe->filled < SURE)
+		hinted = 0;
+	if (probe->addr == 0 && looks_locked(probe)) {
+		if (hinted != 0)
+			hinted = asked >= END + DRY_DENSE_UNIT ? dry_round_down(asked - END, DRY_DENSE_UNIT) : 0;
 		probe->extent = (uintptr_t)addr;
 		probe->addr = (uintptr_t)addr + hinted;
 		probe->size = asked - hinted;
+		probe->looks = 0;
 	}
 	dry_lock_release(&extents->lock);
 	if (hinted != 0 && dry_huge_is_affordable())

@@ -27,11 +27,11 @@ struct dry_extent_spare {
 	unsigned node;
 };
 
-/* What is to be looked at, and the extent that it is part of; those in a row that were filled; hints since then. */
+/* What is to be looked at, the extent that it is part of, looks at it; extents in a row that were filled; hints since then. */
 struct dry_extent_probe {
 	uintptr_t extent, addr; /* addr 0: nothing */
 	size_t size;
-	unsigned filled, hinted;
+	unsigned looks, filled, hinted;
 };
 
 /*

@@ -179,13 +179,13 @@ static int run_ends(void)
 {
 	size_t before = 0;
 
-	for (int i = 0; i < 12; i++) {
+	for (int i = 0; i < 25; i++) {
 		char *block = malloc(2 * BIG);
 
 		CHECK(block != NULL);
 		memset(block, 1, BIG);
 		OPAQUE(block);
-		if (i == 5)
+		if (i == 15)
 			before = huge();
 	}
 	printf("without their ends: %zu KiB in huge pages, then %zu\n", before, huge());
