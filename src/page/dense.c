@@ -13,17 +13,13 @@
 /* After so many with the hint one is looked at; after twice as many with each that was filled. */
 #define PROBES        8
 #define PROBES_MOST   32
-#define LOOKS         8 /* at one that is not filled yet */
+#define LOOKS         8  /* more at one that is not filled yet */
+#define LOOK_AGAIN    10 /* ms between them at least */
 #define TRUSTED       2 /* the first extents of a process, but giants, which have the hint before anything is known */
 
 void dry_dense_init(struct dry_extents *extents)
 {
 	extents->usual = (struct dry_extent_probe){ .filled = SURE, .hinted = PROBES - TRUSTED };
-}
-
-static bool is_filled(uintptr_t addr, size_t size)
-{
-	return dry_port_density((void *)addr, size) >= DENSE_PERCENT;
 }
 
 static struct dry_extent_probe *probe_of(struct dry_extents *extents, size_t size)
@@ -60,28 +56,29 @@ static bool looks_locked(struct dry_extent_probe *probe)
 }
 
 /*
- * See whether what is looked at was filled. Drops the lock. A block that lives may be filled yet, by this thread or another: if
- * its end was not touched at all, or little is known, it is looked at again, some times.
+ * See whether what is looked at was filled. Drops the lock. A block that lives may be filled yet, from its start; if so, or if
+ * little is known, it is looked at again, some times.
  */
 static void look_locked(struct dry_extents *extents, struct dry_extent_probe *probe, bool freed)
 {
 	struct dry_extent_probe seen = *probe;
-	bool filled;
+	bool filled, first;
 	int density;
 
-	if (seen.addr == 0)
+	if (seen.addr == 0 || (!freed && seen.looks != 0 && dry_port_clock_ms() < seen.again))
 		return;
 	probe->addr = 0;
 	dry_lock_release(&extents->lock);
 	/* It may have been moved, and its place unmapped: then that is no sign. */
-	density = dry_port_density((void *)seen.addr, seen.size);
+	density = dry_port_density((void *)seen.addr, seen.size, &first);
 	filled = density >= DENSE_PERCENT;
 	if (filled && freed) /* one mapping again, which can become bigger */
 		dry_port_dense((void *)seen.addr, seen.size);
 	dry_lock_acquire(&extents->lock);
-	if (!filled && !freed && (density == 0 || seen.filled < SURE) && seen.looks < LOOKS && probe->addr == 0) {
+	if (density >= 0 && !filled && !freed && seen.looks < LOOKS && (first || seen.filled < SURE) && probe->addr == 0) {
 		probe->addr = seen.addr;
 		probe->looks = seen.looks + 1;
+		probe->again = dry_port_clock_ms() + LOOK_AGAIN;
 	} else {
 		probe->filled = filled ? probe->filled + 1 : 0;
 	}
@@ -121,6 +118,8 @@ void dry_dense_end_locked(struct dry_extents *extents, uintptr_t addr, size_t si
 
 void dry_dense_grown(void *addr, size_t size, size_t used)
 {
-	if (size >= DENSE_LEAST && is_filled((uintptr_t)addr, used))
+	bool first;
+
+	if (size >= DENSE_LEAST && dry_port_density(addr, used, &first) >= DENSE_PERCENT)
 		dry_port_dense(addr, size);
 }

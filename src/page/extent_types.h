@@ -29,6 +29,7 @@ struct dry_extent_spare {
 
 /* What is to be looked at, the extent that it is part of, looks at it; extents in a row that were filled; hints since then. */
 struct dry_extent_probe {
+	uint64_t again; /* ms: no look before that, but the first */
 	uintptr_t extent, addr; /* addr 0: nothing */
 	size_t size;
 	unsigned looks, filled, hinted;

@@ -104,8 +104,11 @@ bool dry_port_collapse(void *addr, size_t size);
 enum dry_placing { DRY_PLACE_LOCAL, DRY_PLACE_INTERLEAVE, DRY_PLACE_OFF };
 void dry_port_set_placing(enum dry_placing placing);
 
-/* Of a hundred pages of a range, so many have memory, about. -1: not known, or it is no committed range any more. */
-int dry_port_density(const void *addr, size_t size);
+/*
+ * Of a hundred pages of a range, so many have memory, about; *first: they are the first ones, or none. -1: not known, or it is no
+ * committed range any more.
+ */
+int dry_port_density(const void *addr, size_t size, bool *first);
 
 /* A hint: who uses this committed range will fill it, so that its memory may come in bigger pieces than pages. */
 void dry_port_dense(void *addr, size_t size);

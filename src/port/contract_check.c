@@ -30,7 +30,7 @@ struct dry_port_calls {
 	void (*advise_huge)(void *addr, size_t size, enum dry_huge huge);
 	bool (*collapse)(void *addr, size_t size);
 	void (*set_placing)(enum dry_placing placing);
-	int (*density)(const void *addr, size_t size);
+	int (*density)(const void *addr, size_t size, bool *first);
 	void (*dense)(void *addr, size_t size);
 	bool (*populate)(void *addr, size_t size);
 	bool (*populate_huge)(void *addr, size_t size);

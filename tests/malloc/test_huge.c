@@ -185,6 +185,7 @@ static int run_ends(void)
 		CHECK(block != NULL);
 		memset(block, 1, BIG);
 		OPAQUE(block);
+		usleep(11000); /* it is looked at again, but not at once */
 		if (i == 15)
 			before = huge();
 	}

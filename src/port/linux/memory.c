@@ -131,19 +131,24 @@ void dry_port_release(void *addr, size_t size)
 	dry_unix_release(addr, size, dry_port_purge);
 }
 
-int dry_port_density(const void *addr, size_t size)
+int dry_port_density(const void *addr, size_t size, bool *first)
 {
 	unsigned char there[SAMPLE];
-	size_t page = dry_port_page_size(), pages = size / page, step = pages / SAMPLES, seen = 0, found = 0;
+	size_t page = dry_port_page_size(), pages = size / page, step = pages / SAMPLES, seen = 0, found = 0, before = SAMPLE;
 	int saved = errno;
 
+	*first = true;
 	if (dry_port_restricted() || step < SAMPLE)
 		return -1;
 	for (size_t at = 0; at + SAMPLE <= pages; at += step) {
 		if (mincore((char *)addr + at * page, SAMPLE * page, there) != 0)
 			break; /* unmapped meanwhile */
+		size_t here = 0;
 		for (size_t i = 0; i < SAMPLE; i++)
-			found += there[i] & 1;
+			here += there[i] & 1;
+		*first = *first && (here == 0 || before == SAMPLE);
+		before = here;
+		found += here;
 		seen += SAMPLE;
 	}
 	errno = saved;

@@ -133,8 +133,9 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align
 }
 
 /* POSIX has no such question. */
-int dry_port_density(const void *addr, size_t size)
+int dry_port_density(const void *addr, size_t size, bool *first)
 {
+	*first = false;
 	(void)addr;
 	(void)size;
 	return -1;

@@ -397,8 +397,9 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align
 }
 
 /* As far as a range has pages, all of them have memory. */
-int dry_port_density(const void *addr, size_t size)
+int dry_port_density(const void *addr, size_t size, bool *first)
 {
+	*first = true;
 	DRY_SIM_POINT("density");
 	return state[((uintptr_t)addr - BASE) / PAGE] == COMMITTED && size != 0 ? 100 : -1;
 }
