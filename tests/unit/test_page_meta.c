@@ -233,6 +233,9 @@ static void fork_child(void)
 	if (child == 0) {
 		dry_meta_after_fork(&meta);
 		dry_arena_after_fork(&arena);
+		dry_lock_reinit(&arena.lock);
+		dry_lock_reinit(&meta.own.lock);
+		dry_lock_reinit(&meta.lock);
 		dry_meta_free(&meta, here, 100);
 		CHECK(dry_meta_alloc(&meta, 5000) != NULL);
 		verify();

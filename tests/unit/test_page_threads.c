@@ -121,6 +121,7 @@ static void child_of_purge(void)
 	for (i = 0; i < arena.limbo_count; i++)
 		touch(arena.limbo[i].index, UINT32_C(1) << arena.limbo[i].order);
 	dry_arena_after_fork(&arena);
+	dry_lock_reinit(&arena.lock);
 	CHECK_EQ(arena.limbo_pages, 0);
 	CHECK(dry_arena_check(&arena) == NULL);
 	take_all();
