@@ -53,6 +53,7 @@ void dry_heaps_unlock_all(bool in_child)
 	for (struct dry_heap *heap = dry_heaps; heap != NULL && in_child; heap = heap->next) {
 		dry_arena_after_fork(dry_heap_arena(heap));
 		dry_meta_after_fork(&heap->caches.backing.meta);
+		dry_extents_after_fork(&heap->extents);
 	}
 	each_lock(in_child ? dry_lock_reinit : dry_lock_release, false);
 	if (in_child)

@@ -80,8 +80,8 @@ void dry_heap_balance(struct dry_heap *heap);
 bool dry_heap_give_up(struct dry_heap *heap, size_t bytes);
 
 /*
- * The process's limit was in the way of an allocation of about `bytes`: gives back what is free in this heap and the default one,
- * then asks who was named here. Whether it is worth another try. No lock is held.
+ * The process's limit was in the way of an allocation of about `bytes`: gives back what is free in this heap and in others, then
+ * asks who was named here. Whether it is worth another try. No lock is held.
  */
 bool dry_heap_make_room(struct dry_heap *heap, size_t bytes);
 void dry_heap_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg);

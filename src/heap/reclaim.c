@@ -83,11 +83,18 @@ static bool ask(size_t bytes)
 	return more;
 }
 
+/* Every heap whose memory counts, this one first; not the others while the list of heaps is somebody's. */
 static void trim(struct dry_heap *heap)
 {
 	dry_heap_trim(heap);
 	if (heap != &dry_main_heap)
 		dry_heap_trim(NULL);
+	if (!dry_lock_try(&dry_heaps_lock))
+		return;
+	for (struct dry_heap *other = dry_heaps; other != NULL; other = other->next)
+		if (other != heap && !other->is_default && other->extents.source.reserve == NULL)
+			dry_heap_trim(other);
+	dry_lock_release(&dry_heaps_lock);
 }
 
 static bool (*_Atomic limit_follow)(void); /* relaxed: a function */
@@ -107,7 +114,8 @@ bool dry_heap_make_room(struct dry_heap *heap, size_t bytes)
 	if (!dry_budget_may_hold(bytes))
 		return false;
 	trim(heap);
-	if (dry_budget_used() < before)
+	/* or another thread has given back what this one was refused for, before it was here */
+	if (dry_budget_used() < before || dry_budget_has_room(bytes))
 		return true;
 	if (!ask(bytes))
 		return false;

@@ -21,6 +21,13 @@ bool dry_budget_may_hold(size_t bytes)
 	return most != SIZE_MAX && bytes <= most;
 }
 
+bool dry_budget_has_room(size_t bytes)
+{
+	size_t most = atomic_load_explicit(&limit, memory_order_relaxed), now = dry_budget_used();
+
+	return now <= most && bytes <= most - now;
+}
+
 size_t dry_budget_used(void)
 {
 	return atomic_load_explicit(&used, memory_order_relaxed);

@@ -21,6 +21,8 @@
 void dry_budget_limit(size_t bytes);
 /* Whether there is a limit, and room for `bytes` in it if all else were given back. */
 bool dry_budget_may_hold(size_t bytes);
+/* Whether there is room for `bytes` as it is; true without a limit. It may change at once. */
+bool dry_budget_has_room(size_t bytes);
 /* Bytes counted. */
 size_t dry_budget_used(void);
 

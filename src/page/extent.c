@@ -190,6 +190,8 @@ static void *map_extent_hard(struct dry_extents *extents, size_t size, size_t al
 		return addr;
 	dry_lock_acquire(&extents->lock);
 	released = dry_spare_release_locked(extents, 0, UINT64_MAX);
+	while (dry_spare_settles_locked(extents))
+		released = 1;
 	dry_lock_release(&extents->lock);
 	return released != 0 ? map_extent(extents, size, align, node) : NULL;
 }
@@ -451,9 +453,16 @@ size_t dry_extent_decay(struct dry_extents *extents, unsigned age, size_t *left)
 	extents->tick++;
 	if (extents->tick > age)
 		bytes = dry_spare_release_locked(extents, SIZE_MAX, extents->tick - age);
+	while (age == 0 && dry_spare_settles_locked(extents))
+		;
 	*left = extents->cached_bytes;
 	dry_lock_release(&extents->lock);
 	return bytes;
+}
+
+void dry_extents_after_fork(struct dry_extents *extents)
+{
+	extents->releasing = 0;
 }
 
 static const char *check_locked(struct dry_extents *extents)

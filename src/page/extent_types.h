@@ -49,7 +49,8 @@ struct dry_extents {
 	size_t promised; /* buckets that are used or will be by an alloc or resize under way */
 	size_t live_bytes, cached_bytes;
 	uint64_t tick;
-	uint64_t purged; /* bytes given back to the system, since the start */
+	uint64_t purged;  /* bytes given back to the system, since the start */
+	size_t releasing; /* bytes on their way there, by any thread */
 	unsigned cached; /* entries of spare[] */
 	struct dry_extent_spare spare[DRY_EXTENT_CACHED];
 	struct dry_extent_probe usual, giant; /* by size: a few giants do not tell of the others, nor others of them */

@@ -95,9 +95,11 @@ DRY_FAST bool may_take(struct dry_arena *arena, uint32_t index, uint32_t count)
 /* What is free here may be all that it takes to stay within the process's limit. */
 static DRY_SLOW uint32_t purge_and_find(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
 {
-	uint32_t index;
+	uint32_t index = DRY_PAGE_NIL;
+	size_t purged = 1;
 
-	while (count <= dry_arena_room_locked(arena) && dry_arena_purge_all_locked(arena) != 0) {
+	while (purged != 0 && count <= dry_arena_room_locked(arena)) {
+		purged = dry_arena_purge_all_locked(arena); /* 0: another thread may have purged what there was */
 		index = find_free(arena, count, align_pages, node);
 		if (index == DRY_PAGE_NIL || may_take(arena, index, count))
 			return index;

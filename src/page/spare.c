@@ -141,6 +141,8 @@ size_t dry_spare_release_locked(struct dry_extents *extents, size_t keep, uint64
 	size_t bytes = 0;
 
 	do {
+		size_t before = bytes;
+
 		for (count = 0; count < BATCH; count++) {
 			victims[count] = next_victim(extents, keep, newest);
 			if (victims[count].size == 0)
@@ -149,13 +151,26 @@ size_t dry_spare_release_locked(struct dry_extents *extents, size_t keep, uint64
 		}
 		if (count == 0)
 			break;
+		extents->releasing += bytes - before;
 		dry_lock_release(&extents->lock);
 		for (i = 0; i < count; i++)
 			dry_extent_unmap(extents, (void *)victims[i].addr, victims[i].size);
 		dry_lock_acquire(&extents->lock);
+		extents->releasing -= bytes - before;
 	} while (count == BATCH);
 	extents->purged += bytes;
 	return bytes;
+}
+
+bool dry_spare_settles_locked(struct dry_extents *extents)
+{
+	/* a user's source may call back */
+	if (extents->releasing == 0 || extents->source.reserve != NULL)
+		return false;
+	dry_lock_release(&extents->lock);
+	dry_port_yield();
+	dry_lock_acquire(&extents->lock);
+	return true;
 }
 
 /* Whether they are one; then the first one is both, of the age of the bigger one. */

@@ -15,6 +15,8 @@
 #ifndef DRY_PAGE_SPARE_H
 #define DRY_PAGE_SPARE_H
 
+#include <stdbool.h>
+
 #include "page/extent_types.h"
 
 /* The smallest one of the node that holds `size` bytes, its start aligned; of like ones the lowest. -1: none. */
@@ -33,6 +35,9 @@ void dry_spare_put_locked(struct dry_extents *extents, struct dry_extent_spare s
 
 /* Release those freed at tick `newest` or before; then the oldest until at most `keep` bytes are left. Bytes released. */
 size_t dry_spare_release_locked(struct dry_extents *extents, size_t keep, uint64_t newest);
+
+/* What other threads release is gone in a moment. false: they release nothing. Drops the lock. */
+bool dry_spare_settles_locked(struct dry_extents *extents);
 
 /* What is in neither table nor spare[] any more goes back, and out of the process's count. */
 void dry_extent_unmap(const struct dry_extents *extents, void *addr, size_t size);
