@@ -31,7 +31,7 @@ size_t dry_dense_size_locked(struct dry_extents *extents, size_t size);
 /* A new extent, of which `asked` bytes were asked for, and which is nobody else's yet. */
 void dry_dense_begin(struct dry_extents *extents, void *addr, size_t size, size_t asked);
 
-/* The extent at addr is about to be freed, by the caller. Drops the lock. */
+/* The extent at addr is freed, and the caller's until it is spare. Drops the lock. */
 void dry_dense_end_locked(struct dry_extents *extents, uintptr_t addr, size_t size);
 
 /* An extent is of `size` bytes now; of those it had, `used` at least were asked for. */

@@ -335,14 +335,11 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr)
 
 	dry_lock_acquire(&extents->lock);
 	entry = find_locked(extents, ptr);
-	if (entry != NULL && entry->size >= DRY_DENSE_UNIT) {
-		dry_dense_end_locked(extents, entry->addr, entry->size);
-		entry = find_locked(extents, ptr); /* the table may have changed; and who frees twice must not succeed */
-	}
 	if (entry != NULL) {
 		was = *entry;
-		remove_locked(extents, entry);
+		remove_locked(extents, entry); /* before the lock is dropped: who frees twice must not succeed */
 		extents->promised--;
+		dry_dense_end_locked(extents, was.addr, was.size);
 		keep_locked(extents, was.addr, was.size, was.node);
 	}
 	dry_lock_release(&extents->lock);
