@@ -137,12 +137,12 @@ DRY_EXPORT int dry_heap_check(dry_heap *heap)
 /* ---- objects ---------------------------------------------------------------------- */
 
 /* Against the process's limit, for n objects. */
-static DRY_SLOW bool make_room(const struct dry_cache *cache, size_t n)
+static DRY_SLOW bool make_room(const struct dry_cache *cache, size_t n, bool first)
 {
 	size_t slab = (size_t)1 << (dry_backing_page_shift(&cache->caches->backing) + cache->root->order), bytes;
 
 	return !__builtin_mul_overflow(n, cache->root->size, &bytes) &&
-	       dry_heap_make_room(dry_heap_of(cache->caches), bytes > slab ? bytes : slab);
+	       dry_heap_make_room(dry_heap_of(cache->caches), bytes > slab ? bytes : slab, first);
 }
 
 /* What the system refuses to slabs, big blocks that were freed may still have. false: they have nothing, or it is to fail. */
@@ -161,7 +161,7 @@ static DRY_SLOW void *alloc_hard(struct dry_cache *cache)
 	if (cache->state != DRY_CACHE_LIVE) /* which was reported */
 		return NULL;
 	object = drop_spares(cache) ? dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY) : NULL;
-	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && make_room(cache, 1); tries++)
+	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && make_room(cache, 1, tries == 0); tries++)
 		object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
 	return object;
 }
@@ -276,7 +276,7 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 {
 	size_t done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
 
-	for (unsigned tries = 0; DRY_UNLIKELY(done < n) && tries < LIMIT_TRIES && make_room(cache, n); tries++)
+	for (unsigned tries = 0; DRY_UNLIKELY(done < n) && tries < LIMIT_TRIES && make_room(cache, n, tries == 0); tries++)
 		done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
 	if (done < n)
 		failed(cache);

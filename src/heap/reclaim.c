@@ -104,7 +104,7 @@ void dry_heap_follow_limit(bool (*follow)(void))
 	atomic_store_explicit(&limit_follow, follow, memory_order_relaxed);
 }
 
-bool dry_heap_make_room(struct dry_heap *heap, size_t bytes)
+bool dry_heap_make_room(struct dry_heap *heap, size_t bytes, bool first)
 {
 	size_t before = dry_budget_used();
 	bool (*follow)(void) = atomic_load_explicit(&limit_follow, memory_order_relaxed);
@@ -114,8 +114,8 @@ bool dry_heap_make_room(struct dry_heap *heap, size_t bytes)
 	if (!dry_budget_may_hold(bytes))
 		return false;
 	trim(heap);
-	/* or another thread has given back what this one was refused for, before it was here */
-	if (dry_budget_used() < before || dry_budget_has_room(bytes))
+	/* or another thread has given back what this one was refused for, before it was here; later that is not the reason */
+	if (dry_budget_used() < before || (first && dry_budget_has_room(bytes)))
 		return true;
 	if (!ask(bytes))
 		return false;

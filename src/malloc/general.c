@@ -217,7 +217,7 @@ static DRY_NOINLINE void *alloc_big_hard(struct dry_heap *heap, size_t size, siz
 		dry_heap_trim(heap);
 		object = alloc_big(heap, size, align, zero);
 	}
-	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && dry_heap_make_room(heap, size); tries++)
+	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && dry_heap_make_room(heap, size, tries == 0); tries++)
 		object = alloc_big(heap, size, align, zero);
 	if (DRY_UNLIKELY(object == NULL)) {
 		DRY_PROBE_1(drystone, failure, size);
@@ -243,7 +243,8 @@ static DRY_NOINLINE struct dry_cache *make_cache_hard(struct dry_heap *heap, uns
 {
 	struct dry_cache *cache = NULL;
 
-	for (unsigned tries = 0; cache == NULL && tries < LIMIT_TRIES && dry_heap_make_room(heap, dry_class_size(class)); tries++)
+	for (unsigned tries = 0;
+	     cache == NULL && tries < LIMIT_TRIES && dry_heap_make_room(heap, dry_class_size(class), tries == 0); tries++)
 		cache = dry_general_cache(heap, class);
 	return cache;
 }
