@@ -51,7 +51,7 @@ static void run(uint64_t seed)
 	CHECK(most <= MOST);
 	CHECK_EQ(pthread_create(&id, NULL, thread, NULL), 0);
 	CHECK_EQ(pthread_join(id, NULL), 0);
-	#ifdef __GLIBC__ /* another libc is one library */
+#ifdef __GLIBC__ /* another libc is one library */
 	CHECK(dlopen("libresolv.so.2", RTLD_NOW));
 #endif
 }
