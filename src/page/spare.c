@@ -94,7 +94,8 @@ struct dry_extent_spare dry_spare_take_biggest_locked(struct dry_extents *extent
 	/* one that fits would do as it is, but for its alignment */
 	if (best < 0 || extents->spare[best].size < size / 4 || extents->spare[best].size >= size)
 		return none;
-	size_t whole = extents->spare[best].size & ~(DRY_DENSE_UNIT - 1); /* what comes behind begins with a huge page then */
+	/* whole huge pages: what comes behind begins with one then */
+	size_t whole = dry_round_down(extents->spare[best].size, DRY_DENSE_UNIT);
 	return dry_spare_take_locked(extents, (unsigned)best, whole != 0 ? whole : extents->spare[best].size);
 }
 
