@@ -81,9 +81,9 @@ bool dry_heap_give_up(struct dry_heap *heap, size_t bytes);
 
 /*
  * The process's limit was in the way of an allocation of about `bytes`: gives back what is free in this heap and in others, then
- * asks who was named here. Whether it is worth another try; first: it was the first one. No lock is held.
+ * asks who was named here. Whether it is worth another try; tries: how many there were after the first one. No lock is held.
  */
-bool dry_heap_make_room(struct dry_heap *heap, size_t bytes, bool first);
+bool dry_heap_make_room(struct dry_heap *heap, size_t bytes, unsigned tries);
 void dry_heap_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg);
 /* Who is asked before all that whether the limit is higher by now. */
 void dry_heap_follow_limit(bool (*follow)(void));

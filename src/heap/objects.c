@@ -20,7 +20,6 @@
 	 DRY_CACHE_TYPE_MASK | DRY_CACHE_SMALL_SLABS | DRY_CACHE_NO_ARRAYS | DRY_CACHE_ATTACH_FIRST)
 #define MAX_SIZE  ((size_t)4 << 20)
 #define MAX_ALIGN 65536u
-#define LIMIT_TRIES 64 /* what callbacks give may be of slabs that stay in use */
 
 /* ---- caches ----------------------------------------------------------------------- */
 
@@ -137,12 +136,12 @@ DRY_EXPORT int dry_heap_check(dry_heap *heap)
 /* ---- objects ---------------------------------------------------------------------- */
 
 /* Against the process's limit, for n objects. */
-static DRY_SLOW bool make_room(const struct dry_cache *cache, size_t n, bool first)
+static DRY_SLOW bool make_room(const struct dry_cache *cache, size_t n, unsigned tries)
 {
 	size_t slab = (size_t)1 << (dry_backing_page_shift(&cache->caches->backing) + cache->root->order), bytes;
 
 	return !__builtin_mul_overflow(n, cache->root->size, &bytes) &&
-	       dry_heap_make_room(dry_heap_of(cache->caches), bytes > slab ? bytes : slab, first);
+	       dry_heap_make_room(dry_heap_of(cache->caches), bytes > slab ? bytes : slab, tries);
 }
 
 /* What the system refuses to slabs, big blocks that were freed may still have. false: they have nothing, or it is to fail. */
@@ -161,7 +160,7 @@ static DRY_SLOW void *alloc_hard(struct dry_cache *cache)
 	if (cache->state != DRY_CACHE_LIVE) /* which was reported */
 		return NULL;
 	object = drop_spares(cache) ? dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY) : NULL;
-	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && make_room(cache, 1, tries == 0); tries++)
+	for (unsigned tries = 0; object == NULL && make_room(cache, 1, tries); tries++)
 		object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
 	return object;
 }
@@ -276,7 +275,7 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 {
 	size_t done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
 
-	for (unsigned tries = 0; DRY_UNLIKELY(done < n) && tries < LIMIT_TRIES && make_room(cache, n, tries == 0); tries++)
+	for (unsigned tries = 0; DRY_UNLIKELY(done < n) && make_room(cache, n, tries); tries++)
 		done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
 	if (done < n)
 		failed(cache);

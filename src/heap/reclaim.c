@@ -6,6 +6,7 @@
 
 #define BALANCE_BYTES ((size_t)1 << 20)  /* fresh memory between two looks */
 #define BALANCE_KEEP  ((size_t)16 << 20) /* idle memory of either kind that is not worth it */
+#define LIMIT_TRIES   64                 /* what callbacks give may be of slabs that stay in use */
 
 DRY_EXPORT void dry_heap_reap(dry_heap *heap)
 {
@@ -104,18 +105,20 @@ void dry_heap_follow_limit(bool (*follow)(void))
 	atomic_store_explicit(&limit_follow, follow, memory_order_relaxed);
 }
 
-bool dry_heap_make_room(struct dry_heap *heap, size_t bytes, bool first)
+bool dry_heap_make_room(struct dry_heap *heap, size_t bytes, unsigned tries)
 {
 	size_t before = dry_budget_used();
 	bool (*follow)(void) = atomic_load_explicit(&limit_follow, memory_order_relaxed);
 
+	if (tries == LIMIT_TRIES)
+		return false;
 	if (follow != NULL && follow())
 		return true;
 	if (!dry_budget_may_hold(bytes))
 		return false;
 	trim(heap);
 	/* or another thread has given back what this one was refused for, before it was here; later that is not the reason */
-	if (dry_budget_used() < before || (first && dry_budget_has_room(bytes)))
+	if (dry_budget_used() < before || (tries == 0 && dry_budget_has_room(bytes)))
 		return true;
 	if (!ask(bytes))
 		return false;

@@ -19,7 +19,6 @@
 #define RUN_USUAL    ((size_t)128 << 10) /* bigger blocks are extents while there are no more than so many of them */
 #define MOST_EXTENTS 16384
 #define RUN_MAX      ((size_t)1 << 20) /* bigger ones always are */
-#define LIMIT_TRIES  64
 #define SIZE_LIMIT   ((size_t)PTRDIFF_MAX)
 
 /* The size of a block in a page of a class, without a look at the page. 0: it may be anything else. */
@@ -217,7 +216,7 @@ static DRY_NOINLINE void *alloc_big_hard(struct dry_heap *heap, size_t size, siz
 		dry_heap_trim(heap);
 		object = alloc_big(heap, size, align, zero);
 	}
-	for (unsigned tries = 0; object == NULL && tries < LIMIT_TRIES && dry_heap_make_room(heap, size, tries == 0); tries++)
+	for (unsigned tries = 0; object == NULL && dry_heap_make_room(heap, size, tries); tries++)
 		object = alloc_big(heap, size, align, zero);
 	if (DRY_UNLIKELY(object == NULL)) {
 		DRY_PROBE_1(drystone, failure, size);
@@ -243,8 +242,7 @@ static DRY_NOINLINE struct dry_cache *make_cache_hard(struct dry_heap *heap, uns
 {
 	struct dry_cache *cache = NULL;
 
-	for (unsigned tries = 0;
-	     cache == NULL && tries < LIMIT_TRIES && dry_heap_make_room(heap, dry_class_size(class), tries == 0); tries++)
+	for (unsigned tries = 0; cache == NULL && dry_heap_make_room(heap, dry_class_size(class), tries); tries++)
 		cache = dry_general_cache(heap, class);
 	return cache;
 }
