@@ -8,6 +8,7 @@
 #include "malloc/policy.h"
 #include "malloc/profile.h"
 #include "malloc/sample.h"
+#include "page/dense.h"
 #include "page/huge.h"
 #include "stats/sites.h"
 
@@ -25,6 +26,9 @@
 #define REST        4 /* times decay_ms */
 #define SOON        100 /* ms */
 #define FIRST_LOOK  ((size_t)2 << 20) /* small programs do without; the first one costs some ten system calls */
+#define HUGE        ((size_t)2 << 20)
+#define PRICE       2000 /* us for a huge page, as long as nothing is known */
+#define COLLAPSE_SHARE 100 /* a hundredth */
 #define GROWN_LEAST ((size_t)1 << 18) /* so much and 1/128 the heap grows between two looks for what is idle in it */
 
 static _Atomic int running; /* 0: OFF, 1: RUNNING, below: so many pokes until OFF */
@@ -60,6 +64,26 @@ static void obey(void)
 		dry_profile_obey();
 }
 
+/*
+ * thp:auto. What huge pages bring is not known beforehand, and what they cost differs from machine to machine, 0.3 to 3 ms each: so
+ * they are paid from a hundredth of the processor time that the process has had, and come late where they are dear.
+ */
+static void collapse(struct dry_heap *heap)
+{
+	static uint64_t spent, price = PRICE; /* us in all, us for a huge page; the thread's own */
+	uint64_t begin = dry_port_processor_us(false), due = dry_port_processor_us(true) / COLLAPSE_SHARE, took;
+	size_t most = due > spent ? (size_t)((due - spent) / price) * HUGE : 0, done;
+
+	if (most < DRY_CHUNK_SIZE)
+		return;
+	done = dry_dense_collapse(&heap->extents, most);
+	done += dry_arena_collapse(dry_heap_arena(heap), most - done);
+	took = dry_port_processor_us(false) - begin;
+	spent += took;
+	if (done != 0)
+		price = (3 * price + took / (done / HUGE)) / 4 + 1;
+}
+
 static void run(void)
 {
 	struct dry_heap *heap = &dry_main_heap;
@@ -74,7 +98,7 @@ static void run(void)
 		dry_profile_follow();
 		dry_heap_reap(heap);
 		if (dry_policy_collapses())
-			dry_arena_collapse(dry_heap_arena(heap));
+			collapse(heap);
 		dry_sample_reap();
 		obey();
 		idle = idle_bytes(heap) == 0 ? idle + 1 : 0;

@@ -13,6 +13,7 @@
 /* After so many with the hint one is looked at; after twice as many with each that was filled. */
 #define PROBES        8
 #define PROBES_MOST   32
+#define SEEN_MOST     0xfffu /* of dry_extent.seen: 8 GiB */
 #define LOOKS         8  /* more at one that is not filled yet */
 #define LOOK_AGAIN    10 /* ms between them at least */
 #define TRUSTED       2 /* the first extents of a process, but giants, which have the hint before anything is known */
@@ -114,6 +115,53 @@ void dry_dense_end_locked(struct dry_extents *extents, uintptr_t addr, size_t si
 
 	if (probe->extent == addr)
 		look_locked(extents, probe, true);
+}
+
+/* The next piece whose turn has come, of up to `most` bytes, or 0; its extent was there at the last look. */
+static size_t due_locked(struct dry_extents *extents, size_t most, uintptr_t *from)
+{
+	for (size_t i = 0; i < extents->buckets; i++) {
+		struct dry_extent *entry = &extents->table[i];
+
+		if (entry->addr == 0 || entry->size < DENSE_LEAST)
+			continue;
+		if (entry->seen == 0) {
+			entry->seen = 1;
+			continue;
+		}
+		/* Of what grew an eighth was perhaps not asked for. */
+		uintptr_t end = entry->addr + entry->size - entry->size / 8;
+		size_t left = (SEEN_MOST - entry->seen) * DRY_DENSE_UNIT;
+
+		*from = dry_round_up(entry->addr, DRY_DENSE_UNIT) + (entry->seen - 1) * DRY_DENSE_UNIT;
+		if (left > most)
+			left = most;
+		if (*from < end && left > end - *from)
+			left = dry_round_down(end - *from, DRY_DENSE_UNIT);
+		if (*from >= end || left == 0)
+			continue;
+		entry->seen += left / DRY_DENSE_UNIT;
+		return left;
+	}
+	return 0;
+}
+
+size_t dry_dense_collapse(struct dry_extents *extents, size_t most)
+{
+	uintptr_t from;
+	size_t piece;
+	bool first;
+
+	most = dry_round_down(most, DRY_DENSE_UNIT);
+	if (extents->source.reserve != NULL || most == 0)
+		return 0;
+	dry_lock_acquire(&extents->lock);
+	piece = due_locked(extents, most, &from);
+	dry_lock_release(&extents->lock);
+	/* If it was freed meanwhile, the port refuses, or gives huge pages to whoever is there. */
+	if (piece == 0 || dry_port_density((void *)from, piece, &first) < DENSE_PERCENT)
+		return 0;
+	return dry_port_collapse((void *)from, piece) ? piece : 0;
 }
 
 void dry_dense_grown(void *addr, size_t size, size_t used)

@@ -34,6 +34,12 @@ void dry_dense_begin(struct dry_extents *extents, void *addr, size_t size, size_
 /* The extent at addr is freed, and the caller's until it is spare. Drops the lock. */
 void dry_dense_end_locked(struct dry_extents *extents, uintptr_t addr, size_t size);
 
+/*
+ * thp:auto, one step, to be made now and then: the next `most` bytes of an extent that was there at the last look, too, get huge
+ * pages in place of what they have, if they are filled. Bytes that did.
+ */
+size_t dry_dense_collapse(struct dry_extents *extents, size_t most);
+
 /* An extent is of `size` bytes now; of those it had, `used` at least were asked for. */
 void dry_dense_grown(void *addr, size_t size, size_t used);
 

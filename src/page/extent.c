@@ -42,7 +42,7 @@ static void place(struct dry_extents *extents, struct dry_extent entry)
 /* The slot was promised. */
 static void insert_locked(struct dry_extents *extents, void *addr, size_t size, unsigned node)
 {
-	place(extents, (struct dry_extent){ (uintptr_t)addr, size, node });
+	place(extents, (struct dry_extent){ (uintptr_t)addr, size, node, 0 });
 	extents->live++;
 	extents->live_bytes += size;
 }
@@ -359,6 +359,7 @@ static bool resize_here_locked(struct dry_extents *extents, struct dry_extent *e
 			return false;
 	}
 	entry->size = size;
+	entry->seen = 0;
 	extents->live_bytes += size - old;
 	/* the entry is not ours from here on */
 	if (size < old && extents->source.reserve == NULL) {

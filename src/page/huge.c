@@ -41,16 +41,17 @@ static bool look_at(const struct dry_arena *arena, uint32_t chunk)
 	return due;
 }
 
-void dry_arena_collapse(struct dry_arena *arena)
+size_t dry_arena_collapse(struct dry_arena *arena, size_t most)
 {
 	uint32_t due[COLLAPSES], count = 0, done = 0;
 	bool good[COLLAPSES];
+	size_t bytes = 0;
 
 	if (!dry_arena_is_counted(arena))
-		return;
+		return 0;
 	dry_lock_acquire(&arena->lock);
 	uint32_t chunks = dry_arena_committed_locked(arena) >> arena->max_order;
-	for (; done < LOOKS && done < chunks && count < COLLAPSES; done++) {
+	for (; done < LOOKS && done < chunks && count < COLLAPSES && (count + 1) * DRY_CHUNK_SIZE <= most; done++) {
 		uint32_t chunk = arena->collapse_next < chunks ? arena->collapse_next : 0;
 
 		arena->collapse_next = chunk + 1;
@@ -61,10 +62,13 @@ void dry_arena_collapse(struct dry_arena *arena)
 	for (uint32_t i = 0; i < count; i++)
 		good[i] = dry_port_collapse(dry_arena_address(arena, due[i] << arena->max_order), DRY_CHUNK_SIZE);
 	dry_lock_acquire(&arena->lock);
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
+		bytes += good[i] ? DRY_CHUNK_SIZE : 0;
 		if (good[i] && (*dry_chunk(arena, due[i]) & DRY_CHUNK_FULL) != 0)
 			*dry_chunk(arena, due[i]) |= DRY_CHUNK_HUGE;
+	}
 	dry_lock_release(&arena->lock);
+	return bytes;
 }
 
 void dry_arena_forgo_huge(struct dry_arena *arena)

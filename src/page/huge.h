@@ -9,10 +9,10 @@
 #include "page/page.h"
 
 /*
- * One step, to be made now and then: looks at some chunks; those that were full at the last look, too, get huge pages, a few a
- * step. Works outside of the lock. Not for arenas over a user's memory or source.
+ * One step, to be made now and then: looks at some chunks; those that were full at the last look, too, get huge pages, `most` bytes
+ * of them. Bytes that did. Works outside of the lock. Not for arenas over a user's memory or source.
  */
-void dry_arena_collapse(struct dry_arena *arena);
+size_t dry_arena_collapse(struct dry_arena *arena, size_t most);
 /* No huge page is taken for slabs from now on: pages between them fault, and would split it. */
 void dry_arena_forgo_huge(struct dry_arena *arena);
 

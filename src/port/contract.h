@@ -91,7 +91,7 @@ size_t dry_port_memory_limit_again(void);
 
 /*
  * Of ranges of 2 MiB and more that are committed from now on: huge pages as the system has it, none, or wherever they fit; or as
- * the system has it, and by dry_port_collapse().
+ * the system has it, and else by dry_port_collapse() only.
  */
 enum dry_huge { DRY_HUGE_SYSTEM, DRY_HUGE_NEVER, DRY_HUGE_ALWAYS, DRY_HUGE_COLLAPSE };
 void dry_port_set_huge(enum dry_huge huge);
@@ -110,7 +110,7 @@ void dry_port_set_placing(enum dry_placing placing);
  */
 int dry_port_density(const void *addr, size_t size, bool *first);
 
-/* A hint: who uses this committed range will fill it, so that its memory may come in bigger pieces than pages. */
+/* A hint, for as the system has it: who uses this committed range will fill it, so that its memory may come in huge pages. */
 void dry_port_dense(void *addr, size_t size);
 
 /* Memory for all of a committed range at once, as if each page was touched. false: cannot be had like that, here or ever. */
@@ -137,6 +137,8 @@ unsigned dry_port_node(void);
 
 /* Milliseconds of a clock that never goes back. */
 uint64_t dry_port_clock_ms(void);
+/* Processor time of the process so far, or of the calling thread, us. 0: not told, as where filters may be in force. */
+uint64_t dry_port_processor_us(bool process);
 
 /* Sleep about ms milliseconds. */
 void dry_port_sleep_ms(unsigned ms);

@@ -42,6 +42,7 @@ struct dry_port_calls {
 	unsigned (*nodes)(void);
 	unsigned (*node)(void);
 	uint64_t (*clock_ms)(void);
+	uint64_t (*processor_us)(bool process);
 	void (*sleep_ms)(unsigned ms);
 	bool (*restricted)(void);
 	void (*ending)(void);
@@ -100,6 +101,7 @@ const struct dry_port_calls dry_port_calls = {
 	.nodes = dry_port_nodes,
 	.node = dry_port_node,
 	.clock_ms = dry_port_clock_ms,
+	.processor_us = dry_port_processor_us,
 	.sleep_ms = dry_port_sleep_ms,
 	.restricted = dry_port_restricted,
 	.ending = dry_port_ending,

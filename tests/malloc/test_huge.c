@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * thp:never, thp:always and thp:auto: 64 MiB of small blocks have no huge page, or mostly such at once, or get them while they
- * stay; by default, those behind the first 2 MiB, and what of those is freed does not come back. What is freed goes back all the
- * same. By default big blocks have them, too, but giants, and keep them as they are replaced, but not once blocks turn out to stay
- * empty. The program starts itself again with each.
+ * thp:never and thp:always: 64 MiB of small blocks have no huge page, or mostly such at once; thp:auto: what is filled gets them
+ * while the program works, for a hundredth of its time; by default, those behind the first 2 MiB, and what of those is freed does
+ * not come back. What is freed goes back all the same. By default big blocks have them, too, but giants, and keep them as they are
+ * replaced, but not once blocks turn out to stay empty. The program starts itself again with each.
  * DRY_TEST_NO_POSIX: that port knows no huge pages. DRY_TEST_NO_NORSEQ: the same pages.
  */
 #define _GNU_SOURCE 1
@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../support/check.h"
@@ -76,9 +77,6 @@ static int run(const char *word)
 		CHECK(blocks[i] != NULL);
 		memset(blocks[i], (int)i | 1, SIZE);
 	}
-	if (strcmp(word, "thp:auto,decay_ms:10") == 0)
-		for (int patience = 200; huge() < 32 * MIB && patience > 0; patience--)
-			usleep(25000);
 	printf("%s: %zu KiB in huge pages of %zu\n", word, huge(), kib("Rss:"));
 	fflush(stdout);
 	CHECK(strcmp(word, "thp:never") == 0 ? huge() == 0 : huge() >= 32 * MIB);
@@ -141,6 +139,50 @@ static int run_big(void)
 	printf("spots in a giant: %zu KiB; in two blocks: %zu; in eight more: %zu\n", giant, first, later);
 	CHECK(later < BIG / 1024 || everywhere());
 	free(block);
+	return 0;
+}
+
+/* Clock ticks of processor time: of all threads but the first. */
+static long others(void)
+{
+	char path[64], line[512] = "";
+	long own = (long)clock() / (CLOCKS_PER_SEC / sysconf(_SC_CLK_TCK)), user = 0, system = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
+	FILE *file = fopen(path, "r");
+	CHECK(file != NULL && fgets(line, sizeof(line), file) != NULL && strrchr(line, ')') != NULL);
+	fclose(file);
+	CHECK(sscanf(strrchr(line, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user, &system) == 2);
+	return own - user - system;
+}
+
+/* thp:auto, of a big block or small ones: none at once, nor while nothing is done; then some, and the time for them is bounded. */
+static int run_auto(bool big)
+{
+	char *block = big ? malloc(4 * BIG) : NULL, *empty = malloc(2 * BIG);
+	size_t least = 8 * MIB, filled = 0, before;
+
+	CHECK((block != NULL || !big) && empty != NULL);
+	for (; big ? filled < 4 * BIG : filled < COUNT; filled += big ? 4096 : 1)
+		if (big)
+			block[filled] = 1;
+		else
+			memset(blocks[filled] = malloc(SIZE), 1, SIZE);
+	CHECK(huge() == 0 || everywhere());
+	usleep(300000);
+	CHECK(huge() == 0 || everywhere());
+	before = kib("Rss:");
+	while (huge() < least && clock() < 60 * CLOCKS_PER_SEC)
+		for (volatile int i = 0; i < 20000000; i++)
+			;
+	printf("%s: %zu KiB in huge pages after %ld ms of processor time, %ld ticks of it for others\n",
+	       big ? "a big block" : "small blocks", huge(), (long)clock() / (CLOCKS_PER_SEC / 1000), others());
+	fflush(stdout);
+	CHECK(huge() >= least);
+	CHECK(kib("Rss:") < before + 4 * MIB); /* of what is not filled there is no more */
+	CHECK(others() <= 10 + (long)clock() / CLOCKS_PER_SEC * sysconf(_SC_CLK_TCK) / 50);
+	for (size_t i = 0; i < filled; i += big ? 4096 : 1)
+		CHECK((big ? block[i] : blocks[i][SIZE - 1]) == 1);
 	return 0;
 }
 
@@ -230,6 +272,7 @@ int main(int argc, char **argv)
 		return strcmp(argv[2], "big") == 0      ? run_big() :
 		       strcmp(argv[2], "replaced") == 0 ? run_replaced() :
 		       strcmp(argv[2], "ends") == 0     ? run_ends() :
+		       strncmp(argv[2], "auto", 4) == 0 ? run_auto(argv[2][4] != 0) :
 							  run(argv[1]);
 	start("thp:never", "small");
 	if (gives(MADV_HUGEPAGE)) {
@@ -239,7 +282,9 @@ int main(int argc, char **argv)
 		start("thp:system", "ends");
 		start("thp:always", "small");
 	}
-	if (gives(MADV_COLLAPSE))
-		start("thp:auto,decay_ms:10", "small");
+	if (gives(MADV_COLLAPSE)) {
+		start("thp:auto,decay_ms:10", "auto");
+		start("thp:auto,decay_ms:10", "auto big");
+	}
 	return 0;
 }

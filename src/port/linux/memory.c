@@ -157,8 +157,10 @@ int dry_port_density(const void *addr, size_t size, bool *first)
 
 void dry_port_dense(void *addr, size_t size)
 {
+	int huge = atomic_load_explicit(&huge_pages, memory_order_relaxed);
+
 	/* what the user said of huge pages goes before what is guessed */
-	if (!dry_port_restricted() && atomic_load_explicit(&huge_pages, memory_order_relaxed) != DRY_HUGE_NEVER)
+	if (huge != DRY_HUGE_NEVER && huge != DRY_HUGE_COLLAPSE && !dry_port_restricted())
 		dry_port_advise_huge(addr, size, DRY_HUGE_ALWAYS);
 }
 

@@ -101,6 +101,11 @@ uint64_t dry_port_clock_ms(void)
 	return dry_sim.clock;
 }
 
+uint64_t dry_port_processor_us(bool process)
+{
+	return process ? dry_port_clock_ms() * 1000 : 0;
+}
+
 void dry_port_sleep_ms(unsigned ms)
 {
 	DRY_SIM_POINT("sleep");
