@@ -71,9 +71,14 @@ static void obey(void)
 static void collapse(struct dry_heap *heap)
 {
 	static uint64_t spent, price = PRICE; /* us in all, us for a huge page; the thread's own */
-	uint64_t begin = dry_port_processor_us(false), due = dry_port_processor_us(true) / COLLAPSE_SHARE, took;
-	size_t most = due > spent ? (size_t)((due - spent) / price) * HUGE : 0, done;
+	uint64_t begin, due, took;
+	size_t most, done;
 
+	if (dry_port_restricted())
+		return;
+	begin = dry_port_processor_us(false);
+	due = dry_port_processor_us(true) / COLLAPSE_SHARE;
+	most = due > spent ? (size_t)((due - spent) / price) * HUGE : 0;
 	if (most < DRY_CHUNK_SIZE)
 		return;
 	done = dry_dense_collapse(&heap->extents, most);

@@ -137,7 +137,7 @@ unsigned dry_port_node(void);
 
 /* Milliseconds of a clock that never goes back. */
 uint64_t dry_port_clock_ms(void);
-/* Processor time of the process so far, or of the calling thread, us. 0: not told, as where filters may be in force. */
+/* Processor time of the process so far, or of the calling thread, us. A system call: not where filters may be in force. */
 uint64_t dry_port_processor_us(bool process);
 
 /* Sleep about ms milliseconds. */
