@@ -21,7 +21,7 @@
 #define MIX_THREADS 8
 #define MIX_HELD    400
 #define MIX_RING    1024
-#define MIX_SECONDS 20
+#define MIX_SECONDS 5 /* times DRY_TEST_SCALE */
 #define MIX_LEAST   10		       /* disturbances in any case */
 #define MIX_GENERAL MIX_CACHES /* kind of a block that is not of a cache */
 
@@ -201,7 +201,7 @@ static inline void mix_start(struct mix *mix, const struct dry_heap_attr *attr, 
 	pthread_mutex_init(&mix->lock, NULL);
 	mix->count = threads;
 	mix->seed = seed;
-	mix->end = time(NULL) + MIX_SECONDS;
+	mix->end = time(NULL) + (time_t)test_scaled(MIX_SECONDS);
 	mix->heap = attr ? dry_heap_create(attr) : NULL;
 	CHECK(mix->heap || !attr);
 	for (int i = 0; i < MIX_CACHES; i++) {
