@@ -42,6 +42,25 @@ bool dry_backing_is_of(const struct dry_backing *backing, const void *ptr, uint3
 void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes);
 void dry_backing_meta_free(struct dry_backing *backing, void *at, size_t bytes);
 
+/* Areas do not grow: each is there as a whole. */
+#define DRY_AREA_FIRST SIZE_MAX
+
+static inline void *dry_backing_area_alloc(struct dry_backing *backing, size_t bytes, size_t most)
+{
+	return dry_backing_meta_alloc(backing, most);
+}
+
+static inline bool dry_backing_area_extend(struct dry_backing *backing, void *area, size_t from, size_t to, size_t most)
+{
+	return true;
+}
+
+static inline void dry_backing_area_free(struct dry_backing *backing, void *area, size_t from, size_t to, size_t most)
+{
+	if (from == 0)
+		dry_backing_meta_free(backing, area, most);
+}
+
 static inline void *dry_backing_address(const struct dry_backing *backing, const struct dry_slab *slab)
 {
 	return slab_address(slab);

@@ -6,9 +6,9 @@
  *
  * An array is found at slots[slot] + 8 * its place. Frees push it, allocations pop it.
  *
- * slots[] of stopped caches, and of slots without an area yet, point to dry_stopped_area: all arrays there have avail 0
- * and limit 0, so the emptiness and fullness tests that the fast path needs anyway lead to the slow path. Place 0 of
- * every area is such an array, too: debugged caches, and those without arrays, use it.
+ * slots[] of stopped caches, and of slots without an area yet, point to a stopped area (dry_stopped_area, unless there are many
+ * arrays): all of them there have avail 0 and limit 0, so the emptiness and fullness tests that the fast path needs anyway lead to
+ * the slow path. Place 0 of every area is such an array, too: debugged caches, and those without arrays, use it.
  */
 #ifndef DRY_CORE_ARRAY_H
 #define DRY_CORE_ARRAY_H
@@ -25,10 +25,6 @@
 /* Objects on a stack of ours at a time: bigger batches go in pieces. */
 #ifndef DRY_PIECE
 #define DRY_PIECE 64
-#endif
-/* Of dry_stopped_area; sequences that know it by its address need no more than its beginning. */
-#ifndef DRY_STOPPED_BYTES
-#define DRY_STOPPED_BYTES (DRY_AREA_MAX + sizeof(struct dry_array))
 #endif
 #define DRY_AREA_UNIT  64                  /* arrays start on a cache line */
 

@@ -37,6 +37,8 @@
  *
  * The rest
  *   dry_backing_meta_alloc, _free   memory for metadata, away from objects, zeroed, aligned to a cache line; NULL: none
+ *   dry_backing_area_alloc, _extend, _free   the same for areas of slots, which grow in place as caches are made, from
+ *                         DRY_AREA_FIRST bytes on. Free: what lies from `from` to `to`, the end; from 0: all
  *   dry_backing_page_shift, _max_order, _bytes   log2 of a page; of the pages of the largest slab; of all that there may be
  *   dry_backing_may_wait  whether who asks with this dry_gfp may wait for locks of ranks REAP and CACHES
  *   DRY_SLAB_PREFERRED    if defined: bytes of a slab with objects of a size

@@ -122,11 +122,13 @@ struct dry_caches {
 	/* [slot_count], beside slots[]: the areas themselves, or dry_stopped_area where there is none yet */
 	char **areas;        /* entries change once, under lock */
 	uint32_t slot_count;
-	bool stopped;        /* written under lock; all of slots[] is dry_stopped_area */
+	bool stopped;        /* written under lock; all of slots[] is `nowhere` */
 	bool counted;        /* caches that are made have countdowns; guarded by lock */
 	bool remembered;     /* threads remember its areas (port/here.h); immutable */
 	uint32_t nodes;
-	size_t area_size;    /* bytes of a slot's area */
+	size_t area_size;    /* bytes of a slot's area at most */
+	size_t area_reach;   /* of them, those that are there: places lie below. It grows, with the lock held */
+	char *nowhere;       /* the stopped area: zero as far as area_reach. dry_stopped_area, or a bigger one; likewise */
 	struct dry_lock lock;
 	struct dry_lock reap_lock; /* one reap, drain or destroy at a time */
 	struct dry_cache *first, **end; /* guarded by lock, as all below */
@@ -141,7 +143,7 @@ struct dry_caches {
 	const struct dry_grace *grace;       /* NULL: no typesafe caches */
 	const struct dry_debug_hooks *hooks; /* never NULL */
 	void *shadows;                         /* what they know of objects; NULL: nothing. Immutable after start */
-	/* [slot_count], read by the sequences: areas[], or dry_stopped_area throughout while stopped */
+	/* [slot_count], read by the sequences: areas[], `nowhere` where there is none and throughout while stopped */
 	char *slots[];
 };
 

@@ -72,9 +72,9 @@ static const struct dry_array *array_of(const struct dry_cache *cache)
 	const struct dry_caches *caches = cache->caches;
 	uint32_t slot = dry_percpu_slot();
 	/* acquire: pairs with the making of the area */
-	char *area = slot < caches->slot_count ? __atomic_load_n(&caches->slots[slot], __ATOMIC_ACQUIRE) : dry_stopped_area;
+	char *area = slot < caches->slot_count ? __atomic_load_n(&caches->slots[slot], __ATOMIC_ACQUIRE) : NULL;
 
-	return cache->place != 0 && area != dry_stopped_area ? dry_area_array(area, cache->place) : NULL;
+	return cache->place != 0 && area != NULL && !dry_slot_is_nowhere(caches, area) ? dry_area_array(area, cache->place) : NULL;
 }
 
 bool dry_countdown_waits(const struct dry_cache *cache)

@@ -30,6 +30,8 @@ bool dry_caches_init(struct dry_caches *caches, unsigned slots, unsigned nodes, 
 	caches->remembered = main_heap;
 	caches->nodes = nodes;
 	caches->area_size = area_size;
+	caches->area_reach = area_size < DRY_AREA_FIRST ? area_size : DRY_AREA_FIRST;
+	caches->nowhere = dry_stopped_area;
 	caches->area_map[0] = 1; /* place 0 is the stopped array */
 	caches->end = &caches->first;
 	if (caches->hooks == NULL)
@@ -43,7 +45,9 @@ void dry_caches_fini(struct dry_caches *caches)
 {
 	for (uint32_t slot = 0; slot < caches->slot_count; slot++)
 		if (caches->areas[slot] != dry_stopped_area)
-			dry_backing_meta_free(&caches->backing, caches->areas[slot], caches->area_size);
+			dry_backing_area_free(&caches->backing, caches->areas[slot], 0, caches->area_reach, caches->area_size);
+	if (caches->nowhere != dry_stopped_area)
+		dry_backing_meta_free(&caches->backing, caches->nowhere, dry_slot_nowhere_bytes(caches));
 	dry_backing_meta_free(&caches->backing, caches->areas, caches->slot_count * sizeof(char *));
 }
 

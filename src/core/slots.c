@@ -2,6 +2,8 @@
 /*
  * Slots: their areas, the places of arrays in them, stopping.
  *
+ * The areas begin small, and all grow together when their places are given out.
+ *
  * To stop means to put the stopped area into all of slots[], then to
  * fence: sequences that read an old entry have committed or will restart and
  * find every array empty and full at once. Until they are started
@@ -11,6 +13,11 @@
 #include "core/slots.h"
 
 #include "port/here.h"
+
+/* Sequences that know it by its address need no more than its beginning. */
+#ifndef DRY_STOPPED_BYTES
+#define DRY_STOPPED_BYTES (DRY_AREA_FIRST + sizeof(struct dry_array))
+#endif
 
 /* All zero for ever: avail 0, limit 0 wherever one looks. */
 char dry_stopped_area[DRY_STOPPED_BYTES] DRY_ALIGNED(64);
@@ -62,10 +69,52 @@ static struct dry_array fresh(const struct dry_cache *cache)
 				   .seen = dry_array_seen(0) };
 }
 
-uint32_t dry_slot_place_locked(struct dry_cache *cache)
+/*
+ * A stopped area for more places than dry_stopped_area has. What is stopped may be entered with the old one still, but not for a
+ * place that is given out after a fence. false: no memory, or no fence.
+ */
+static bool nowhere_grow(struct dry_caches *caches)
+{
+	if (caches->nowhere == dry_stopped_area) {
+		char *nowhere = dry_backing_meta_alloc(&caches->backing, dry_slot_nowhere_bytes(caches));
+
+		if (nowhere == NULL)
+			return false;
+		__atomic_store_n(&caches->nowhere, nowhere, __ATOMIC_RELAXED);
+		/* release: who finds it knows what it is (dry_slot_is_nowhere) */
+		for (uint32_t slot = 0; slot < caches->slot_count; slot++)
+			if (caches->slots[slot] == dry_stopped_area)
+				__atomic_store_n(&caches->slots[slot], nowhere, __ATOMIC_RELEASE);
+	}
+	return dry_port_slot_fence();
+}
+
+/* Twice as many places; all or nothing. */
+static DRY_SLOW bool areas_grow(struct dry_caches *caches)
+{
+	size_t from = caches->area_reach, most = caches->area_size, to = from * 2 < most ? from * 2 : most;
+	uint32_t slot = 0;
+
+	if (from == most || !nowhere_grow(caches))
+		return false;
+	for (; slot < caches->slots_open; slot++)
+		if (caches->areas[slot] != dry_stopped_area &&
+		    !dry_backing_area_extend(&caches->backing, caches->areas[slot], from, to, most))
+			break;
+	if (slot == caches->slots_open) {
+		caches->area_reach = to;
+		return true;
+	}
+	while (slot-- > 0)
+		if (caches->areas[slot] != dry_stopped_area)
+			dry_backing_area_free(&caches->backing, caches->areas[slot], from, to, most);
+	return false;
+}
+
+static uint32_t find_place(struct dry_cache *cache)
 {
 	struct dry_caches *caches = cache->caches;
-	uint32_t need = units_of(cache->room), total = (uint32_t)(caches->area_size / DRY_AREA_UNIT), run = 0;
+	uint32_t need = units_of(cache->room), total = (uint32_t)(caches->area_reach / DRY_AREA_UNIT), run = 0;
 
 	for (uint32_t unit = 1; unit < total; unit++) {
 		if (unit % 64 == 0 && caches->area_map[unit / 64] == UINT64_MAX) {
@@ -82,6 +131,16 @@ uint32_t dry_slot_place_locked(struct dry_cache *cache)
 		return place;
 	}
 	return 0;
+}
+
+uint32_t dry_slot_place_locked(struct dry_cache *cache)
+{
+	uint32_t place;
+
+	do
+		place = find_place(cache);
+	while (place == 0 && areas_grow(cache->caches));
+	return place;
 }
 
 void dry_slot_unplace_locked(struct dry_cache *cache, uint32_t place)
@@ -112,7 +171,7 @@ void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
 
 	if (caches->areas[slot] != dry_stopped_area)
 		return;
-	area = dry_backing_meta_alloc(&caches->backing, caches->area_size);
+	area = dry_backing_area_alloc(&caches->backing, caches->area_reach, caches->area_size);
 	if (area == NULL)
 		return;
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
@@ -137,15 +196,15 @@ bool dry_slot_prepare(struct dry_caches *caches)
 	uint32_t slot = dry_percpu_slot();
 	if (slot >= caches->slot_count)
 		return false;
-	if (__atomic_load_n(&caches->slots[slot], __ATOMIC_ACQUIRE) == dry_stopped_area) {
+	if (dry_slot_is_nowhere(caches, __atomic_load_n(&caches->slots[slot], __ATOMIC_ACQUIRE))) {
 		/* Only tried: who waits here could have had an object from the node. */
 		if (!dry_lock_try(&caches->lock))
 			return false;
 		dry_slot_open_locked(caches, slot);
 		dry_lock_release(&caches->lock);
 	}
-	const char *area = __atomic_load_n(&caches->slots[slot], __ATOMIC_RELAXED);
-	if (area == dry_stopped_area)
+	const char *area = __atomic_load_n(&caches->slots[slot], __ATOMIC_ACQUIRE);
+	if (dry_slot_is_nowhere(caches, area))
 		return false;
 	if (caches->remembered)
 		dry_percpu_remember(area);
@@ -157,7 +216,7 @@ bool dry_slots_stop_locked(struct dry_caches *caches)
 	__atomic_store_n(&caches->stopped, true, __ATOMIC_RELAXED);
 	/* those above have that already */
 	for (uint32_t slot = 0; slot < caches->slots_open; slot++) {
-		__atomic_store_n(&caches->slots[slot], dry_stopped_area, __ATOMIC_RELAXED);
+		__atomic_store_n(&caches->slots[slot], caches->nowhere, __ATOMIC_RELAXED);
 		set_number(caches->areas[slot], DRY_NUMBER_NOWHERE);
 	}
 	/* The fence is a full barrier on every thread: sequences that begin after it see the stores. */
@@ -172,7 +231,9 @@ void dry_slots_start_locked(struct dry_caches *caches)
 	__atomic_store_n(&caches->stopped, false, __ATOMIC_RELAXED);
 	/* release: what was done to the arrays is seen by who finds the area again */
 	for (uint32_t slot = 0; slot < caches->slots_open; slot++) {
-		set_number(caches->areas[slot], slot);
-		__atomic_store_n(&caches->slots[slot], caches->areas[slot], __ATOMIC_RELEASE);
+		char *area = caches->areas[slot];
+
+		set_number(area, slot);
+		__atomic_store_n(&caches->slots[slot], area != dry_stopped_area ? area : caches->nowhere, __ATOMIC_RELEASE);
 	}
 }

@@ -5,6 +5,7 @@
  *   up to half a page   a piece: a page has pieces of one size, a power of two; bits in its descriptor tell the free ones
  *   below DRY_META_BIG  a run of an arena that holds nothing else
  *   else                a mapping of its own, unmapped by its free
+ *   areas               as far as they are used, at places that nobody else maps: area.c
  *
  *   | guard | page | page | ... | guard |      guard: a page that was never committed, so that a touch faults
  *
@@ -22,6 +23,7 @@
 #include "page/page.h"
 
 #define DRY_META_BIG     ((size_t)64 << 10)
+#define DRY_META_AREA    ((size_t)64 << 10) /* areas that may be bigger than that grow */
 #define DRY_META_CLASSES 8 /* sizes of pieces: page size / 256 to page size / 2 */
 
 /*
@@ -37,6 +39,8 @@ struct dry_meta {
 	size_t pages;                       /* taken */
 	size_t big;                         /* of them, in mappings of their own */
 	size_t bytes;                       /* in use, sizes rounded up */
+	char *place;                        /* where the next area may begin */
+	size_t places;                      /* bytes from there to the end of its window */
 };
 
 /*
@@ -51,6 +55,14 @@ void dry_meta_fini(struct dry_meta *meta);
 void *dry_meta_alloc(struct dry_meta *meta, size_t bytes);
 /* at: what dry_meta_alloc() gave for as many bytes; NULL: nothing is done. */
 void dry_meta_free(struct dry_meta *meta, void *at, size_t bytes);
+
+/*
+ * An area: zeroed memory that grows in place from `bytes`, both a multiple of DRY_META_AREA, up to `most`; it may be there
+ * as a whole at once. NULL, false: as above, or others' memory is in the way. Free: what lies from `from` to `to`, where it ends.
+ */
+void *dry_meta_area_alloc(struct dry_meta *meta, size_t bytes, size_t most);
+bool dry_meta_area_extend(struct dry_meta *meta, void *area, size_t from, size_t to, size_t most);
+void dry_meta_area_free(struct dry_meta *meta, void *area, size_t from, size_t to, size_t most);
 
 /* Give memory that is free back to the port. */
 void dry_meta_purge(struct dry_meta *meta);

@@ -117,6 +117,34 @@ void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes)
 	return at;
 }
 
+/* As a whole at once, but what is not there yet is no area. */
+void *dry_backing_area_alloc(struct dry_backing *backing, size_t bytes, size_t most)
+{
+	char *area = dry_backing_meta_alloc(backing, most);
+
+	if (area != NULL)
+		memset(area + bytes, POISON_FREE, most - bytes);
+	return area;
+}
+
+bool dry_backing_area_extend(struct dry_backing *backing, void *area, size_t from, size_t to, size_t most)
+{
+	if (from >= to || to > most)
+		plain_wrong("an area is to grow beyond what it may be, or not at all");
+	if (refuses(backing))
+		return false;
+	memset((char *)area + from, 0, to - from);
+	return true;
+}
+
+void dry_backing_area_free(struct dry_backing *backing, void *area, size_t from, size_t to, size_t most)
+{
+	if (from == 0)
+		dry_backing_meta_free(backing, area, most);
+	else
+		memset((char *)area + from, POISON_FREE, to - from);
+}
+
 void dry_backing_meta_free(struct dry_backing *backing, void *at, size_t bytes)
 {
 	struct meta meta;

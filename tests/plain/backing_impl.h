@@ -62,6 +62,10 @@ void dry_backing_publish(struct dry_backing *backing, struct dry_slab *slab, uin
 void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab);
 void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes);
 void dry_backing_meta_free(struct dry_backing *backing, void *at, size_t bytes);
+#define DRY_AREA_FIRST ((size_t)64 << 10)
+void *dry_backing_area_alloc(struct dry_backing *backing, size_t bytes, size_t most);
+bool dry_backing_area_extend(struct dry_backing *backing, void *area, size_t from, size_t to, size_t most);
+void dry_backing_area_free(struct dry_backing *backing, void *area, size_t from, size_t to, size_t most);
 
 /* world.c */
 void dry_backing_corrupt(enum dry_fatal_code code, const void *address, const char *cache, const char *detail);

@@ -62,12 +62,12 @@ static void test_places(size_t area_size)
 {
 	struct dry_caches *caches = plain_open(&(struct plain_attr){ .area_size = area_size, .slots = 2 });
 	struct dry_cache_attr attr = { .name = "place", .size = 64, .flags = DRY_CACHE_NO_MERGE };
-	struct dry_cache *cache[600];
+	static struct dry_cache *cache[1500];
 	unsigned count = 0;
 
 	CHECK(dry_slot_prepare(caches));
 	do {
-		CHECK(count < 600);
+		CHECK(count < 1500);
 		attr.limit = 16 + count % 3 * 40;
 		cache[count] = plain_make(caches, &attr, false);
 		CHECK_EQ(cache[count]->place, cache[count]->place);
@@ -93,6 +93,61 @@ static void test_places(size_t area_size)
 	while (count-- > 0)
 		CHECK_EQ(dry_cache_unmake(cache[count]), 0);
 	CHECK_EQ(caches->area_map[0], 1);
+	plain_close(caches);
+}
+
+/*
+ * Areas begin small. When their places are given out all grow, and the stopped area with them, or none does: for want of memory for
+ * that or for one of them, or of a fence.
+ */
+static void test_growth(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ .area_size = DRY_AREA_MAX, .slots = SLOTS });
+	struct dry_cache_attr attr = { .name = "grown", .size = 64, .limit = DRY_MAX_LIMIT, .flags = DRY_CACHE_NO_MERGE };
+	struct dry_cache *cache[100], *last;
+	unsigned count = 0;
+
+	for (plain.slot = 1; plain.slot < 4; plain.slot++)
+		CHECK(dry_slot_prepare(caches));
+	for (; count < DRY_AREA_FIRST / (DRY_MAX_LIMIT * sizeof(void *) + 2 * DRY_AREA_UNIT); count++)
+		cache[count] = plain_make(caches, &attr, false);
+	CHECK(cache[count - 1]->place != 0);
+	CHECK_EQ(caches->area_reach, DRY_AREA_FIRST);
+	CHECK(caches->nowhere == dry_stopped_area);
+	/* calls: the struct, the stopped area, three areas */
+	for (unsigned refused = 2; refused <= 5; refused++) {
+		caches->backing.fail_at = caches->backing.calls + (refused > 3 ? refused - 1 : refused);
+		last = plain_make(caches, &attr, false);
+		CHECK_EQ(last->place, 0);
+		CHECK_EQ(caches->area_reach, DRY_AREA_FIRST);
+		CHECK_EQ(dry_cache_unmake(last), 0);
+	}
+	caches->backing.fail_at = 0;
+	plain.no_fence = true;
+	last = plain_make(caches, &attr, false);
+	CHECK_EQ(last->place, 0);
+	plain.no_fence = false;
+	CHECK_EQ(dry_cache_unmake(last), 0);
+	last = plain_make(caches, &attr, false);
+	CHECK(last->place != 0 && last->place * 8u + DRY_MAX_LIMIT * sizeof(void *) > DRY_AREA_FIRST);
+	CHECK_EQ(caches->area_reach, 2 * DRY_AREA_FIRST);
+	/* Stopped, and on slots that have no area, its array is empty and full, too. */
+	CHECK(caches->nowhere != dry_stopped_area);
+	for (unsigned slot = 0; slot < SLOTS; slot++) {
+		CHECK(caches->slots[slot] == (slot == 0 || slot == 4 ? caches->nowhere : caches->areas[slot]));
+		CHECK_EQ(dry_area_array(caches->slots[slot], last->place)->limit, slot == 0 || slot == 4 ? 0 : last->limit);
+	}
+	dry_lock_acquire(&caches->lock);
+	CHECK(dry_slots_stop_locked(caches));
+	for (unsigned slot = 0; slot < SLOTS; slot++)
+		CHECK(caches->slots[slot] == caches->nowhere);
+	dry_slots_start_locked(caches);
+	dry_lock_release(&caches->lock);
+	CHECK_EQ(one_each(last), SLOTS);
+	CHECK(caches->slots[0] == caches->areas[0] && array_of(last, 0)->limit == last->limit);
+	CHECK_EQ(dry_cache_unmake(last), 0);
+	while (count-- > 0)
+		CHECK_EQ(dry_cache_unmake(cache[count]), 0);
 	plain_close(caches);
 }
 
@@ -181,6 +236,9 @@ int main(void)
 	test_areas();
 	test_places(4096);
 	test_places((size_t)64 << 10);
+	test_places((size_t)160 << 10);
+	test_places(DRY_AREA_MAX);
+	test_growth();
 	test_stop();
 	test_untouched();
 	return 0;

@@ -4,6 +4,7 @@
 
 #include "core/batch.h"
 #include "core/slab.h"
+#include "core/slots.h"
 #include "page/extent.h"
 
 #define KNOWN 160 /* caches of a heap, at most: the general ones and ours */
@@ -106,7 +107,9 @@ static void check_metadata(const struct dry_heap *heap)
 
 	for (uint32_t slot = 0; slot < caches->slot_count; slot++)
 		if (caches->areas[slot] != dry_stopped_area)
-			bytes += rounded(heap, caches->area_size);
+			bytes += rounded(heap, caches->backing.arena.window ? caches->area_reach : caches->area_size);
+	if (caches->nowhere != dry_stopped_area)
+		bytes += rounded(heap, dry_slot_nowhere_bytes(caches));
 	for (const struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
 		bytes += cache_bytes(heap, cache);
 	if (bytes != caches->backing.meta.bytes)

@@ -218,6 +218,66 @@ static void guards(void)
 	end();
 }
 
+/*
+ * An area grows where it is, within the limit of the heap, as far as nobody is in the way; what lies behind it faults. One that
+ * would begin where something is begins elsewhere.
+ */
+static void areas(void)
+{
+	size_t first = DRY_META_AREA, most = 8 * first, pages, next;
+	char *area, *other, *way;
+
+	CHECK(begin(40 * first, NULL, 0));
+	if (!arena.window) { /* it is there as a whole */
+		area = dry_meta_area_alloc(&meta, first, most);
+		CHECK(area != NULL && all_are((unsigned char *)area, most, 0));
+		CHECK(dry_meta_area_extend(&meta, area, first, most, most));
+		dry_meta_area_free(&meta, area, first, most, most);
+		dry_meta_area_free(&meta, area, 0, first, most);
+		end();
+		return;
+	}
+	pages = first >> arena.page_shift;
+	atomic_store(&dry_fail_calls, 0);
+	area = dry_meta_area_alloc(&meta, first, most);
+	CHECK_EQ(atomic_load(&dry_fail_calls), 1);
+	CHECK(area != NULL && meta.pages == pages && arena.charged == pages);
+	CHECK(all_are((unsigned char *)area, first, 0));
+	memset(area, 1, first);
+	guarded(area, first);
+	CHECK(dry_meta_area_extend(&meta, area, first, 2 * first, most));
+	CHECK(all_are((unsigned char *)area, first, 1) && all_are((unsigned char *)area + first, first, 0));
+	guarded(area, 2 * first);
+	CHECK_EQ(meta.pages, 2 * pages);
+	way = mmap(area + 3 * first, first, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	CHECK(way == area + 3 * first);
+	CHECK(!dry_meta_area_extend(&meta, area, 2 * first, 4 * first, most));
+	CHECK(meta.pages == 2 * pages && meta.bytes == 2 * first && arena.charged == 2 * pages);
+	verify();
+	CHECK_EQ(munmap(way, first), 0);
+	CHECK(dry_meta_area_extend(&meta, area, 2 * first, most, most));
+	guarded(area, most);
+	/* The next one lies where the first one's place ends, so somebody can be there. */
+	next = most + first;
+	way = mmap(area + next, first, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	CHECK(way == area + next);
+	other = dry_meta_area_alloc(&meta, first, most);
+	CHECK(other != NULL && other != way && (other >= area + next || other + most <= area));
+	CHECK_EQ(munmap(way, first), 0);
+	/* Of the limit 31 are left. */
+	CHECK(dry_arena_alloc(&arena, (uint32_t)(30 * pages), 1, 0) != NULL);
+	CHECK(!dry_meta_area_extend(&meta, other, first, 3 * first, most) && dry_meta_area_alloc(&meta, 2 * first, most) == NULL);
+	CHECK(dry_meta_area_extend(&meta, other, first, 2 * first, most));
+	verify();
+	dry_meta_area_free(&meta, other, first, 2 * first, most);
+	CHECK(!faults(other) && faults(other + first));
+	dry_meta_area_free(&meta, other, 0, first, most);
+	dry_meta_area_free(&meta, area, 0, most, most);
+	CHECK(faults(other) && faults(area) && meta.pages == 0 && meta.bytes == 0 && arena.charged == 0);
+	verify();
+	end();
+}
+
 /* The child of a fork that held the locks goes on. */
 static void fork_child(void)
 {
@@ -279,6 +339,7 @@ int main(int argc, char **argv)
 	models(&rng);
 	one_limit();
 	guards();
+	areas();
 	fork_child();
 	exhaustion(seed);
 	return 0;

@@ -168,6 +168,23 @@ static inline void dry_backing_meta_free(struct dry_backing *backing, void *at, 
 	dry_meta_free(&backing->meta, at, bytes);
 }
 
+#define DRY_AREA_FIRST DRY_META_AREA
+
+static inline void *dry_backing_area_alloc(struct dry_backing *backing, size_t bytes, size_t most)
+{
+	return dry_meta_area_alloc(&backing->meta, bytes, most);
+}
+
+static inline bool dry_backing_area_extend(struct dry_backing *backing, void *area, size_t from, size_t to, size_t most)
+{
+	return dry_meta_area_extend(&backing->meta, area, from, to, most);
+}
+
+static inline void dry_backing_area_free(struct dry_backing *backing, void *area, size_t from, size_t to, size_t most)
+{
+	dry_meta_area_free(&backing->meta, area, from, to, most);
+}
+
 static inline unsigned dry_backing_page_shift(const struct dry_backing *backing)
 {
 	return backing->arena.page_shift;
