@@ -23,33 +23,42 @@ struct record {
 };
 _Static_assert(sizeof(struct record) % UNIT == 0, "records stand side by side");
 
-static _Atomic uint32_t bucket[BUCKETS];
+static char *_Atomic buckets; /* heads of lists; made with the first stack: most programs save none */
 static char *_Atomic piece[PIECES];
 static _Atomic uint32_t used = 1; /* units; 0 is no stack's */
 
 static struct record *record_of(uint32_t stack)
 {
-	/* acquire: pairs with make_piece() */
+	/* acquire: pairs with make() */
 	char *start = atomic_load_explicit(&piece[stack / PIECE_UNITS], memory_order_acquire);
 
 	return (struct record *)(void *)(start + (size_t)(stack % PIECE_UNITS) * UNIT);
 }
 
-static bool make_piece(uint32_t index)
+/* Cleared memory for as long as the process runs, made by who comes first. */
+static bool make(char *_Atomic *where, size_t bytes)
 {
 	struct dry_heap *heap = dry_heap_get(NULL);
 	char *expected = NULL, *start;
 
-	if (atomic_load_explicit(&piece[index], memory_order_acquire) != NULL)
+	if (atomic_load_explicit(where, memory_order_acquire) != NULL)
 		return true;
-	start = heap != NULL ? dry_backing_meta_alloc(&heap->caches.backing, PIECE_BYTES) : NULL;
+	start = heap != NULL ? dry_backing_meta_alloc(&heap->caches.backing, bytes) : NULL;
 	if (start == NULL)
 		return false;
-	/* release: who sees the piece sees it cleared */
-	if (!atomic_compare_exchange_strong_explicit(&piece[index], &expected, start, memory_order_acq_rel,
-						     memory_order_acquire))
-		dry_backing_meta_free(&heap->caches.backing, start, PIECE_BYTES);
+	/* release: who sees it sees it cleared */
+	if (!atomic_compare_exchange_strong_explicit(where, &expected, start, memory_order_acq_rel, memory_order_acquire))
+		dry_backing_meta_free(&heap->caches.backing, start, bytes);
 	return true;
+}
+
+/* NULL: no stack was saved yet. */
+static _Atomic uint32_t *bucket_of(uint32_t hash)
+{
+	/* acquire: pairs with make() */
+	char *start = atomic_load_explicit(&buckets, memory_order_acquire);
+
+	return start != NULL ? (_Atomic uint32_t *)(void *)start + hash % BUCKETS : NULL;
 }
 
 /* Room for a record within one piece; 0: none is left. */
@@ -65,7 +74,7 @@ static uint32_t reserve(uint32_t units)
 			return 0;
 	} while (!atomic_compare_exchange_weak_explicit(&used, &at, start + units, memory_order_relaxed,
 							memory_order_relaxed));
-	return make_piece(start / PIECE_UNITS) ? start : 0;
+	return make(&piece[start / PIECE_UNITS], PIECE_BYTES) ? start : 0;
 }
 
 static uint32_t hash_of(const uintptr_t *frame, unsigned count)
@@ -81,8 +90,9 @@ static uint32_t hash_of(const uintptr_t *frame, unsigned count)
 
 static uint32_t look_up(uint32_t hash, const uintptr_t *frame, unsigned count)
 {
+	_Atomic uint32_t *bucket = bucket_of(hash);
 	/* acquire: pairs with the release in dry_stack_save() */
-	uint32_t stack = atomic_load_explicit(&bucket[hash % BUCKETS], memory_order_acquire);
+	uint32_t stack = bucket != NULL ? atomic_load_explicit(bucket, memory_order_acquire) : 0;
 
 	while (stack != 0) {
 		const struct record *record = record_of(stack);
@@ -100,19 +110,19 @@ uint32_t dry_stack_save(void)
 	unsigned count = dry_port_stack(frame, DRY_STACK_FRAMES);
 	uint32_t hash = hash_of(frame, count), stack = look_up(hash, frame, count);
 
-	if (stack != 0 || count == 0)
+	if (stack != 0 || count == 0 || !make(&buckets, BUCKETS * sizeof(_Atomic uint32_t)))
 		return stack;
 	stack = reserve((uint32_t)(sizeof(struct record) + count * sizeof(frame[0])) / UNIT);
 	if (stack == 0)
 		return 0;
 	struct record *record = record_of(stack);
+	_Atomic uint32_t *bucket = bucket_of(hash);
 	record->hash = hash;
 	record->count = count;
 	memcpy(record->frame, frame, count * sizeof(frame[0]));
-	record->next = atomic_load_explicit(&bucket[hash % BUCKETS], memory_order_relaxed);
+	record->next = atomic_load_explicit(bucket, memory_order_relaxed);
 	/* release: who finds the record sees what is in it */
-	while (!atomic_compare_exchange_weak_explicit(&bucket[hash % BUCKETS], &record->next, stack, memory_order_release,
-						      memory_order_relaxed))
+	while (!atomic_compare_exchange_weak_explicit(bucket, &record->next, stack, memory_order_release, memory_order_relaxed))
 		;
 	return stack;
 }
@@ -153,8 +163,8 @@ bool dry_stack_next(uint32_t *stack, size_t *objects, size_t *bytes)
 {
 	struct record *most = NULL;
 
-	for (uint32_t i = 0; i < BUCKETS; i++) {
-		uint32_t at = atomic_load_explicit(&bucket[i], memory_order_acquire);
+	for (uint32_t i = 0; i < BUCKETS && bucket_of(i) != NULL; i++) {
+		uint32_t at = atomic_load_explicit(bucket_of(i), memory_order_acquire);
 		for (; at != 0; at = record_of(at)->next) {
 			if (record_of(at)->objects == 0 || (most != NULL && record_of(at)->bytes <= most->bytes))
 				continue;

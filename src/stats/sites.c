@@ -32,7 +32,7 @@ static struct {
 	bool closed; /* figures stay as they are */
 	char *sites;
 	size_t committed, reserved;
-	uint32_t bucket[BUCKETS]; /* 1 + number of its newest site */
+	uint32_t *bucket; /* BUCKETS, in front of sites: 1 + number of its newest site */
 } all = { .lock = DRY_LOCK_INIT(DRY_RANK_SITES) };
 
 /* ---- sites ------------------------------------------------------------------------------------ */
@@ -50,6 +50,7 @@ static uintptr_t *frames_of(struct dry_inspect_site *site)
 bool dry_sites_init(void)
 {
 	size_t page = dry_port_page_size(), bytes = RESERVE, room = dry_port_address_room();
+	size_t buckets = dry_round_up(BUCKETS * sizeof(all.bucket[0]), page), size;
 	char *start;
 
 	while (room != SIZE_MAX && bytes > room / 16 && bytes > STEP)
@@ -57,9 +58,15 @@ bool dry_sites_init(void)
 	if (__atomic_load_n(&dry_profile.sites, __ATOMIC_ACQUIRE) != 0)
 		return true;
 	dry_lock_acquire(&all.lock);
-	start = all.sites == NULL ? dry_port_reserve(bytes + 2 * page, page, false) : NULL;
+	size = bytes + buckets + 2 * page;
+	start = all.sites == NULL ? dry_port_reserve(size, page, false) : NULL;
+	if (start != NULL && dry_port_commit(start + page, buckets) != 0) {
+		dry_port_release(start, size);
+		start = NULL;
+	}
 	if (start != NULL) {
-		all.sites = start + page;
+		all.bucket = (uint32_t *)(void *)(start + page);
+		all.sites = start + page + buckets;
 		all.reserved = bytes;
 		__atomic_store_n(&dry_profile.sites, (uintptr_t)all.sites, __ATOMIC_RELEASE);
 	}
@@ -133,6 +140,8 @@ static uint32_t find_site_locked(const struct dry_site_block *as, const uintptr_
 {
 	uint32_t hash = hash_of(as, frames, count);
 
+	if (all.bucket == NULL)
+		return NO_SITE;
 	for (uint32_t at = all.bucket[hash % BUCKETS]; at != 0; at = site_at(at - 1)->next) {
 		struct dry_inspect_site *site = site_at(at - 1);
 		if (site->hash == hash && is_of(site, as, frames, count))
