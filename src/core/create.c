@@ -168,14 +168,12 @@ static bool make_root(struct dry_cache *cache, struct dry_caches *caches, const 
 	return true;
 }
 
-struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool alone, int *error)
+/* Not inlined: what it holds is not to lie below the memory for the cache, which may be new from the system. */
+static DRY_NOINLINE struct dry_cache *make_in(struct dry_cache *cache, struct dry_caches *caches, const struct dry_cache_attr *attr,
+					      bool alone, int *error)
 {
-	struct dry_cache *cache = dry_backing_meta_alloc(&caches->backing, dry_cache_struct_bytes(caches));
 	struct dry_cache_attr more = *attr;
 
-	*error = DRY_ENOMEM;
-	if (cache == NULL)
-		return NULL;
 	if (caches->hooks->wanted != NULL)
 		more.flags |= caches->hooks->wanted(attr);
 	if (!alone && make_alias(cache, caches, &more))
@@ -188,6 +186,14 @@ struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cac
 	*error = DRY_EINVAL;
 	dry_backing_meta_free(&caches->backing, cache, dry_cache_struct_bytes(caches));
 	return NULL;
+}
+
+struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool alone, int *error)
+{
+	struct dry_cache *cache = dry_backing_meta_alloc(&caches->backing, dry_cache_struct_bytes(caches));
+
+	*error = DRY_ENOMEM;
+	return cache != NULL ? make_in(cache, caches, attr, alone, error) : NULL;
 }
 
 /* ---- destroying --------------------------------------------------------------------- */
