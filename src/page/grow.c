@@ -10,7 +10,8 @@
 
 /*
  * Of a reservation in a window. What is reserved counts against limits, of locked memory above all (8 MiB on Debian), so one
- * whose first chunk is short grows at its front, then by whole ones; a bigger one by an eighth of what there is.
+ * whose first chunk is short grows at its front, by as much as there is and by FRONT at most, then by whole ones; a bigger one by
+ * an eighth of what there is.
  */
 #define FRONT      ((size_t)1 << 20)
 #define FRONT_MIN  ((size_t)64 << 10)
@@ -176,11 +177,14 @@ bool dry_arena_extend_locked(struct dry_arena *arena, unsigned order, unsigned n
  */
 static DRY_SLOW bool grow_front(struct dry_arena *arena, unsigned order)
 {
-	uint32_t need = UINT32_C(1) << order, least = (uint32_t)(FRONT_MIN >> arena->page_shift), part, from = 0;
+	uint32_t need = UINT32_C(1) << order, least = (uint32_t)(FRONT_MIN >> arena->page_shift), from = 0;
 	uint32_t first = arena->front << arena->max_order, missing = arena->desc[first].count;
+	uint32_t part = (uint32_t)(FRONT >> arena->page_shift);
 	int rc = -DRY_ENOMEM;
 
-	for (part = (uint32_t)(FRONT >> arena->page_shift); rc != 0 && part >= need && part >= least; part /= 2) {
+	while (part > dry_chunk_pages(arena) - missing && part / 2 >= need)
+		part /= 2;
+	for (; rc != 0 && part >= need && part >= least; part /= 2) {
 		if (part > missing)
 			continue;
 		from = dry_round_down(missing - part, need);

@@ -9,7 +9,7 @@
 #define SHARE 32 /* of the users' address space, that much for metadata */
 /* Where that is wide: it begins with so little, for programs that lock all they have (mlockall). */
 #define WIDE  ((size_t)1 << 30)
-#define FIRST ((size_t)512 << 10)
+#define FIRST ((size_t)256 << 10)
 
 static struct dry_arena *pages_of(struct dry_meta *meta)
 {

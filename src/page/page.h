@@ -65,7 +65,7 @@
 
 #define DRY_GRANULE_SHIFT   12
 #define DRY_CHUNK_SIZE      ((size_t)4 << 20)
-#define DRY_CHUNK_LEAST     ((size_t)256 << 10) /* of one that a limit makes short */
+#define DRY_CHUNK_LEAST     ((size_t)64 << 10) /* of one that a limit makes short */
 #define DRY_CHUNK_MAX_ORDER 10 /* 4 MiB of 4 KiB pages */
 #define DRY_PAGE_NIL        UINT32_MAX
 

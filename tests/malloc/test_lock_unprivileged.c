@@ -20,15 +20,16 @@
 #include "../support/check.h"
 
 #define MIB ((size_t)1 << 20)
+#define KIB ((size_t)1 << 10)
 
 static const struct profile {
 	const char *conf;
 	size_t before, live; /* blocks before the lock; of 20,000 bytes that stay */
 	size_t more;	     /* bytes of blocks that must be had after it */
 } profiles[] = {
-	{ "exit_check:1", 200, 0, MIB },	{ "exit_check:1", 200, 100, MIB / 2 },
-	{ "check:1", 200, 0, MIB },		{ "guard:1", 200, 100, MIB / 2 },
-	{ "secure:1", 200, 0, MIB / 2 },	{ "secure:1", 10, 30, MIB / 4 },
+	{ "exit_check:1", 200, 0, 4000 * KIB },	{ "exit_check:1", 200, 100, 1900 * KIB },
+	{ "check:1", 200, 0, 3700 * KIB },	{ "guard:1", 200, 100, 1900 * KIB },
+	{ "secure:1", 200, 0, 2900 * KIB },	{ "secure:1", 10, 30, 1900 * KIB },
 };
 
 /* Blocks in a chain until there is no memory: their bytes. */

@@ -138,13 +138,13 @@ static void short_first(bool guarded)
 	first = (char *)arena.base + CHUNK - attr.first;
 	CHECK(arena.window && arena.missing == lost && mapped(first) && !mapped(first - dry_port_page_size() * 2));
 	CHECK(!dry_arena_give_up(&arena, CHUNK));
-	block = foreign((char *)arena.base, CHUNK / 2);
+	block = foreign((char *)arena.base, CHUNK / 8 * 5);
 	while ((run = dry_arena_alloc(&arena, 1, 1, 0)) != NULL && (char *)dry_arena_start(&arena, run) < first + attr.first) {
-		CHECK((char *)dry_arena_start(&arena, run) >= (char *)arena.base + CHUNK / 2);
+		CHECK((char *)dry_arena_start(&arena, run) >= (char *)arena.base + CHUNK / 8 * 5);
 		*(char *)dry_arena_start(&arena, run) = 1;
 		pages++;
 	}
-	lost -= chunk / 4; /* a MiB; there is half of one left to the others' */
+	lost -= chunk / 8; /* as much as there was, half a MiB; then a MiB would, of which the others have half */
 	CHECK(run != NULL && pages == chunk - lost && arena.lost == lost && arena.front == DRY_PAGE_NIL);
 	CHECK(dry_arena_alloc(&arena, 2 * chunk, 1, 0) != NULL && dry_arena_check(&arena) == NULL);
 	for (uint32_t i = 0; i < arena.committed; i++)
@@ -153,10 +153,10 @@ static void short_first(bool guarded)
 	dry_arena_purge_all(&arena);
 	dry_arena_advise_huge(&arena, DRY_HUGE_NEVER);
 	CHECK(arena.used == 0 && arena.retired == arena.committed / chunk - 1 && dry_arena_check(&arena) == NULL);
-	kept(block, CHUNK / 2);
+	kept(block, CHUNK / 8 * 5);
 	CHECK(dry_arena_alloc(&arena, 1, 1, 0) != NULL);
 	dry_arena_fini(&arena);
-	kept(block, CHUNK / 2);
+	kept(block, CHUNK / 8 * 5);
 	CHECK(!mapped(first) && !mapped(first + attr.first) && !mapped(first + attr.first + CHUNK));
 	/* to the front of the chunk, which is whole then, and retires */
 	CHECK_EQ(dry_arena_init(&arena, &attr), 0);
@@ -178,7 +178,7 @@ static void short_first(bool guarded)
 	CHECK_EQ(dry_arena_init(&arena, &attr), 0);
 	CHECK(dry_arena_alloc(&arena, 3 * chunk, 1, 0) != NULL && dry_arena_check(&arena) == NULL);
 	dry_arena_fini(&arena);
-	munmap(block, CHUNK / 2);
+	munmap(block, CHUNK / 8 * 5);
 }
 
 /* A run grows, and meets others' memory. */
