@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A library that is opened with RTLD_DEEPBIND frees our blocks, and we free its own. With deepbind:1 it has libc's malloc, as it
- * asked. Whoever calls dlopen() is seen by libc: a library finds another by its own RUNPATH.
+ * A library that is opened with RTLD_DEEPBIND frees our blocks, lets them grow and asks for their sizes, and we do so with its own:
+ * in each profile. With deepbind:1 it has libc's malloc, as it asked. Whoever calls dlopen() is seen by libc: a library finds
+ * another by its own RUNPATH.
  * Not where drystone is linked into the program: there dlopen() is libc's.
  */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
+#include <malloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "../support/check.h"
@@ -18,13 +22,23 @@
 #include "../support/plugin.h"
 
 static const char deep[] = "#define _GNU_SOURCE\n"
-			   "#include <dlfcn.h>\n#include <stdlib.h>\n#include <string.h>\n"
+			   "#include <dlfcn.h>\n#include <malloc.h>\n#include <stdlib.h>\n#include <string.h>\n"
 			   "void take(void *block) { free(block); }\n"
 			   "void *give(size_t size) { return malloc(size); }\n"
 			   "char *copy(const char *text) { return strdup(text); }\n"
 			   "void *grow(void *block, size_t size) { return realloc(block, size); }\n"
+			   "size_t room(void *block) { return malloc_usable_size(block); }\n"
+			   "void *aligned(size_t size) { void *block; return posix_memalign(&block, 256, size) ? NULL : block; }\n"
 			   "void *which(void) { return (void *)malloc; }\n"
 			   "void *other(int mode) { return dlopen(\"beside.so\", RTLD_NOW | mode); }\n";
+
+static const struct profile {
+	const char *conf;
+	bool other; /* malloc of the library is another */
+} profiles[] = {
+	{ "deepbind:0", false }, { "deepbind:1", true },		{ "check:1", false },
+	{ "secure:1", false },	 { "guard:1,guard_rate:2", false },	{ "debug:FZPUQ", false },
+};
 
 static char first[64], second[64];
 
@@ -39,15 +53,34 @@ static void *symbol(void *library, const char *name)
 static void use(void *library)
 {
 	void (*take)(void *block);
-	void *(*give)(size_t size), *(*grow)(void *block, size_t size);
-	char *(*copy)(const char *text);
-	char *text;
+	void *(*give)(size_t size), *(*grow)(void *block, size_t size), *(*aligned)(size_t size);
+	char *(*copy)(const char *text), *text;
+	size_t (*room)(void *block);
 
 	*(void **)&take = symbol(library, "take");
 	*(void **)&give = symbol(library, "give");
 	*(void **)&grow = symbol(library, "grow");
 	*(void **)&copy = symbol(library, "copy");
+	*(void **)&room = symbol(library, "room");
+	*(void **)&aligned = symbol(library, "aligned");
 	for (size_t size = 1; size < 3000000; size += 1 + size / 3) {
+		unsigned char *block = malloc(size), *its = give(size);
+
+		CHECK(block != NULL && its != NULL);
+		CHECK(room(block) >= size && room(block) == malloc_usable_size(block));
+		CHECK(malloc_usable_size(its) >= size && room(its) == malloc_usable_size(its));
+		memset(block, 7, size);
+		block = grow(block, size + 1000);
+		CHECK(block != NULL && block[0] == 7 && block[size - 1] == 7);
+		memset(its, 8, size);
+		its = realloc(its, size + 1000);
+		CHECK(its != NULL && its[0] == 8 && its[size - 1] == 8);
+		take(its);
+		free(block);
+		block = aligned(size);
+		CHECK(block != NULL && (uintptr_t)block % 256 == 0);
+		free(block);
+		take(memalign(4096, size));
 		take(malloc(size));
 		free(give(size));
 		free(grow(malloc(size), 2 * size));
@@ -86,9 +119,9 @@ int main(int argc, char **argv)
 	Dl_info info;
 	int status;
 
-	if (argc == 4) {
+	if (argc == 3) {
 		snprintf(first, sizeof(first), "%s", argv[1]);
-		return look() == (argv[3][0] == '1') ? 0 : 1;
+		return look() == profiles[atoi(argv[2])].other ? 0 : 1;
 	}
 	if (RTLD_DEEPBIND == 0)
 		return 77;
@@ -102,19 +135,20 @@ int main(int argc, char **argv)
 	plugin_build(first, sizeof(first), "deep", deep, "-Wl,-rpath,'$ORIGIN',--enable-new-dtags");
 	plugin_build(second, sizeof(second), "beside", "int beside;\n", "");
 	CHECK_EQ(look(), 0);
-	for (char want = '0'; want <= '1'; want++) {
-		char option[] = "deepbind:0", flag[] = { want, '\0' };
+	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
+		char number[] = { (char)('0' + i), '\0' };
 		pid_t child = fork();
 
 		CHECK(child >= 0);
-		option[9] = want;
 		if (child == 0) {
 			setenv("LD_PRELOAD", preload, 1);
-			setenv("DRYSTONE_CONF", option, 1);
-			execl("/proc/self/exe", argv[0], first, "as", flag, (char *)NULL);
+			setenv("DRYSTONE_CONF", profiles[i].conf, 1);
+			execl("/proc/self/exe", argv[0], first, number, (char *)NULL);
 			_exit(3);
 		}
 		CHECK(waitpid(child, &status, 0) == child);
+		if (status != 0)
+			fprintf(stderr, "DRYSTONE_CONF=%s: status %#x\n", profiles[i].conf, (unsigned)status);
 		CHECK_EQ(status, 0);
 	}
 	CHECK(!unlink(first) && !unlink(second) && !rmdir(plugin_directory));
