@@ -19,6 +19,11 @@
 static _Atomic uint32_t fences, slabs, kept_at; /* counts; relaxed: one more or less does not matter */
 static struct dry_page *_Atomic kept[KEPT], *_Atomic stored[ORDERS][STORED];
 static _Atomic uint32_t most = MOST, places = KEPT; /* relaxed as well */
+/*
+ * Runs whose turn came while their memory was refused (a limit below what there is): index of the first, linked by `next`; there is
+ * one arena with fences. Put in by one exchange, taken out all at once. acq_rel, as the places.
+ */
+static _Atomic uint32_t refused = DRY_PAGE_NIL;
 
 void dry_fences_fit(size_t memory)
 {
@@ -73,11 +78,17 @@ static uint32_t pages_of(unsigned order)
 	return (UINT32_C(1) << order) - dry_has_fence_inside(order);
 }
 
+/* How many pages of a run the arena's figures have as blank. */
+static uint32_t blank_pages(const struct dry_page *run)
+{
+	return run->flags & DRY_PAGE_GONE ? run->count : has_fence(run);
+}
+
 static void drop_fence(struct dry_arena *arena, struct dry_page *run)
 {
 	if (has_fence(run))
 		atomic_fetch_sub_explicit(&fences, 1, memory_order_relaxed);
-	unblank(arena, run->flags & DRY_PAGE_GONE ? run->count : has_fence(run));
+	unblank(arena, blank_pages(run));
 	run->flags &= (uint8_t)~(DRY_PAGE_FENCED | DRY_PAGE_GONE);
 }
 
@@ -128,38 +139,148 @@ static bool let_go(struct dry_arena *arena, struct dry_page *run)
 	return (suits && store(run)) || give_up(arena, run);
 }
 
-/* Into a place, whose run has its turn. One whose memory is refused takes another place, while any is free; else it is nobody's. */
+/* Linked runs, first to last, before those that are refused already. */
+static void refuse(uint32_t first, struct dry_page *last)
+{
+	last->next = atomic_load_explicit(&refused, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&refused, &last->next, first, memory_order_acq_rel, memory_order_relaxed))
+		;
+}
+
+/* Into a place, whose run has its turn. */
 static void keep(struct dry_arena *arena, struct dry_page *run, uint32_t at)
 {
-	struct dry_page *oldest = atomic_exchange_explicit(&kept[at], run, memory_order_acq_rel), *none = NULL;
+	struct dry_page *oldest = atomic_exchange_explicit(&kept[at], run, memory_order_acq_rel);
 
-	if (oldest == NULL || let_go(arena, oldest))
-		return;
-	for (at = 0; at < KEPT; at++, none = NULL)
-		if (atomic_compare_exchange_strong_explicit(&kept[at], &none, oldest, memory_order_acq_rel, memory_order_relaxed))
-			return;
+	if (oldest != NULL && !let_go(arena, oldest))
+		refuse(dry_arena_index_of(arena, oldest), oldest);
+}
+
+/* Where a run may wait: kept ones, then those that are stored. */
+#define PLACES (KEPT + ORDERS * STORED)
+
+static struct dry_page *_Atomic *place_at(uint32_t i)
+{
+	return i < KEPT ? &kept[i] : &stored[(i - KEPT) / STORED][(i - KEPT) % STORED];
+}
+
+static uint32_t chunk_of(const struct dry_arena *arena, const struct dry_page *run)
+{
+	return dry_arena_index_of(arena, run) >> arena->max_order;
+}
+
+/* Runs of a chunk that are taken out of where they wait; linked. */
+struct taken {
+	uint32_t chunk, first;
+	uint32_t pages, fences; /* of the arena's blank ones; of them */
+};
+
+static void take(struct taken *taken, struct dry_arena *arena, struct dry_page *run)
+{
+	taken->pages += blank_pages(run);
+	taken->fences += has_fence(run);
+	run->next = taken->first;
+	taken->first = dry_arena_index_of(arena, run);
+}
+
+static void take_from_place(struct taken *taken, struct dry_arena *arena, struct dry_page *_Atomic *place)
+{
+	struct dry_page *run = atomic_load_explicit(place, memory_order_acquire);
+
+	if (run != NULL && chunk_of(arena, run) == taken->chunk &&
+	    atomic_compare_exchange_strong_explicit(place, &run, NULL, memory_order_acq_rel, memory_order_relaxed))
+		take(taken, arena, run);
+}
+
+static void take_refused(struct taken *taken, struct dry_arena *arena)
+{
+	uint32_t at = atomic_exchange_explicit(&refused, DRY_PAGE_NIL, memory_order_acq_rel), first = DRY_PAGE_NIL;
+	struct dry_page *run, *last = NULL;
+
+	while (at != DRY_PAGE_NIL) {
+		run = &arena->desc[at];
+		at = run->next;
+		if (chunk_of(arena, run) == taken->chunk) {
+			take(taken, arena, run);
+			continue;
+		}
+		last = last == NULL ? run : last;
+		run->next = first;
+		first = dry_arena_index_of(arena, run);
+	}
+	if (last != NULL)
+		refuse(first, last);
+}
+
+static void take_back(const struct taken *taken, struct dry_arena *arena)
+{
+	struct dry_page *last = &arena->desc[taken->first];
+
+	while (last->next != DRY_PAGE_NIL)
+		last = &arena->desc[last->next];
+	refuse(taken->first, last);
+}
+
+/*
+ * Their memory is refused, but a chunk in which nothing else lies needs none to be unmapped; what is free in it beside them counts
+ * for the limit. false: it is as it was.
+ */
+static bool give_up_chunk(struct dry_arena *arena, uint32_t chunk)
+{
+	struct taken taken = { .chunk = chunk, .first = DRY_PAGE_NIL };
+
+	if (!dry_arena_holds_kept_only(arena, chunk))
+		return false;
+	for (uint32_t i = 0; i < PLACES; i++)
+		take_from_place(&taken, arena, place_at(i));
+	take_refused(&taken, arena);
+	unblank(arena, taken.pages);
+	if (dry_arena_give_up_kept(arena, chunk, taken.first)) {
+		atomic_fetch_sub_explicit(&fences, taken.fences, memory_order_relaxed);
+		return true;
+	}
+	blank(arena, taken.pages);
+	if (taken.first != DRY_PAGE_NIL)
+		take_back(&taken, arena);
+	return false;
+}
+
+/* One by one, until the memory of one is refused: then it has not any, and waits with the refused ones. */
+static bool give_up_some(struct dry_arena *arena, bool *any)
+{
+	uint32_t at = atomic_exchange_explicit(&refused, DRY_PAGE_NIL, memory_order_acq_rel);
+	struct dry_page *run = NULL, *last;
+
+	for (; at != DRY_PAGE_NIL; *any = true) {
+		run = &arena->desc[at];
+		at = run->next;
+		if (give_up(arena, run))
+			continue;
+		run->next = at;
+		for (last = run; last->next != DRY_PAGE_NIL;)
+			last = &arena->desc[last->next];
+		refuse(dry_arena_index_of(arena, run), last);
+		return false;
+	}
+	for (uint32_t i = 0; i < PLACES; i++) {
+		run = atomic_exchange_explicit(place_at(i), NULL, memory_order_acq_rel);
+		if (run != NULL && !give_up(arena, run)) {
+			refuse(dry_arena_index_of(arena, run), run);
+			return false;
+		}
+		*any = *any || run != NULL;
+	}
+	return true;
 }
 
 /* All of them, where there is no other room. false: there were none. */
 static bool give_up_all(struct dry_arena *arena)
 {
-	struct dry_page *run;
-	bool any = false;
+	bool any = false, all = give_up_some(arena, &any);
+	uint32_t chunks = atomic_load_explicit(&arena->committed, memory_order_acquire) >> arena->max_order;
 
-	for (uint32_t i = 0; i < KEPT; i++) {
-		run = atomic_exchange_explicit(&kept[i], NULL, memory_order_acq_rel);
-		bool done = run != NULL && give_up(arena, run);
-		any = any || done;
-		if (run != NULL && !done) /* nor would the others' be had */
-			return keep(arena, run, i), any;
-	}
-	for (unsigned order = 0; order < ORDERS; order += run == NULL) {
-		run = take_stored(order);
-		bool done = run != NULL && give_up(arena, run);
-		any = any || done;
-		if (run != NULL && !done)
-			return keep(arena, run, 0), any;
-	}
+	for (uint32_t chunk = 0; !all && chunk < chunks; chunk++)
+		any = give_up_chunk(arena, chunk) || any;
 	return any;
 }
 

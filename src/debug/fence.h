@@ -11,7 +11,9 @@
  * How dense: every slab has one, until there are 4096 fences; then one slab of eight, up to 10,000 in all, for a system gives a
  * process only so many mappings (65,530), and guarded blocks take some. They cost memory of the kernel's, and address space: so
  * there are no new ones while a limit counts that.
- * Where the arena has no more room, slabs that were given back make some; where a limit counts what is free, none are kept.
+ * Where the arena has no more room, slabs that were given back make some; where a limit counts what is free, none are kept. Their
+ * memory counts for a limit of data again before they are the arena's: where it is refused, a chunk in which nothing lies but such
+ * slabs and what is free is unmapped as it is.
  *
  * Concurrency: no lock; a counter, and places that are exchanged.
  *

@@ -91,3 +91,58 @@ void dry_arena_give_excess_locked(struct dry_arena *arena)
 		keep = arena->free_dirty;
 	arena->give_at = keep + dry_chunk_pages(arena);
 }
+
+/* ---- chunks with runs that are kept ---------------------------------------------- */
+
+/* Pages of them; UINT32_MAX: something else lies there, too, or not all of the chunk is ours. */
+static uint32_t kept_pages_locked(const struct dry_arena *arena, uint32_t chunk)
+{
+	uint32_t at = chunk << arena->max_order, end = at + dry_chunk_pages(arena), kept = 0;
+
+	if (!arena->window || !dry_chunk_is_whole(arena, chunk))
+		return UINT32_MAX;
+	for (; at < end; at += arena->desc[at].count) {
+		unsigned kind = dry_page_kind(&arena->desc[at]);
+
+		if (kind != DRY_PAGE_FREE && kind != DRY_PAGE_KEPT)
+			return UINT32_MAX;
+		kept += kind == DRY_PAGE_KEPT ? arena->desc[at].count : 0;
+	}
+	return at == end ? kept : UINT32_MAX;
+}
+
+bool dry_arena_holds_kept_only(struct dry_arena *arena, uint32_t chunk)
+{
+	uint32_t kept;
+
+	dry_lock_acquire(&arena->lock);
+	kept = kept_pages_locked(arena, chunk);
+	dry_lock_release(&arena->lock);
+	return kept != UINT32_MAX && kept != 0;
+}
+
+bool dry_arena_give_up_kept(struct dry_arena *arena, uint32_t chunk, uint32_t first)
+{
+	uint32_t pages = 0, next;
+	bool all;
+
+	for (next = first; next != DRY_PAGE_NIL; next = arena->desc[next].next)
+		pages += arena->desc[next].count;
+	dry_lock_acquire(&arena->lock);
+	all = pages != 0 && kept_pages_locked(arena, chunk) == pages;
+	for (; all && first != DRY_PAGE_NIL; first = next) {
+		struct dry_page *run = &arena->desc[first];
+
+		next = run->next;
+		dry_page_set_kind(run, DRY_PAGE_NONE);
+		arena->used -= run->count;
+		dry_buddy_put_locked(arena, first, run->count, true); /* with the others it is the whole chunk in the end */
+	}
+	if (all) {
+		dry_chunk_retire_locked(arena, chunk);
+		dry_chunk_give_up_locked(arena, chunk);
+		dry_arena_recount_locked(arena);
+	}
+	dry_lock_release(&arena->lock);
+	return all;
+}

@@ -316,6 +316,13 @@ void dry_arena_free(struct dry_arena *arena, struct dry_page *page);
 /* It is nobody's from now on, as after a free, until who calls this frees it. Its memory may be touched no more. */
 void dry_arena_keep(struct dry_arena *arena, struct dry_page *page);
 
+/*
+ * Whether nothing lies in a chunk but runs that are kept; and such a chunk becomes others', where nobody else has any of these,
+ * which are linked by `next`. false: it is as it was. Their memory need not be there.
+ */
+bool dry_arena_holds_kept_only(struct dry_arena *arena, uint32_t chunk);
+bool dry_arena_give_up_kept(struct dry_arena *arena, uint32_t chunk, uint32_t first);
+
 /* How pages of slabs are had where they shall not simply lie side by side: 2^order aligned to their size, perhaps more. */
 struct dry_slab_pages {
 	struct dry_page *(*alloc)(struct dry_arena *arena, unsigned order, unsigned node);

@@ -238,6 +238,25 @@ static void lowered_data(void)
 	lowered_below(RLIMIT_DATA);
 }
 
+/* A limit below what there is; what is freed then, small blocks that lie together, can be blocks of other sizes. */
+static void freed_below(void)
+{
+	static const size_t sizes[] = { 1000, 33000, 5000000, 1000, 5000000 };
+	size_t n = fill(0, 1000, 150 * MIB), live = n / 3, limit = status_of("VmData:") - 26 * MIB, to;
+
+	limit_to(RLIMIT_DATA, limit);
+	drop(live, n);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		to = fill(live, sizes[i], SIZE_MAX);
+		printf("freed below a limit: %zu MiB of %zu bytes\n", (to - live) * sizes[i] / MIB, sizes[i]);
+		fflush(stdout);
+		CHECK((to - live) * sizes[i] >= 45 * MIB);
+		drop(live, to);
+	}
+	drop(0, live);
+	threads_and_libraries();
+}
+
 static void limited(int resource, size_t size, size_t least)
 {
 	size_t bytes = 500 * 1000 * 1000, before, n, half, more;
@@ -341,6 +360,7 @@ int main(void)
 {
 	static void (*const each[])(void) = { reserved, thousand_bytes, sizes_under_address_space, sizes_under_data,
 					      turns_under_address_space, turns_under_data, lowered_address_space, lowered_data,
+					      freed_below,
 					      address_space, address_space_big, data, charged, locked };
 	const char *conf = getenv("DRYSTONE_CONF");
 
