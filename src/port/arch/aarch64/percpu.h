@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) char *dry_percpu_id(void)
 	"stlr xzr, [%[cs]]\n"                                                \
 	"97:\n"
 
-/* After the commit of a pop: where a countdown is over, the object goes back, as arch/x86_64/percpu.h has it. */
+/* After the commit of a pop; as arch/x86_64/percpu.h has it. Any of the operands may be the link register. */
 #define DRY_POP_END                                                          \
 	"tbz %[word], #63, 97f\n"                                            \
 	"stlr xzr, [%[cs]]\n"                                                \
@@ -62,19 +62,17 @@ static inline __attribute__((always_inline)) char *dry_percpu_id(void)
 	"b 96f\n"                                                            \
 	"97:\n"                                                              \
 	".pushsection .text.dry_due, \"ax\"\n"                               \
-	"98: stlr xzr, [%[cs]]\n"                                            \
-	"b 97b\n"                                                            \
-	"96:\n" DRY_SEQ_BEGIN                                                \
-	"ldr %[word], [%[a]]\n"                                              \
-	"ldrh %w[n], [%[a], #8]\n"                                           \
-	"cmp %w[n], %w[word], uxth\n"                                        \
-	"b.ls 98b\n"                                                         \
-	"and %[n], %[word], #0xffff\n"                                       \
-	"add %[n], %[a], %[n], lsl #3\n"                                     \
-	"str %[object], [%[n], #16]\n"                                       \
-	"add %[word], %[word], #1\n"                                         \
-	"str %[word], [%[a]]\n"                                              \
-	"92: b %l[empty]\n"                                                  \
+	"96: sub sp, sp, #48\n"                                              \
+	"stp x30, %[object], [sp]\n"                                         \
+	"stp %[table], %[at], [sp, #16]\n"                                   \
+	"stp %[cs], %[id], [sp, #32]\n"                                      \
+	"bl dry_percpu_put_back\n"                                           \
+	"ldr x30, [sp]\n"                                                    \
+	"ldr %[object], [sp, #8]\n"                                          \
+	"add sp, sp, #48\n"                                                  \
+	"cbnz %[object], 98f\n"                                              \
+	"b %l[empty]\n"                                                      \
+	"98: b 97b\n"                                                        \
 	".popsection\n"
 
 /* The copy of [count] words from [from] to [to], both moved on; [n] is lost. */
