@@ -4,6 +4,8 @@
  * every k: what cannot be had is NULL, nothing is lost, and all works afterwards.
  * DRY_TEST_NO_NORSEQ: pages know nothing of slots.
  */
+#include <fcntl.h>
+
 #include "check.h"
 #include "fail_port.h"
 #include "page/extent.h"
@@ -16,14 +18,19 @@
 static struct dry_arena arena;
 static struct dry_extents extents;
 
-/* Address space of the process in pages. */
+/* Address space of the process in pages. Without stdio: its blocks, on a CPU that is new to the process, bring a slot's arrays. */
 static long address_space(void)
 {
-	FILE *statm = fopen("/proc/self/statm", "r");
-	long pages = 0;
+	char text[32];
+	int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = read(statm, text, sizeof(text) - 1);
+	long pages;
 
-	CHECK(statm != NULL && fscanf(statm, "%ld", &pages) == 1);
-	fclose(statm);
+	CHECK(statm >= 0 && n > 0);
+	close(statm);
+	text[n] = '\0';
+	pages = strtol(text, NULL, 10);
+	CHECK(pages > 0);
 	return pages;
 }
 
@@ -115,7 +122,6 @@ int main(int argc, char **argv)
 	uint64_t seed = test_seed(argc, argv);
 	long k, tried = 0, stride = (long)test_stride();
 
-	address_space(); /* what stdio and malloc take once and keep */
 	workload(1, false, seed);
 	for (k = 1; workload(k, false, seed); k += stride)
 		tried++;
