@@ -8,9 +8,11 @@
 
 #include "../support/capture.h"
 #include "../support/death.h"
+#include "../support/pages.h"
 #include "core/slab.h"
 
 #define N    200
+#define ANY  test_any_type()
 #define FZPU (DRY_CACHE_CHECKS | DRY_CACHE_RED_ZONE | DRY_CACHE_POISON | DRY_CACHE_STORE_USER)
 
 static unsigned char *objects[N];
@@ -75,7 +77,7 @@ static void when_free(size_t size, long offset, unsigned flags)
 		call;               \
 	}
 
-CASE(after_bitmap, in_use(64, 64, FZPU | DRY_CACHE_BITMAP))
+CASE(after_bitmap, in_use(ANY, (long)ANY, FZPU | DRY_CACHE_BITMAP))
 CASE(after_chain, in_use(64, 64, FZPU | DRY_CACHE_CHAIN))
 CASE(after_objfreelist, in_use(256, 256, FZPU | DRY_CACHE_OBJFREELIST))
 CASE(after_odd, in_use(61, 61, FZPU))
@@ -84,7 +86,7 @@ CASE(after_last_of_zone, in_use(64, 95, FZPU))
 CASE(before_bitmap, in_use(64, -1, FZPU))
 CASE(before_aligned, in_use(128, -60, FZPU | DRY_CACHE_HWALIGN))
 CASE(before_free, when_free(64, -16, FZPU))
-CASE(free_objfreelist, when_free(64, 63, DRY_CACHE_POISON | DRY_CACHE_OBJFREELIST))
+CASE(free_objfreelist, when_free(ANY, (long)ANY - 1, DRY_CACHE_POISON | DRY_CACHE_OBJFREELIST))
 CASE(free_objfreelist_zone, when_free(256, 250, FZPU | DRY_CACHE_OBJFREELIST))
 CASE(free_chain, when_free(64, 8, DRY_CACHE_POISON | DRY_CACHE_CHAIN))
 CASE(free_off_slab, when_free(128, 0, FZPU | DRY_CACHE_OFF_SLAB))
@@ -99,19 +101,19 @@ static void run_quarantine_shrink(void)
 	dry_cache_shrink(cache);
 }
 
-static void twice(unsigned flags)
+static void twice(size_t size, unsigned flags)
 {
-	dry_cache *cache = victim(64, flags);
+	dry_cache *cache = victim(size, flags);
 
 	who_frees(cache);
 	death_at(objects[3]);
 	dry_cache_free(cache, objects[3]);
 }
 
-CASE(twice, twice(FZPU))
-CASE(twice_quarantine, twice(DRY_CACHE_QUARANTINE))
-CASE(twice_objfreelist, twice(DRY_CACHE_STORE_USER | DRY_CACHE_OBJFREELIST))
-CASE(twice_chain, twice(DRY_CACHE_RED_ZONE | DRY_CACHE_CHAIN))
+CASE(twice, twice(64, FZPU))
+CASE(twice_quarantine, twice(64, DRY_CACHE_QUARANTINE))
+CASE(twice_objfreelist, twice(ANY, DRY_CACHE_STORE_USER | DRY_CACHE_OBJFREELIST))
+CASE(twice_chain, twice(64, DRY_CACHE_RED_ZONE | DRY_CACHE_CHAIN))
 
 #define AFTER  "^drystone: object was written beyond its end: 0x[0-9a-f]+, cache victim: 0xdc instead of 0xcc$"
 #define BEFORE "^drystone: object was written before its start: 0x[0-9a-f]+, cache victim: 0xdc instead of 0xcc$"
@@ -122,7 +124,7 @@ CASE(twice_chain, twice(DRY_CACHE_RED_ZONE | DRY_CACHE_CHAIN))
 /* A slab whose count of objects is not right any more, whoever did it. */
 static void run_slab_equation(void)
 {
-	dry_cache *cache = victim(64, DRY_CACHE_BITMAP | DRY_CACHE_CHECKS);
+	dry_cache *cache = victim(ANY, DRY_CACHE_BITMAP | DRY_CACHE_CHECKS);
 	struct dry_slab *slab = dry_slab_of(cache, objects[N / 2]);
 
 	death_at(dry_slab_objects(cache, slab));

@@ -5,6 +5,7 @@
 
 #include "../support/death.h"
 #include "../support/glibc.h"
+#include "../support/pages.h"
 
 #define N 3000
 
@@ -66,7 +67,7 @@ static void run_in_slab_odd_size(void)
 
 static void run_bitmap(void)
 {
-	in_slab(64, DRY_CACHE_BITMAP);
+	in_slab(test_any_type(), DRY_CACHE_BITMAP);
 }
 
 static void run_chain(void)
@@ -76,7 +77,7 @@ static void run_chain(void)
 
 static void run_objfreelist(void)
 {
-	in_slab(64, DRY_CACHE_OBJFREELIST);
+	in_slab(test_any_type(), DRY_CACHE_OBJFREELIST);
 }
 
 static void run_normal(void)
@@ -162,7 +163,7 @@ static void big(size_t size)
 
 static void run_page_run(void)
 {
-	big(200000);
+	big(300000); /* four pages are less, of the allocators for small machines, too */
 }
 
 static void run_extent(void)

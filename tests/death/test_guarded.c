@@ -50,7 +50,9 @@ static void run_bulk(void)
 
 static void run_other(void)
 {
-	dry_cache_free(other, object());
+	char *victim = object();
+
+	dry_cache_free(other, victim);
 }
 
 static void run_interior(void)
@@ -112,7 +114,9 @@ static void run_sampled_bulk(void)
 
 static void run_sampled_other(void)
 {
-	dry_cache_free(other, sampled());
+	char *victim = sampled();
+
+	dry_cache_free(other, victim);
 }
 
 static void run_sampled_interior(void)
