@@ -8,7 +8,8 @@
  * dedicated one; else NORMAL, dedicated.
  *
  * The default wastes nothing: a bitmap in the page descriptor for up to 256
- * objects a slab, else a chain through the free objects. docs/design/slab-management.md
+ * objects a slab, else a chain through the free objects; secure objects, in which
+ * nothing may lie, have an array beside the slab then. docs/design/slab-management.md
  */
 #include "core/layout.h"
 
@@ -246,6 +247,19 @@ static bool try_bitmap(struct dry_cache *cache)
 	return true;
 }
 
+/* More objects than a bitmap has bits for, in a page of 16 or 64 KiB: free ones keep nothing, and the array lies out of reach. */
+static bool try_secure(struct dry_cache *cache)
+{
+	struct candidate c;
+
+	if (!(cache->flags & DRY_CACHE_SECURE) || !published_order(cache, false, &c))
+		return false;
+	make_lead(cache, &c);
+	use(cache, &c, DRY_MGMT_OFF_SLAB, c.left);
+	cache->waste = (uint32_t)power_of_two(c.num * index_bytes(c.num));
+	return true;
+}
+
 static bool try_chain(struct dry_cache *cache)
 {
 	struct candidate c;
@@ -261,7 +275,8 @@ static bool choose_type(struct dry_cache *cache)
 {
 	switch (cache->flags & DRY_CACHE_TYPE_MASK) {
 	case 0:
-		return try_bitmap(cache) || try_chain(cache) || try_objfreelist(cache) || try_published_2015(cache);
+		return try_bitmap(cache) || try_secure(cache) || try_chain(cache) || try_objfreelist(cache) ||
+		       try_published_2015(cache);
 	case DRY_CACHE_OBJFREELIST:
 		return try_objfreelist(cache);
 	case DRY_CACHE_NORMAL:

@@ -5,6 +5,7 @@
 
 #include "base/annotate.h"
 #include "core/cache.h"
+#include "core/freelist.h"
 #include "debug/fail.h"
 #include "debug/live.h"
 #include "debug/object.h"
@@ -13,7 +14,8 @@
 
 /* No secure cache: memory that may be read after its free, or a type that was asked for. */
 #define UNSUITED      (DRY_CACHE_TYPESAFE_BY_RCU | DRY_CACHE_POISON | DRY_CACHE_TYPE_MASK)
-#define BITMAP_LEAST  16u /* bytes; there are too many smaller objects in a page for a bitmap */
+/* Bytes; there are too many smaller objects in a page for a bitmap. */
+#define BITMAP_LEAST  (dry_port_page_size() / DRY_BITMAP_OBJECTS)
 
 /* ---- a memory checker ----------------------------------------------------------------- */
 
@@ -77,7 +79,8 @@ static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool ty
 		return &dry_debug_checked;
 	if (!typed)
 		return NULL;
-	if ((cache->flags & DRY_CACHE_SECURE) && cache->mgmt == DRY_MGMT_BITMAP && dry_secure_suits(cache))
+	if ((cache->flags & DRY_CACHE_SECURE) && (cache->mgmt == DRY_MGMT_BITMAP || cache->mgmt == DRY_MGMT_OFF_SLAB) &&
+	    dry_secure_suits(cache))
 		return &dry_debug_secure;
 	if (dry_annotate != NULL && (cache->flags & DRY_CACHE_TYPESAFE_BY_RCU) == 0 && cache->mgmt != DRY_MGMT_CHAIN &&
 	    cache->mgmt != DRY_MGMT_OBJFREELIST)

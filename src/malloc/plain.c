@@ -7,12 +7,13 @@
 #include "base/fmt.h"
 #include "core/alloc.h"
 #include "core/create.h"
+#include "core/freelist.h"
 #include "malloc/size_class.h"
 #include "port/contract.h"
 #include "port/probe.h"
 
 #define SMALL_GROUP ((size_t)256 << 20)
-#define LEAST       16u /* bytes: of smaller ones there are too many in a page for the type of the caches */
+#define LEAST       16u /* bytes: of smaller ones there are too many in a page of 4 KiB for a bitmap */
 #define PAUSE       1000 /* ms from one time that what idles is given back to the next */
 
 _Atomic size_t dry_plain_from = SIZE_MAX;
@@ -43,8 +44,10 @@ static void give_back_idle(struct dry_heap *heap)
 static struct dry_cache *make(struct dry_heap *heap, unsigned class)
 {
 	size_t size = dry_class_size(class), natural = size & -size;
+	bool many = size * DRY_BITMAP_OBJECTS < (size_t)1 << dry_heap_arena(heap)->page_shift;
 	/* a type that is asked for: such caches are never secure */
-	struct dry_cache_attr attr = { .size = size, .flags = DRY_CACHE_NO_MERGE | DRY_CACHE_BITMAP };
+	struct dry_cache_attr attr = { .size = size,
+				       .flags = DRY_CACHE_NO_MERGE | (many ? DRY_CACHE_OFF_SLAB : DRY_CACHE_BITMAP) };
 	char name[32];
 	int error;
 

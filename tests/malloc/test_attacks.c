@@ -243,6 +243,12 @@ static dry_heap *own_heap(void)
 	return dry_heap_create ? dry_heap_create(NULL) : NULL;
 }
 
+/* In whose pages there are more small objects than a slab's bitmap has bits for. */
+static dry_heap *heap_of_big_pages(void)
+{
+	return dry_heap_create ? dry_heap_create(&(struct dry_heap_attr){ .name = "pages", .page_size = 65536 }) : NULL;
+}
+
 static int typed_twice(size_t size)
 {
 	return typed(size, NULL, 0, NULL);
@@ -272,11 +278,17 @@ static int typed_interior_in_heap(size_t size)
 	return heap ? typed(size, heap, 8, NULL) : NOTHING_TRIED;
 }
 
+static int typed_interior_in_big_pages(size_t size)
+{
+	dry_heap *heap = heap_of_big_pages();
+
+	return heap ? typed(size, heap, 8, NULL) : NOTHING_TRIED;
+}
+
 /* As twice_apart(), of blocks of a heap. */
-static int twice_in_heap(size_t size)
+static int twice_in(dry_heap *heap, size_t size)
 {
 	static unsigned char *block[KEEP];
-	dry_heap *heap = own_heap();
 
 	if (!heap)
 		return NOTHING_TRIED;
@@ -288,6 +300,43 @@ static int twice_in_heap(size_t size)
 	for (unsigned i = 0; i < KEEP; i++)
 		CHECK(block[i] = dry_alloc(heap, size));
 	return overlap(block, KEEP, size);
+}
+
+static int twice_in_heap(size_t size)
+{
+	return twice_in(own_heap(), size);
+}
+
+static int twice_in_big_pages(size_t size)
+{
+	return twice_in(heap_of_big_pages(), size);
+}
+
+/* What the last owner left is gone, and does not come back at once. */
+static int read_after_free_in_big_pages(size_t size)
+{
+	static unsigned char *block[KEEP];
+	dry_heap *heap = heap_of_big_pages();
+
+	if (!heap)
+		return NOTHING_TRIED;
+	for (unsigned i = 0; i < KEEP; i++) {
+		CHECK(block[i] = dry_alloc(heap, size));
+		memset(block[i], 0xa5, size);
+	}
+	for (unsigned i = 0; i < 100; i++) {
+		unsigned char *freed = block[i];
+
+		dry_free(heap, freed);
+		OPAQUE(freed);
+		for (size_t k = 0; k < size; k++)
+			if (freed[k] == 0xa5)
+				return SUCCEEDED;
+		CHECK(block[i] = dry_alloc(heap, size));
+		if (block[i] == freed)
+			return SUCCEEDED;
+	}
+	return FAILED;
 }
 
 static int interior(size_t size)
@@ -468,7 +517,8 @@ static const struct attack {
 	{ interior, 2, { 32, 500, 6000 } },        { misaligned, 2, { 32, 500, 6000 } },
 	{ typed_twice_by_two, 2, { 8, 24, 1000 } }, { typed_interior, 2, { 24, 100, 1000 } },
 	{ typed_twice_in_heap, 2, { 8, 24, 1000 } }, { typed_interior_in_heap, 2, { 24, 100, 1000 } },
-	{ twice_in_heap, 2, { 24, 500, 6000 } },
+	{ twice_in_heap, 2, { 24, 500, 6000 } }, { twice_in_big_pages, 2, { 24, 100, 500 } },
+	{ typed_interior_in_big_pages, 2, { 24, 100, 1000 } }, { read_after_free_in_big_pages, 3, { 24, 100, 500 } },
 	{ foreign, 0, { 32, 500, 6000 } },         { write_target, 0, { 24, 6000, 300000 } },
 	{ write_code, 0, { 24, 6000, 300000 } },   { links, 0, { 8, 8, 8 } },
 };
