@@ -15,6 +15,7 @@
 #include "../support/check.h"
 #include "../support/glibc.h"
 #include "../support/mappings.h"
+#include "../support/pages.h"
 #include "../support/random.h"
 
 static bool guarded; /* some blocks are */
@@ -141,7 +142,7 @@ static void run(const char *conf)
 
 	guarded = !usual;
 	test_alignment();
-	test_in_use(usual ? (size_t)64 << 10 : (size_t)8 << 20);
+	test_in_use(usual ? (size_t)64 << 10 : 2048 * test_page_size()); /* guarded ones, live and freed: 1024 each, of a page */
 	CHECK(test_mappings() < 3000);
 	if (usual)
 		test_impossible();

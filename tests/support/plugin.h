@@ -26,7 +26,12 @@ static inline void plugin_build(char *path, size_t room, const char *name, const
 	CHECK((out = fopen(file, "w")) && fputs(source, out) >= 0 && !fclose(out));
 	snprintf(command, sizeof(command), "%s -O1 -fPIC -shared %s -o %s %s", cc && *cc ? cc : "cc", flags, path, file);
 	unsetenv("LD_PRELOAD"); /* the compiler is no part of the test, and may be of another libc */
-	CHECK_EQ(system(command), 0);
+	int status = system(command);
+	if (status == 127 << 8 && getenv("DRY_TEST_MACHINE")) {
+		printf("not here: an emulated machine has no compiler for a library to open\n");
+		exit(77);
+	}
+	CHECK_EQ(status, 0);
 	CHECK(!unlink(file));
 }
 
