@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "../support/exercise.h"
+#include "../support/pages.h"
 
 #define ROOM test_min((size_t)8 << 20, TEST_POOL)
 
@@ -36,10 +37,14 @@ static size_t fill(dry_cache *cache, size_t size, void **objects, size_t room)
 	return n;
 }
 
-/* Fill until ENOMEM, free all, fill again: the same number fits. */
+/*
+ * Fill until ENOMEM, free all, fill again: the same number fits. What the first frees make of metadata counts against a limit, in
+ * pages: where those are bigger than 4 KiB, one of them may be missing.
+ */
 static void test_fill(dry_heap *heap, size_t size, struct rng *rng, const char *low, const char *high)
 {
 	size_t room = ROOM / size + 64, counts[3];
+	size_t less = low != NULL || test_page_size() == 4096 ? 0 : test_page_size() / size;
 	void **objects = calloc(room, sizeof(*objects));
 	dry_cache *cache = make_cache(heap, "filler", size, 0, DRY_CACHE_NO_MERGE);
 
@@ -58,8 +63,8 @@ static void test_fill(dry_heap *heap, size_t size, struct rng *rng, const char *
 		CHECK_EQ(stats_of(cache).active_objects, 0);
 		CHECK_EQ(dry_heap_check(heap), 0);
 	}
-	CHECK_EQ(counts[0], counts[1]);
-	CHECK_EQ(counts[0], counts[2]);
+	CHECK(counts[1] <= counts[0] && counts[1] + less >= counts[0]);
+	CHECK_EQ(counts[1], counts[2]);
 	CHECK_EQ(dry_cache_destroy(cache), 0);
 	free(objects);
 }
