@@ -18,9 +18,11 @@
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/pages.h"
 
-#define MIB ((size_t)1 << 20)
-#define KIB ((size_t)1 << 10)
+#define MIB    ((size_t)1 << 20)
+#define KIB    ((size_t)1 << 10)
+#define PIECES 64 /* mappings of a small program, and slabs of its classes, about: with bigger pages each is bigger */
 
 static const struct profile {
 	const char *conf;
@@ -85,7 +87,8 @@ int main(int argc, char **argv)
 		return run(&profiles[atoi(argv[1])]);
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
 		char number[] = { (char)('0' + i), '\0' };
-		struct rlimit limit = { 8 * MIB, 8 * MIB };
+		size_t most = 8 * MIB + test_beyond_4k(PIECES);
+		struct rlimit limit = { most, most };
 		pid_t pid = fork();
 
 		CHECK(pid >= 0);
