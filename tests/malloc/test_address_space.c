@@ -265,6 +265,9 @@ static void freed_below(void)
 		drop(live, to);
 	}
 	drop(0, live);
+	/* the helper gives back what waits for reuse, within a second or so: stacks need 32 MiB of the limit */
+	for (int patience = 200; status_of("VmData:") + 40 * MIB > limit && patience > 0; patience--)
+		usleep(50000);
 	threads_and_libraries();
 }
 

@@ -29,9 +29,9 @@ static const struct profile {
 	size_t before, live; /* blocks before the lock; of 20,000 bytes that stay */
 	size_t more;	     /* bytes of blocks that must be had after it */
 } profiles[] = {
-	{ "exit_check:1", 200, 0, 4000 * KIB },	{ "exit_check:1", 200, 100, 1900 * KIB },
-	{ "check:1", 200, 0, 3700 * KIB },	{ "guard:1", 200, 100, 1900 * KIB },
-	{ "secure:1", 200, 0, 2900 * KIB },	{ "secure:1", 10, 30, 1900 * KIB },
+	{ "exit_check:1", 200, 0, 3800 * KIB },	{ "exit_check:1", 200, 100, 1700 * KIB },
+	{ "check:1", 200, 0, 3500 * KIB },	{ "guard:1", 200, 100, 1700 * KIB },
+	{ "secure:1", 200, 0, 2700 * KIB },	{ "secure:1", 10, 30, 1700 * KIB },
 };
 
 /* Blocks in a chain until there is no memory: their bytes. */

@@ -62,12 +62,12 @@ static void test_places(size_t area_size)
 {
 	struct dry_caches *caches = plain_open(&(struct plain_attr){ .area_size = area_size, .slots = 2 });
 	struct dry_cache_attr attr = { .name = "place", .size = 64, .flags = DRY_CACHE_NO_MERGE };
-	static struct dry_cache *cache[1500];
+	static struct dry_cache *cache[3000];
 	unsigned count = 0;
 
 	CHECK(dry_slot_prepare(caches));
 	do {
-		CHECK(count < 1500);
+		CHECK(count < 3000);
 		attr.limit = 16 + count % 3 * 40;
 		cache[count] = plain_make(caches, &attr, false);
 		CHECK_EQ(cache[count]->place, cache[count]->place);
@@ -105,11 +105,12 @@ static void test_growth(void)
 	struct dry_caches *caches = plain_open(&(struct plain_attr){ .area_size = DRY_AREA_MAX, .slots = SLOTS });
 	struct dry_cache_attr attr = { .name = "grown", .size = 64, .limit = DRY_MAX_LIMIT, .flags = DRY_CACHE_NO_MERGE };
 	struct dry_cache *cache[100], *last;
+	size_t bytes = dry_round_up(sizeof(struct dry_array) + DRY_MAX_LIMIT * sizeof(void *), DRY_AREA_UNIT);
 	unsigned count = 0;
 
 	for (plain.slot = 1; plain.slot < 4; plain.slot++)
 		CHECK(dry_slot_prepare(caches));
-	for (; count < DRY_AREA_FIRST / (DRY_MAX_LIMIT * sizeof(void *) + 2 * DRY_AREA_UNIT); count++)
+	for (; count < (DRY_AREA_FIRST - DRY_AREA_UNIT) / bytes; count++)
 		cache[count] = plain_make(caches, &attr, false);
 	CHECK(cache[count - 1]->place != 0);
 	CHECK_EQ(caches->area_reach, DRY_AREA_FIRST);
