@@ -80,6 +80,7 @@ kill $signalled $asked 2>/dev/null
 # one that lives by hits alone, with one thread and with some
 cc -O1 -fno-builtin -pthread "$here/steady.c" -o "$work/steady" || fail "steady.c does not compile"
 for threads in 1 4; do
+	: >"$work/said" # what the last one said must not be taken for the next one's
 	LD_PRELOAD=$lib "$work/steady" $threads >"$work/said" 2>"$work/err" &
 	steady=$!
 	children="$children $steady"
