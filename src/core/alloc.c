@@ -63,8 +63,8 @@ static void *pop(struct dry_cache *cache)
 	return dry_percpu_pop(DRY_SLOTS(cache->caches), cache->place);
 }
 
-/* Into the array; what finds no room goes to the node. The number that found some. No frame of its own (docs/design/stack.md). */
-DRY_FAST size_t push_or_flush(struct dry_cache *cache, void **objects, size_t count)
+/* Into the array; what finds no room goes to the node. The number that found some. */
+static size_t push_or_flush(struct dry_cache *cache, void **objects, size_t count)
 {
 	size_t placed = dry_percpu_push_batch(DRY_SLOTS(cache->caches), cache->place, objects, count);
 
