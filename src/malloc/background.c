@@ -137,6 +137,24 @@ static DRY_SLOW void start(void)
 
 /* ---- with one thread: in its calls ----------------------------------------------------- */
 
+/* The thread is there for huge pages only: a program that had one thread then gives back in its calls, too. Relaxed. */
+static _Atomic bool early;
+static _Atomic bool inside; /* somebody is, where there may be more than one */
+
+/* Whether the caller is the only one here. */
+static bool enters(void)
+{
+	if (dry_port_alone())
+		return true;
+	/* acquire, release: guards `alone` */
+	return atomic_load_explicit(&early, memory_order_relaxed) && !atomic_exchange_explicit(&inside, true, memory_order_acquire);
+}
+
+static void leaves(void)
+{
+	atomic_store_explicit(&inside, false, memory_order_release);
+}
+
 static struct {
 	size_t keep;       /* idle memory that is not worth it; 0: KEEP_LEAST */
 	size_t held, gone; /* right after the last step: bytes held, and purged by it */
@@ -200,12 +218,13 @@ void dry_background_freed(void)
 
 	if (DRY_UNLIKELY(kept_big > KEEP_BIG))
 		idle += kept_big - KEEP_BIG;
-	if (DRY_LIKELY(idle <= KEEP_LEAST) || !dry_option_background || !dry_port_alone())
+	if (DRY_LIKELY(idle <= KEEP_LEAST) || !dry_option_background || !enters())
 		return;
 	/* what seems in use may be objects in arrays, each in a slab of its own */
 	if (idle > kept() + (held_bytes(heap) - idle) / 16)
 		give_back(heap);
 	count_call(heap);
+	leaves();
 }
 
 /* ---- while it grows ---------------------------------------------------------------------- */
@@ -241,15 +260,19 @@ void dry_background_poke(void)
 	if (held < START_BYTES)
 		return;
 	/* for huge pages there is a thread in any case: a program with one may well make no calls while its memory stays full */
-	if (now == 0 && dry_option_background && dry_port_alone() && held < ALONE_MOST && !dry_policy_collapses())
+	bool few = dry_port_alone() && held < ALONE_MOST;
+	if (now == 0 && dry_option_background && few && !dry_policy_collapses()) {
 		count_call(&dry_main_heap);
-	else if (now == 0)
+	} else if (now == 0) {
+		atomic_store_explicit(&early, few, memory_order_relaxed);
 		start();
-	else /* two at a time count one: no matter */
+	} else { /* two at a time count one: no matter */
 		atomic_compare_exchange_strong_explicit(&running, &now, now + 1, memory_order_relaxed, memory_order_relaxed);
+	}
 }
 
 void dry_background_forked(void)
 {
 	atomic_store_explicit(&running, 0, memory_order_relaxed);
+	atomic_store_explicit(&inside, false, memory_order_relaxed);
 }
