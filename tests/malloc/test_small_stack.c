@@ -208,8 +208,14 @@ int main(int argc, char **argv)
 	uint64_t seed = test_seed(argc, argv);
 	pthread_attr_t attr;
 	pthread_t id;
+	const char *conf = getenv("DRYSTONE_CONF");
+	struct rlimit space, data;
 	int good = 1;
 
+	CHECK(getrlimit(RLIMIT_AS, &space) == 0 && getrlimit(RLIMIT_DATA, &data) == 0);
+	/* seldom, metadata grows below a realloc there: 1,632 bytes (docs/design/open.md) */
+	bool grows = conf != NULL && strstr(conf, "secure:1") != NULL &&
+		     (space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY);
 	CHECK(stack = aligned_alloc(4096, STACK));
 	CHECK(!pthread_attr_init(&attr));
 	CHECK(!pthread_attr_setstack(&attr, stack, STACK));
@@ -217,7 +223,7 @@ int main(int argc, char **argv)
 	CHECK(!pthread_join(id, NULL));
 	pthread_attr_destroy(&attr);
 	for (int kind = 0; kind < KINDS; kind++) {
-		int fine = most[kind] > 0 && most[kind] <= MOST;
+		int fine = most[kind] > 0 && most[kind] <= MOST + (grows ? 128 : 0);
 
 		fprintf(fine ? stdout : stderr, "%s: %zu bytes of stack, size %zu\n", names[kind], most[kind], most_size[kind]);
 		good &= fine;
