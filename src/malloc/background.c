@@ -26,7 +26,6 @@
 #define REST        4 /* times decay_ms */
 #define SOON        100 /* ms */
 #define FIRST_LOOK  ((size_t)2 << 20) /* small programs do without; the first one costs some ten system calls */
-#define HUGE        ((size_t)2 << 20)
 #define PRICE       2000 /* us for a huge page, as long as nothing is known */
 #define COLLAPSE_SHARE 100 /* a hundredth */
 #define GROWN_LEAST ((size_t)1 << 18) /* so much and 1/128 the heap grows between two looks for what is idle in it */
@@ -68,9 +67,11 @@ static void obey(void)
  * thp:auto. What huge pages bring is not known beforehand, and what they cost differs from machine to machine, 0.3 to 3 ms each: so
  * they are paid from a hundredth of the processor time that the process has had, and come late where they are dear.
  */
+static uint64_t spent; /* us, by this process; the thread's own */
+
 static void collapse(struct dry_heap *heap)
 {
-	static uint64_t spent, price = PRICE; /* us in all, us for a huge page; the thread's own */
+	static uint64_t price = PRICE; /* us for a huge page; the thread's own */
 	uint64_t begin, due, took;
 	size_t most, done;
 
@@ -78,7 +79,7 @@ static void collapse(struct dry_heap *heap)
 		return;
 	begin = dry_port_processor_us(false);
 	due = dry_port_processor_us(true) / COLLAPSE_SHARE;
-	most = due > spent ? (size_t)((due - spent) / price) * HUGE : 0;
+	most = due > spent ? (size_t)((due - spent) / price) * DRY_DENSE_UNIT : 0;
 	if (most < DRY_CHUNK_SIZE)
 		return;
 	done = dry_dense_collapse(&heap->extents, most);
@@ -86,7 +87,7 @@ static void collapse(struct dry_heap *heap)
 	took = dry_port_processor_us(false) - begin;
 	spent += took;
 	if (done != 0)
-		price = (3 * price + took / (done / HUGE)) / 4 + 1;
+		price = (3 * price + took / (done / DRY_DENSE_UNIT)) / 4 + 1;
 }
 
 static void run(void)
@@ -275,4 +276,5 @@ void dry_background_forked(void)
 {
 	atomic_store_explicit(&running, 0, memory_order_relaxed);
 	atomic_store_explicit(&inside, false, memory_order_relaxed);
+	spent = 0; /* the child's processor time begins anew, too */
 }
