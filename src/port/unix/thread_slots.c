@@ -79,22 +79,25 @@ bool dry_thread_slot_attach(void)
 	return true;
 }
 
+/* The first from `id` on whose owner is inside of a sequence; DRY_THREAD_SLOTS: none. */
+static unsigned next_inside(unsigned id)
+{
+	dry_lock_acquire(&lock);
+	while (id < DRY_THREAD_SLOTS && (owner[id] == NULL || owner[id] == &dry_slot_tls || !dry_percpu_inside(owner[id])))
+		id++;
+	dry_lock_release(&lock);
+	return id;
+}
+
 /* Once an owner was seen outside, its next sequence sees what the fence's caller wrote. */
 bool dry_thread_slots_quiet(void)
 {
 	unsigned patience = 100; /* of a busy machine, where one that was interrupted inside waits for its turn */
 
-	for (unsigned id = 1; id < DRY_THREAD_SLOTS; id++) {
-		for (;;) {
-			dry_lock_acquire(&lock);
-			bool busy = owner[id] != NULL && owner[id] != &dry_slot_tls && dry_percpu_inside(owner[id]);
-			dry_lock_release(&lock);
-			if (!busy)
-				break;
-			if (patience-- == 0)
-				return false;
-			dry_port_sleep_ms(1);
-		}
+	for (unsigned id = next_inside(1); id < DRY_THREAD_SLOTS; id = next_inside(id)) {
+		if (patience-- == 0)
+			return false;
+		dry_port_sleep_ms(1);
 	}
 	return true;
 }
