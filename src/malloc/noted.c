@@ -27,7 +27,9 @@ static void handed_out(struct dry_cache *cache, void *object)
 
 static bool taken_back(struct dry_cache *cache, void *object)
 {
-	dry_sites_remove(object);
+	struct dry_site_block as;
+
+	(void)dry_sites_remove(object, &as);
 	if (cache->ctor == NULL && cache->dtor == NULL && !(cache->flags & DRY_CACHE_TYPESAFE_BY_RCU))
 		memset(object, 0, cache->object_size);
 	return true;

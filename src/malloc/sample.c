@@ -165,19 +165,20 @@ static struct dry_cache *cache_of(void *object)
 
 void dry_sample_free(void *block, const struct dry_cache *of)
 {
-	struct dry_site_block as = { .instead = NULL };
-	bool live = dry_sites_find(block, &as);
-	struct dry_cache *cache = cache_of(as.instead);
+	struct dry_site_block as;
+	struct dry_cache *cache;
 
-	if (live && of != NULL && of->root != cache) {
+	if (of != NULL && dry_sites_find(block, &as) && cache_of(as.instead) != of->root) {
+		cache = cache_of(as.instead);
 		dry_fatal(DRY_FATAL_WRONG_CACHE, block, of->name, cache != NULL ? cache->name : "of no cache");
 		return;
 	}
 	/* Of two frees at once only one ends it. */
-	if (!live || !dry_sites_remove(block)) {
+	if (!dry_sites_remove(block, &as)) {
 		dry_fatal(DRY_FATAL_INVALID_POINTER, block, NULL, "among sampled blocks: freed twice, or no start of one");
 		return;
 	}
+	cache = cache_of(as.instead);
 	DRY_PROBE_1(otel_memory, free, (uintptr_t)block);
 	if (cache != NULL && cache->dtor != NULL)
 		cache->dtor(block, cache->arg);

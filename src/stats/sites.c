@@ -251,12 +251,19 @@ static void end_locked(struct live *entry)
 	take_out_locked(entry);
 }
 
-bool dry_sites_remove(const void *block)
+static struct dry_site_block block_of(const struct live *entry)
+{
+	return (struct dry_site_block){ .size = entry->size, .served = entry->served, .instead = entry->instead };
+}
+
+bool dry_sites_remove(const void *block, struct dry_site_block *as)
 {
 	dry_lock_acquire(&all.lock);
 	struct live *entry = find_locked(block);
-	if (entry != NULL)
+	if (entry != NULL) {
+		*as = block_of(entry);
 		end_locked(entry);
+	}
 	dry_lock_release(&all.lock);
 	return entry != NULL;
 }
@@ -275,7 +282,7 @@ bool dry_sites_find(const void *block, struct dry_site_block *as)
 	dry_lock_acquire(&all.lock);
 	const struct live *entry = find_locked(block);
 	if (entry != NULL)
-		*as = (struct dry_site_block){ .size = entry->size, .served = entry->served, .instead = entry->instead };
+		*as = block_of(entry);
 	dry_lock_release(&all.lock);
 	return entry != NULL;
 }

@@ -40,8 +40,8 @@ struct dry_site_block {
 };
 bool dry_sites_add(const void *block, const struct dry_site_block *as, const uintptr_t *frames, unsigned count);
 
-/* It ends; false: none lives there. */
-bool dry_sites_remove(const void *block);
+/* It ends: what it was; false: none lives there. */
+bool dry_sites_remove(const void *block, struct dry_site_block *as);
 
 /* So do all that lie there. */
 void dry_sites_remove_range(uintptr_t from, uintptr_t to);
