@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * dlopen() without RTLD_DEEPBIND. A library that is opened with it finds libc before us: its free() would get our blocks, and its
- * callers would free libc's. In the shared library only: a program that we are linked into may have no other dlopen().
+ * dlopen() and dlmopen() without RTLD_DEEPBIND. A library that is opened with it finds libc before us: its free() would get our
+ * blocks, and its callers would free libc's. In the shared library only: a program that we are linked into may have no other.
  *
  * libc looks at who calls, for what stands in the caller's RUNPATH and for its name space, so the call is handed on by a jump.
  */
@@ -11,34 +11,48 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/compiler.h"
 #include "malloc/options.h"
 
 #ifdef RTLD_DEEPBIND
 
-typedef void *opener(const char *file, int mode);
-
-static DRY_SLOW opener *find(void)
+static int without(int mode)
 {
-	void *symbol = dlsym(RTLD_NEXT, "dlopen");
+	return dry_option_deepbind ? mode : mode & ~RTLD_DEEPBIND;
+}
 
-	return (opener *)(uintptr_t)symbol;
+/* What is behind us; the same each time, so who looks first does not matter. */
+static void *next(void *_Atomic *known, const char *name)
+{
+	void *symbol = atomic_load_explicit(known, memory_order_relaxed);
+
+	if (DRY_LIKELY(symbol != NULL))
+		return symbol;
+	symbol = dlsym(RTLD_NEXT, name);
+	atomic_store_explicit(known, symbol, memory_order_relaxed);
+	return symbol;
 }
 
 DRY_EXPORT void *dlopen(const char *file, int mode)
 {
-	static opener *_Atomic next;
-	opener *real = atomic_load_explicit(&next, memory_order_relaxed); /* always the same */
+	static void *_Atomic known;
+	void *(*real)(const char *file, int mode);
 
-	if (DRY_UNLIKELY(real == NULL)) {
-		real = find();
-		if (real == NULL)
-			return NULL;
-		atomic_store_explicit(&next, real, memory_order_relaxed);
-	}
-	return real(file, dry_option_deepbind ? mode : mode & ~RTLD_DEEPBIND);
+	*(void **)&real = next(&known, "dlopen");
+	return real != NULL ? real(file, without(mode)) : NULL;
 }
+
+#ifdef LM_ID_BASE
+/* In a name space of its own a library has a libc of its own, too. */
+DRY_EXPORT void *dlmopen(Lmid_t space, const char *file, int mode)
+{
+	static void *_Atomic known;
+	void *(*real)(Lmid_t space, const char *file, int mode);
+
+	*(void **)&real = next(&known, "dlmopen");
+	return real != NULL ? real(space, file, space == LM_ID_BASE ? without(mode) : mode) : NULL;
+}
+#endif
 
 #endif

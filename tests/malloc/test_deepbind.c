@@ -30,7 +30,8 @@ static const char deep[] = "#define _GNU_SOURCE\n"
 			   "size_t room(void *block) { return malloc_usable_size(block); }\n"
 			   "void *aligned(size_t size) { void *block; return posix_memalign(&block, 256, size) ? NULL : block; }\n"
 			   "void *which(void) { return (void *)malloc; }\n"
-			   "void *other(int mode) { return dlopen(\"beside.so\", RTLD_NOW | mode); }\n";
+			   "void *other(int mode) { return dlopen(\"beside.so\", RTLD_NOW | mode); }\n"
+			   "void *base(int mode) { return dlmopen(LM_ID_BASE, \"beside.so\", RTLD_NOW | mode); }\n";
 
 static const struct profile {
 	const char *conf;
@@ -91,24 +92,42 @@ static void use(void *library)
 	free(copy("another"));
 }
 
-/* 0: malloc of the library is ours; 1: another. */
-static int look(void)
+/* The library finds another, whichever call it opens that by. */
+static void look_beside(void *library, const char *by)
 {
-	void *library = dlopen(first, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND), *beside;
-	void *(*which)(void), *(*other)(int mode);
-	int differs;
+	void *(*other)(int mode), *beside;
 
-	CHECK(library != NULL);
-	*(void **)&which = symbol(library, "which");
-	*(void **)&other = symbol(library, "other");
+	*(void **)&other = symbol(library, by);
 	beside = other(0);
 	CHECK(beside != NULL && dlclose(beside) == 0);
 	beside = other(RTLD_DEEPBIND);
 	CHECK(beside != NULL && dlsym(beside, "beside") != NULL && dlclose(beside) == 0);
+}
+
+/* 0: malloc of the library is ours; 1: another. */
+static int look(void *library)
+{
+	void *(*which)(void);
+	int differs;
+
+	CHECK(library != NULL);
+	*(void **)&which = symbol(library, "which");
+	look_beside(library, "other");
+	look_beside(library, "base");
 	differs = which() != (void *)(uintptr_t)malloc;
 	if (!differs)
 		use(library);
 	CHECK(dlclose(library) == 0);
+	return differs;
+}
+
+static int look_both(void)
+{
+	int mode = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, differs = look(dlopen(first, mode));
+
+#ifdef LM_ID_BASE
+	CHECK_EQ(look(dlmopen(LM_ID_BASE, first, mode)), differs);
+#endif
 	return differs;
 }
 
@@ -121,7 +140,7 @@ int main(int argc, char **argv)
 
 	if (argc == 3) {
 		snprintf(first, sizeof(first), "%s", argv[1]);
-		return look() == profiles[atoi(argv[2])].other ? 0 : 1;
+		return look_both() == profiles[atoi(argv[2])].other ? 0 : 1;
 	}
 	if (RTLD_DEEPBIND == 0)
 		return 77;
@@ -134,7 +153,7 @@ int main(int argc, char **argv)
 	CHECK(conf == NULL);
 	plugin_build(first, sizeof(first), "deep", deep, "-Wl,-rpath,'$ORIGIN',--enable-new-dtags");
 	plugin_build(second, sizeof(second), "beside", "int beside;\n", "");
-	CHECK_EQ(look(), 0);
+	CHECK_EQ(look_both(), 0);
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
 		char number[] = { (char)('0' + i), '\0' };
 		pid_t child = fork();
