@@ -77,13 +77,50 @@ static uint64_t weight(uint64_t mean, uint64_t size)
 	return size + (size < 40 * mean ? size >> (3 * size / (2 * mean)) : 0);
 }
 
+struct request {
+	struct dry_heap *heap;
+	size_t size, align;
+	bool zero;
+	void *block;
+};
+
+static void allocate(void *arg)
+{
+	struct request *it = arg;
+
+	it->block = dry_general_alloc(it->heap, it->size, it->align, it->zero);
+}
+
+/* A call that is sampled is deeper than others, and may be on as small a stack. Where all are, that would be dear. */
+static void *get(struct dry_heap *heap, size_t size, size_t align, bool zero)
+{
+	struct request it = { heap, size, align, zero, NULL };
+
+	if (whole || !dry_port_deep(allocate, &it))
+		allocate(&it);
+	return it.block;
+}
+
+/* Who finds it in use has one from the heap. */
+static struct {
+	atomic_flag busy;
+	uintptr_t frame[DRY_SITE_FRAMES];
+} common = { .busy = ATOMIC_FLAG_INIT };
+
 /* The block, with its stack; or NULL, and it is free. */
 DRY_FAST void *noted(struct dry_heap *heap, void *block, const struct dry_site_block *as)
 {
-	uintptr_t frame[DRY_SITE_FRAMES];
-	unsigned frames = dry_port_stack(frame, whole ? DRY_WHOLE_FRAMES : DRY_SITE_FRAMES);
+	/* acquire, release: guards the frames */
+	bool busy = atomic_flag_test_and_set_explicit(&common.busy, memory_order_acquire), added;
+	uintptr_t *frame = busy ? dry_general_alloc(heap, sizeof(common.frame), sizeof(*frame), false) : common.frame;
+	unsigned frames = frame != NULL ? dry_port_stack(frame, whole ? DRY_WHOLE_FRAMES : DRY_SITE_FRAMES) : 0;
 
-	if (dry_sites_add(block, as, frame, frames)) {
+	added = frame != NULL && dry_sites_add(block, as, frame, frames);
+	if (busy)
+		dry_general_free(heap, frame);
+	else
+		atomic_flag_clear_explicit(&common.busy, memory_order_release);
+	if (added) {
 		DRY_PROBE_3(otel_memory, alloc, (uintptr_t)block, as->size, weight((size_t)dry_profile.mean, as->served));
 		return block;
 	}
@@ -91,7 +128,7 @@ DRY_FAST void *noted(struct dry_heap *heap, void *block, const struct dry_site_b
 	return NULL;
 }
 
-/* Here and below a function by itself, which is called last: a frame less to follow, and no array of frames for who takes none. */
+/* Here and below a function by itself, which is called last: a frame less to follow. */
 static DRY_NOINLINE void *noted_block(struct dry_heap *heap, void *block, size_t size)
 {
 	struct dry_site_block as = { .size = size, .served = dry_general_usable(heap, block) };
@@ -103,7 +140,7 @@ static DRY_NOINLINE void *noted_block(struct dry_heap *heap, void *block, size_t
 static void *take(size_t size, size_t align, bool zero)
 {
 	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
-	void *block = dry_general_alloc(heap, size, align, zero);
+	void *block = get(heap, size, align, zero);
 
 	return block != NULL ? noted_block(heap, block, size) : NULL;
 }
@@ -119,7 +156,7 @@ static DRY_NOINLINE void *noted_object(struct dry_heap *heap, void *block, struc
 void *dry_sample_instead(struct dry_cache *cache, void *object)
 {
 	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
-	void *block = dry_general_alloc(heap, cache->object_size, cache->root->align, false);
+	void *block = get(heap, cache->object_size, cache->root->align, false);
 
 	if (block == NULL || noted_object(heap, block, cache, object) == NULL)
 		return NULL;

@@ -28,9 +28,9 @@ static int get(void)
 	return (int)atomic_load_explicit(&state, memory_order_relaxed);
 }
 
-static bool is_free(void)
+static bool is_free_locked(void)
 {
-	struct dry_linux_lines lines;
+	static struct dry_linux_lines lines; /* too much for a small stack */
 	int saved = errno;
 	bool none = false;
 
@@ -46,7 +46,7 @@ bool dry_linux_free_begin(void)
 {
 	dry_lock_acquire(&lock);
 	if (get() == UNKNOWN)
-		set_locked(is_free() ? NO_FILTER : FILTERED);
+		set_locked(is_free_locked() ? NO_FILTER : FILTERED);
 	if (get() == NO_FILTER)
 		return true;
 	dry_lock_release(&lock);

@@ -70,10 +70,10 @@ static size_t left_of(size_t limit)
 	return limit / LEFT_SHARE < LEFT_TO_OTHERS ? limit / LEFT_SHARE : LEFT_TO_OTHERS;
 }
 
-/* Of the limit of data what is had, less what others are left; SIZE_MAX: there is no limit. Not inlined (docs/design/stack.md). */
-static DRY_NOINLINE size_t data_room(void)
+/* Of the limit of data what is had, less what others are left; SIZE_MAX: there is no limit. One look at a time (filter.h). */
+static size_t data_room(void)
 {
-	struct dry_linux_lines lines;
+	static struct dry_linux_lines lines; /* too much for a small stack (docs/design/stack.md), as below */
 	struct rlimit limit;
 	size_t used = 0;
 	int saved = errno;
@@ -112,6 +112,8 @@ bool dry_linux_is_nearly_full(size_t size, bool for_big)
 
 /* ---- locked memory ---------------------------------------------------------- */
 
+/* The lines that are read here and below are guarded by `turn`. */
+
 /*
  * What is mapped from now on. REFUSED: locked, for so much was not to be had (EAGAIN, which means nothing else), so there is no
  * right to more than the limit, whatever the capabilities seem to be (in a user namespace they say nothing of it).
@@ -133,7 +135,7 @@ static bool may_lock_all(struct dry_linux_lines *lines)
 /* Whether so much more leaves too little of what may be locked. Beyond the limit, as when it was lowered, the kernel decides. */
 static bool locks_too_much(size_t size)
 {
-	struct dry_linux_lines lines;
+	static struct dry_linux_lines lines;
 	struct rlimit limit;
 	size_t left, locked;
 	bool too_much = false;
@@ -183,7 +185,7 @@ static size_t kilobytes_in(const char *path)
 /* What the kernel keeps from this process: a part for administrators, and one of its size. */
 static size_t kept_back(void)
 {
-	struct dry_linux_lines lines;
+	static struct dry_linux_lines lines;
 	size_t kept = dry_linux_number_in("/proc/self/statm", 0) * dry_port_page_size() / 32;
 	size_t most = kilobytes_in("/proc/sys/vm/user_reserve_kbytes");
 	bool administrates = false;
@@ -198,7 +200,7 @@ static size_t kept_back(void)
 /* Whether so much more leaves too little of what the system promises. */
 static bool commits_too_much(size_t size)
 {
-	struct dry_linux_lines lines;
+	static struct dry_linux_lines lines;
 	size_t memory, limit, used;
 
 	if (size <= credit) {
