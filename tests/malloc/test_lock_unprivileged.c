@@ -8,6 +8,7 @@
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #define MIB    ((size_t)1 << 20)
 #define KIB    ((size_t)1 << 10)
 #define PIECES 64 /* mappings of a small program, and slabs of its classes, about: with bigger pages each is bigger */
+#define SECURE 96 /* with what secure:1 keeps of each slab */
 
 static const struct profile {
 	const char *conf;
@@ -87,7 +89,8 @@ int main(int argc, char **argv)
 		return run(&profiles[atoi(argv[1])]);
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
 		char number[] = { (char)('0' + i), '\0' };
-		size_t most = 8 * MIB + test_beyond_4k(PIECES);
+		bool secure = strcmp(profiles[i].conf, "secure:1") == 0;
+		size_t most = 8 * MIB + test_beyond_4k(secure ? SECURE : PIECES);
 		struct rlimit limit = { most, most };
 		pid_t pid = fork();
 
