@@ -170,10 +170,9 @@ DRY_SLOW void *dry_alloc_slow(struct dry_cache *cache, dry_gfp gfp, int node)
 	const struct dry_debug_hooks *hooks = cache->caches->hooks;
 	if (DRY_UNLIKELY(hooks->allows != NULL) && !hooks->allows(cache))
 		return NULL;
-	object = get(cache, gfp, node);
-	if (DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED))
-		while (object != NULL && !hooks->claim(cache, object))
-			object = get(cache, gfp, node);
+	do
+		object = get(cache, gfp, node);
+	while (DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED) && object != NULL && !hooks->claim(cache, object));
 	return object;
 }
 

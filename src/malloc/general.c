@@ -158,7 +158,7 @@ static bool debug_size(struct dry_cache *cache, void *object, size_t size)
 	return cache->debug->sized == NULL || cache->debug->sized(cache, object, size);
 }
 
-static void *alloc_slow(struct dry_cache *cache, size_t size)
+DRY_FAST void *alloc_slow(struct dry_cache *cache, size_t size)
 {
 	void *object = dry_heap_alloc_slow(cache);
 
