@@ -38,8 +38,8 @@ static size_t fill(dry_cache *cache, size_t size, void **objects, size_t room)
 }
 
 /*
- * Fill until ENOMEM, free all, fill again: the same number fits. What the first frees make of metadata counts against a limit, in
- * pages: where those are bigger than 4 KiB, one of them may be missing.
+ * Fill until ENOMEM, free all, fill again: the same number fits. What frees make of metadata counts against a limit, in pages:
+ * where those are bigger than 4 KiB, one of them may be missing from then on.
  */
 static void test_fill(dry_heap *heap, size_t size, struct rng *rng, const char *low, const char *high)
 {
@@ -63,8 +63,7 @@ static void test_fill(dry_heap *heap, size_t size, struct rng *rng, const char *
 		CHECK_EQ(stats_of(cache).active_objects, 0);
 		CHECK_EQ(dry_heap_check(heap), 0);
 	}
-	CHECK(counts[1] <= counts[0] && counts[1] + less >= counts[0]);
-	CHECK_EQ(counts[1], counts[2]);
+	CHECK(counts[1] <= counts[0] && counts[2] <= counts[1] && counts[2] + less >= counts[0]);
 	CHECK_EQ(dry_cache_destroy(cache), 0);
 	free(objects);
 }
