@@ -16,6 +16,8 @@
 #define ALONE_MOST  ((size_t)128 << 20) /* a heap that is bigger has the thread in a program with one, too */
 #define IDLE_TICKS  12 /* rounds of a small heap before the thread ends */
 #define LONG_SLEEP  1000 /* ms between rounds when the last ones had nothing to return */
+#define THREAD_TABLES 288 /* bytes: what glibc allocates for one */
+#define THREAD_ALIGN  16
 #define RETRY       1000 /* pokes until a thread is asked for again */
 #define CALLS       64 /* slow calls between two looks at the clock, with one thread */
 #define KEEP_LEAST  ((size_t)2 << 20)
@@ -120,7 +122,14 @@ static DRY_SLOW void start(void)
 	    !atomic_compare_exchange_strong_explicit(&running, &expected, 1, memory_order_acq_rel,
 						     memory_order_relaxed))
 		return;
-	if (dry_port_thread_start(run) == 0)
+	/* What libc allocates for it is then at hand: a way down to new memory from below pthread_create() takes too much stack. */
+	dry_profile_spare(__builtin_frame_address(0));
+	void *tables = dry_general_alloc(&dry_main_heap, THREAD_TABLES, THREAD_ALIGN, true);
+	if (tables != NULL)
+		dry_general_free(&dry_main_heap, tables);
+	int error = dry_port_thread_start(run);
+	dry_profile_spare(NULL);
+	if (error == 0)
 		return;
 	/* No thread to be had: return what is free now, and try again when some more was asked for. */
 	atomic_store_explicit(&running, -RETRY, memory_order_release);

@@ -77,31 +77,7 @@ static uint64_t weight(uint64_t mean, uint64_t size)
 	return size + (size < 40 * mean ? size >> (3 * size / (2 * mean)) : 0);
 }
 
-struct request {
-	struct dry_heap *heap;
-	size_t size, align;
-	bool zero;
-	void *block;
-};
-
-static void allocate(void *arg)
-{
-	struct request *it = arg;
-
-	it->block = dry_general_alloc(it->heap, it->size, it->align, it->zero);
-}
-
-/* A call that is sampled is deeper than others, and may be on as small a stack. Where all are, that would be dear. */
-static void *get(struct dry_heap *heap, size_t size, size_t align, bool zero)
-{
-	struct request it = { heap, size, align, zero, NULL };
-
-	if (whole || !dry_port_deep(allocate, &it))
-		allocate(&it);
-	return it.block;
-}
-
-/* Who finds it in use has one from the heap. */
+/* Too much for a small stack. Who finds it in use has one from the heap. */
 static struct {
 	atomic_flag busy;
 	uintptr_t frame[DRY_SITE_FRAMES];
@@ -140,7 +116,7 @@ static DRY_NOINLINE void *noted_block(struct dry_heap *heap, void *block, size_t
 static void *take(size_t size, size_t align, bool zero)
 {
 	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
-	void *block = get(heap, size, align, zero);
+	void *block = dry_general_alloc(heap, size, align, zero);
 
 	return block != NULL ? noted_block(heap, block, size) : NULL;
 }
@@ -156,7 +132,7 @@ static DRY_NOINLINE void *noted_object(struct dry_heap *heap, void *block, struc
 void *dry_sample_instead(struct dry_cache *cache, void *object)
 {
 	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
-	void *block = get(heap, cache->object_size, cache->root->align, false);
+	void *block = dry_general_alloc(heap, cache->object_size, cache->root->align, false);
 
 	if (block == NULL || noted_object(heap, block, cache, object) == NULL)
 		return NULL;

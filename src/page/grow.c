@@ -145,12 +145,12 @@ static bool reserve_more(struct dry_arena *arena, unsigned order)
 	       ((rc == -DRY_EAGAIN || rc == -DRY_ENOMEM) && left != 0 && reserve_short(arena, have, DRY_CHUNK_SIZE / 2, order));
 }
 
-static bool extend(struct dry_arena *arena, unsigned order, unsigned node)
+bool dry_arena_extend_locked(struct dry_arena *arena, unsigned order, unsigned node)
 {
 	uint32_t committed, missing;
 	size_t chunks;
 
-	if ((arena->reserved == dry_arena_committed_locked(arena) && !reserve_more(arena, order)))
+	if (!arena->owns_memory || (arena->reserved == dry_arena_committed_locked(arena) && !reserve_more(arena, order)))
 		return false;
 	committed = dry_arena_committed_locked(arena);
 	missing = arena->missing;
@@ -169,35 +169,6 @@ static bool extend(struct dry_arena *arena, unsigned order, unsigned node)
 	atomic_store_explicit(&arena->committed, committed + dry_chunk_pages(arena), memory_order_release);
 	dry_buddy_put_apart_locked(arena, committed + missing, dry_chunk_pages(arena) - missing, 1, 1);
 	return true;
-}
-
-struct growth {
-	struct dry_arena *arena;
-	unsigned order, node;
-	bool (*way)(struct dry_arena *arena, unsigned order, unsigned node);
-	bool done;
-};
-
-static void grow_deep(void *arg)
-{
-	struct growth *it = arg;
-
-	it->done = it->way(it->arena, it->order, it->node);
-}
-
-/* Most of what a way to new memory takes of a stack is below here. The first chunk is had when a process begins. */
-static bool grow(struct growth *it)
-{
-	if (dry_arena_committed_locked(it->arena) == 0 || !dry_port_deep(grow_deep, it))
-		grow_deep(it);
-	return it->done;
-}
-
-bool dry_arena_extend_locked(struct dry_arena *arena, unsigned order, unsigned node)
-{
-	struct growth it = { arena, order, node, extend, false };
-
-	return arena->owns_memory && grow(&it);
 }
 
 /*
@@ -276,17 +247,13 @@ static bool front_is_of(const struct dry_arena *arena, unsigned node)
 	return arena->front != DRY_PAGE_NIL && (*dry_chunk(arena, arena->front) & DRY_CHUNK_NODE) == node;
 }
 
-static bool map_more(struct dry_arena *arena, unsigned order, unsigned node)
-{
-	return (front_is_of(arena, node) && grow_front(arena, order)) || (arena->gone != 0 && regain(arena, node)) ||
-	       extend(arena, order, node);
-}
-
+/* The last call has no frame below it (docs/design/stack.md). */
 bool dry_arena_grow_locked(struct dry_arena *arena, unsigned order, unsigned node)
 {
-	struct growth it = { arena, order, node, map_more, false };
-
-	return (arena->retired != 0 && revive(arena, node)) || (arena->owns_memory && grow(&it));
+	if ((arena->retired != 0 && revive(arena, node)) || (front_is_of(arena, node) && grow_front(arena, order)) ||
+	    (arena->gone != 0 && regain(arena, node)))
+		return true;
+	return dry_arena_extend_locked(arena, order, node);
 }
 
 bool dry_arena_grow_other_locked(struct dry_arena *arena, unsigned order, unsigned node)

@@ -151,12 +151,6 @@ bool dry_port_restricted(void);
 /* The process ends: what it has not asked for by now is not worth a call that may end it too soon. */
 void dry_port_ending(void);
 
-/*
- * Call fn(arg), with all signals blocked, on a stack of the port's own: for rare ways that take much of one. false: not called, for
- * there is none, or it is in use, or restricted(); who can then calls it as it is.
- */
-bool dry_port_deep(void (*fn)(void *), void *arg);
-
 /* Start a detached helper thread with all signals blocked and a small stack. 0 or -errno. */
 int dry_port_thread_start(void (*fn)(void));
 

@@ -46,7 +46,6 @@ struct dry_port_calls {
 	void (*sleep_ms)(unsigned ms);
 	bool (*restricted)(void);
 	void (*ending)(void);
-	bool (*deep)(void (*fn)(void *), void *arg);
 	int (*thread_start)(void (*fn)(void));
 	bool (*alone)(void);
 	void (*yield)(void);
@@ -106,7 +105,6 @@ const struct dry_port_calls dry_port_calls = {
 	.sleep_ms = dry_port_sleep_ms,
 	.restricted = dry_port_restricted,
 	.ending = dry_port_ending,
-	.deep = dry_port_deep,
 	.thread_start = dry_port_thread_start,
 	.alone = dry_port_alone,
 	.yield = dry_port_yield,

@@ -375,15 +375,6 @@ static void move_away(const struct tracee *t)
 	CHECK(CPU_COUNT(&set) == 0 || !sched_setaffinity(t->pid, sizeof(set), &set));
 }
 
-/* In the handler, and where the library is on a stack of its own. */
-static bool signal_waits(const struct tracee *t)
-{
-	uint64_t mask;
-
-	CHECK(!ptrace(PTRACE_GETSIGMASK, t->pid, (void *)sizeof(mask), &mask));
-	return (mask >> (SIGUSR1 - 1) & 1) != 0;
-}
-
 /* It stands at a trap: abort it there. */
 static void abort_here(const struct tracee *t, unsigned i, unsigned place, enum mode mode, struct user_regs_struct *regs)
 {
@@ -400,9 +391,10 @@ static void abort_here(const struct tracee *t, unsigned i, unsigned place, enum 
 	}
 	put_back(t, i, place);
 	set_registers(t, regs);
-	if (mode == SIGNAL && signal_waits(t)) {
+	/* Not inside of the handler, where it is blocked. */
+	if (mode == SIGNAL && handler_at(t) != 0) {
 		mode = PREEMPT;
-		handled[i] |= handler_at(t) != 0;
+		handled[i] = true;
 	}
 	alone = mode == SIGNAL && !traps_in_handler;
 	if (alone)

@@ -6,7 +6,7 @@
 
 /* What reading takes, brought by the caller: too much for a small stack. */
 struct dry_cgroup_room {
-	char list[2048], folder[512], path[512];
+	char list[2048], folder[512], path[512], number[32];
 };
 
 /*

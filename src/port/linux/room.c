@@ -25,20 +25,27 @@ static struct dry_lock turn = DRY_LOCK_INIT(DRY_RANK_PORT);
 
 /* ---- address space ---------------------------------------------------------- */
 
-size_t dry_port_address_room(void)
+static size_t address_room(struct dry_linux_lines *lines)
 {
 	struct rlimit limit;
 	int saved = errno;
 	size_t room = SIZE_MAX, used;
 
 	if (!dry_linux_is_filtered() && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-		used = dry_linux_number_in("/proc/self/statm", 0) * dry_port_page_size();
+		used = dry_linux_lines_first(lines, "/proc/self/statm", 0) * dry_port_page_size();
 		if (used == 0)
 			used = limit.rlim_cur / 2; /* no /proc: half is a careful guess */
 		room = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 	}
 	errno = saved;
 	return room;
+}
+
+size_t dry_port_address_room(void)
+{
+	struct dry_linux_lines lines;
+
+	return address_room(&lines);
 }
 
 /* A limit of address space or of data was seen; relaxed: a hint. */
@@ -70,19 +77,18 @@ static size_t left_of(size_t limit)
 	return limit / LEFT_SHARE < LEFT_TO_OTHERS ? limit / LEFT_SHARE : LEFT_TO_OTHERS;
 }
 
-/* Of the limit of data what is had, less what others are left; SIZE_MAX: there is no limit. One look at a time (filter.h). */
-static size_t data_room(void)
+/* Of the limit of data what is had, less what others are left; SIZE_MAX: there is no limit. */
+static size_t data_room(struct dry_linux_lines *lines)
 {
-	static struct dry_linux_lines lines; /* too much for a small stack (docs/design/stack.md), as below */
 	struct rlimit limit;
 	size_t used = 0;
 	int saved = errno;
 
 	if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
 		return SIZE_MAX;
-	if (dry_linux_lines_open(&lines, DRY_LINUX_STATUS)) { /* else the kernel decides */
-		used = ((size_t)dry_linux_lines_number(&lines, "VmData:", 10, 0) << 10) + left_of(limit.rlim_cur);
-		dry_linux_lines_close(&lines);
+	if (dry_linux_lines_open(lines, DRY_LINUX_STATUS)) { /* else the kernel decides */
+		used = ((size_t)dry_linux_lines_number(lines, "VmData:", 10, 0) << 10) + left_of(limit.rlim_cur);
+		dry_linux_lines_close(lines);
 	}
 	errno = saved;
 	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
@@ -94,6 +100,7 @@ static size_t data_room(void)
  */
 bool dry_linux_is_nearly_full(size_t size, bool for_big)
 {
+	static struct dry_linux_lines lines; /* one look at a time; too much for a small stack (docs/design/stack.md), as below */
 	static _Atomic size_t begun;
 	size_t room, data;
 
@@ -102,8 +109,8 @@ bool dry_linux_is_nearly_full(size_t size, bool for_big)
 		return false;
 	if (!dry_linux_look_begin())
 		return false;
-	room = dry_port_address_room();
-	data = data_room();
+	room = address_room(&lines);
+	data = data_room(&lines);
 	dry_linux_look_end();
 	atomic_store_explicit(&limited, room != SIZE_MAX || data != SIZE_MAX, memory_order_relaxed);
 	/* a big one counts as data only when it is committed */

@@ -114,13 +114,6 @@ void dry_port_sleep_ms(unsigned ms)
 		dry_sim_yield();
 }
 
-bool dry_port_deep(void (*fn)(void *), void *arg)
-{
-	(void)fn;
-	(void)arg;
-	return false;
-}
-
 bool dry_port_restricted(void)
 {
 	return false;

@@ -32,36 +32,34 @@ static struct {
 	_Atomic pid_t by; /* 0: nobody */
 	pthread_attr_t attr;
 	sigset_t all, before;
-	void (*fn)(void);
-	int error;
 } starting;
 
 /*
  * The stack also holds the program's static thread-local storage, whose size
  * nobody tells: pthread_create() then says EINVAL, and a bigger one is tried.
  */
-static void create_detached(void *unused)
+static int create_detached(void (*fn)(void))
 {
 	pthread_t thread;
 	size_t stack;
-	void *fn = *(void **)&starting.fn;
 	int error = pthread_attr_init(&starting.attr);
 
-	(void)unused;
-	if (error == 0) {
-		pthread_attr_setdetachstate(&starting.attr, PTHREAD_CREATE_DETACHED);
-		error = EINVAL;
-		for (stack = HELPER_STACK; error == EINVAL && stack <= HELPER_STACK_MAX; stack *= 2)
-			if (pthread_attr_setstacksize(&starting.attr, stack) == 0)
-				error = pthread_create(&thread, &starting.attr, helper, fn);
-		pthread_attr_destroy(&starting.attr);
+	if (error != 0)
+		return error;
+	pthread_attr_setdetachstate(&starting.attr, PTHREAD_CREATE_DETACHED);
+	error = EINVAL;
+	for (stack = HELPER_STACK; error == EINVAL && stack <= HELPER_STACK_MAX; stack *= 2) {
+		if (pthread_attr_setstacksize(&starting.attr, stack) != 0)
+			continue;
+		error = pthread_create(&thread, &starting.attr, helper, *(void **)&fn);
 	}
+	pthread_attr_destroy(&starting.attr);
 	if (error == EINVAL) {
-		error = pthread_create(&thread, NULL, helper, fn);
+		error = pthread_create(&thread, NULL, helper, *(void **)&fn);
 		if (error == 0)
 			pthread_detach(thread);
 	}
-	starting.error = error;
+	return error;
 }
 
 int dry_port_thread_start(void (*fn)(void))
@@ -78,10 +76,7 @@ int dry_port_thread_start(void (*fn)(void))
 	/* The new thread inherits the mask of its creator. */
 	sigfillset(&starting.all);
 	pthread_sigmask(SIG_SETMASK, &starting.all, &starting.before);
-	starting.fn = fn;
-	if (!dry_port_deep(create_detached, NULL))
-		create_detached(NULL);
-	error = starting.error;
+	error = create_detached(fn);
 	pthread_sigmask(SIG_SETMASK, &starting.before, NULL);
 	atomic_store_explicit(&starting.by, 0, memory_order_release);
 	errno = saved;
