@@ -113,7 +113,8 @@ static DRY_NOINLINE void *noted_block(struct dry_heap *heap, void *block, size_t
 	return noted(heap, block, &as);
 }
 
-static void *take(size_t size, size_t align, bool zero)
+/* A frame less on a way that is long (docs/design/stack.md). */
+DRY_FAST void *take(size_t size, size_t align, bool zero)
 {
 	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
 	void *block = dry_general_alloc(heap, size, align, zero);
