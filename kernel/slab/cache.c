@@ -107,7 +107,7 @@ static size_t __init area_bytes(void)
 void __init kmem_cache_init(void)
 {
 	static struct kmem_cache cache_of_caches;
-	struct dry_caches *caches = dry_backing_meta_alloc(NULL, struct_size(caches, slots, nr_cpu_ids));
+	struct dry_caches *caches = dry_backing_meta_alloc(NULL, struct_size(caches, slots, nr_cpu_ids + 1));
 
 	if (caches == NULL)
 		panic("drystone: no memory for its caches");

@@ -143,7 +143,10 @@ struct dry_caches {
 	const struct dry_grace *grace;       /* NULL: no typesafe caches */
 	const struct dry_debug_hooks *hooks; /* never NULL */
 	void *shadows;                         /* what they know of objects; NULL: nothing. Immutable after start */
-	/* [slot_count], read by the sequences: areas[], `nowhere` where there is none and throughout while stopped */
+	/*
+	 * [slot_count + 1], read by the sequences: areas[], `nowhere` where there is none and throughout while stopped. The last
+	 * one is so always: a thread that is on no slot has its number.
+	 */
 	char *slots[];
 };
 

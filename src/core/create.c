@@ -26,6 +26,7 @@ bool dry_caches_init(struct dry_caches *caches, unsigned slots, unsigned nodes, 
 		return false;
 	for (unsigned i = 0; i < slots; i++)
 		caches->areas[i] = caches->slots[i] = dry_stopped_area;
+	caches->slots[slots] = dry_stopped_area;
 	caches->slot_count = slots;
 	caches->remembered = main_heap;
 	caches->nodes = nodes;

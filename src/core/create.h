@@ -6,7 +6,7 @@
 #include "core/cache.h"
 
 /*
- * Set up a set of caches over its backing, which is ready. slots: how many there may be; slots[] has room for them.
+ * Set up a set of caches over its backing, which is ready. slots: how many there may be; slots[] has room for one more.
  * main_heap: its locks are of the ranks that a grace-period provider may take. false: no memory.
  */
 bool dry_caches_init(struct dry_caches *caches, unsigned slots, unsigned nodes, size_t area_size, bool main_heap);

@@ -82,7 +82,7 @@ static bool nowhere_grow(struct dry_caches *caches)
 			return false;
 		__atomic_store_n(&caches->nowhere, nowhere, __ATOMIC_RELAXED);
 		/* release: who finds it knows what it is (dry_slot_is_nowhere) */
-		for (uint32_t slot = 0; slot < caches->slot_count; slot++)
+		for (uint32_t slot = 0; slot <= caches->slot_count; slot++)
 			if (caches->slots[slot] == dry_stopped_area)
 				__atomic_store_n(&caches->slots[slot], nowhere, __ATOMIC_RELEASE);
 	}

@@ -170,7 +170,7 @@ DRY_EXPORT dry_heap *dry_heap_create(const struct dry_heap_attr *attr)
 		dry_port_set_errno(DRY_EINVAL);
 		return NULL;
 	}
-	size_t bytes = sizeof(struct dry_heap) + dry_port_slots() * sizeof(char *);
+	size_t bytes = sizeof(struct dry_heap) + (dry_port_slots() + 1) * sizeof(char *);
 	struct dry_arena_attr arena_attr = {
 		.memory = attr->memory, .memory_size = attr->memory_size, .reserve = PRIVATE_RESERVE, .limit = attr->limit,
 		.page_size = attr->page_size, .nodes = attr->nodes != 0 ? attr->nodes : dry_port_nodes(),

@@ -37,7 +37,7 @@ struct dry_heap {
 /* The default heap, with room for its slots. */
 struct dry_main {
 	struct dry_heap heap;
-	char *slots[DRY_SLOTS_MAX];
+	char *slots[DRY_SLOTS_MAX + 1];
 };
 
 extern DRY_HIDDEN struct dry_main dry_main;

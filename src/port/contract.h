@@ -145,7 +145,7 @@ void dry_port_sleep_ms(unsigned ms);
 
 /*
  * Only what libc's own malloc asks of the system may be asked for: another call may end the process, because the program
- * has filters on them. Once true, it stays so.
+ * has filters on them: then it stays true. Or the caller is the child of a vfork(), which shares its parent's memory.
  */
 bool dry_port_restricted(void);
 /* The process ends: what it has not asked for by now is not worth a call that may end it too soon. */

@@ -15,7 +15,7 @@ unsigned dry_port_slots(void);
 /*
  * Make sure that the calling thread has a slot. true: the sequences work on a
  * slot. false: none is to be had; then the caller goes without array caches.
- * Always true with restartable sequences.
+ * Always true with restartable sequences, though the child of a vfork() is on no slot: its number is dry_port_slots().
  */
 bool dry_port_slot_attach(void);
 

@@ -161,7 +161,7 @@ static void close_backing(struct dry_caches *caches)
 struct dry_caches *plain_open_failing(const struct plain_attr *attr, size_t fail_at)
 {
 	unsigned slots = or_else(attr->slots, 1);
-	struct dry_caches *caches = calloc(1, sizeof(*caches) + slots * sizeof(caches->slots[0]));
+	struct dry_caches *caches = calloc(1, sizeof(*caches) + (slots + 1) * sizeof(caches->slots[0]));
 
 	if (caches == NULL)
 		plain_wrong("the test has no memory");

@@ -54,6 +54,31 @@ static inline void dry_percpu_use_owned(void)
 	dry_slot_tls.here = (const char *)dry_nowhere;
 }
 
+static inline uint32_t *dry_percpu_number(void)
+{
+	return (uint32_t *)(void *)((char *)__builtin_thread_pointer() + dry_slot_id);
+}
+
+/*
+ * The thread is on no slot from now on, as far as the kernel says nothing else: `none` is what it has for a number. What it
+ * had; `none` where threads own their slots.
+ */
+static inline uint32_t dry_percpu_renumber(uint32_t none)
+{
+	uint32_t had = dry_slot_owned ? none : *dry_percpu_number();
+
+	if (had != none)
+		__atomic_store_n(dry_percpu_number(), none, __ATOMIC_RELAXED);
+	return had;
+}
+
+/* As the kernel had it, if it has said nothing since. One instruction (or one that fails after an interrupt) looks and stores. */
+static inline void dry_percpu_number_again(uint32_t none, uint32_t had)
+{
+	if (!dry_slot_owned)
+		__atomic_compare_exchange_n(dry_percpu_number(), &none, had, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 /* Whether the owner of a slot is inside of a sequence. */
 static inline bool dry_percpu_inside(const struct dry_slot_tls *tls)
 {

@@ -6,6 +6,7 @@
  * that are those that the dynamic linker has made.
  */
 #include "port/linux/filter.h"
+#include "port/linux/thread.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -74,6 +75,9 @@ void dry_linux_free_end(void)
 
 bool dry_port_restricted(void)
 {
+	/* The child of a vfork() has other rights and limits than its parent, and a thread that it begins ends with it. */
+	if (dry_linux_vforks != 0)
+		return true;
 	if (get() == UNKNOWN && dry_linux_free_begin())
 		dry_linux_free_end();
 	return get() != NO_FILTER;

@@ -44,6 +44,16 @@ static inline void dry_percpu_use_owned(void)
 {
 }
 
+static inline uint32_t dry_percpu_renumber(uint32_t none)
+{
+	return none;
+}
+
+static inline void dry_percpu_number_again(uint32_t none, uint32_t had)
+{
+	(void)none, (void)had;
+}
+
 /* Whether the owner of a slot is inside of a sequence. */
 static inline bool dry_percpu_inside(const struct dry_slot_tls *tls)
 {
