@@ -25,19 +25,19 @@
 #include "port/linux/thread.h"
 #include "vfork.h"
 
-static _Thread_local uint32_t found __attribute__((tls_model("initial-exec")));
+static _Thread_local uint32_t found;
 
-/* Called by the assembly below, and by nobody else. */
-DRY_HIDDEN void dry_vfork_begins(void);
-DRY_HIDDEN pid_t dry_vfork_done(long result);
+/* Called by the assembly below, of which an optimiser of whole programs sees nothing. */
+DRY_HIDDEN __attribute__((used)) void dry_vfork_begins(void);
+DRY_HIDDEN __attribute__((used)) pid_t dry_vfork_done(long result);
 
-__attribute__((used)) void dry_vfork_begins(void)
+void dry_vfork_begins(void)
 {
 	dry_linux_vforks++;
 }
 
 /* In the child, whose result is 0, then in the parent. */
-__attribute__((used)) pid_t dry_vfork_done(long result)
+pid_t dry_vfork_done(long result)
 {
 	uint32_t none = dry_port_slots(); /* 0: nothing was allocated yet */
 

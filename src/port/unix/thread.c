@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Threads and text, for the linux and the posix port. Keeps errno. */
+#include "base/compiler.h"
 #include "port/contract.h"
 #include "port/unix/path.h"
 
@@ -14,6 +15,7 @@
 
 #define HELPER_STACK     ((size_t)64 << 10)
 #define HELPER_STACK_MAX ((size_t)1 << 20)
+#define MAIN_STACK_LEAST ((size_t)64 << 10)
 
 static void *helper(void *arg)
 {
@@ -34,32 +36,46 @@ static struct {
 	sigset_t all, before;
 } starting;
 
-/*
- * The stack also holds the program's static thread-local storage, whose size
- * nobody tells: pthread_create() then says EINVAL, and a bigger one is tried.
- */
-static int create_detached(void (*fn)(void))
+/* glibc's */
+int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask) DRY_WEAK;
+extern void *__libc_stack_end DRY_WEAK;
+
+/* Near the beginning of the process's own stack, whose end is farther away than that. */
+static bool has_room(void)
+{
+	return &__libc_stack_end != NULL &&
+	       (uintptr_t)__libc_stack_end - (uintptr_t)__builtin_frame_address(0) < MAIN_STACK_LEAST;
+}
+
+static int create_with(size_t stack, bool masked, void (*fn)(void))
 {
 	pthread_t thread;
-	size_t stack;
 	int error = pthread_attr_init(&starting.attr);
 
 	if (error != 0)
 		return error;
 	pthread_attr_setdetachstate(&starting.attr, PTHREAD_CREATE_DETACHED);
-	error = EINVAL;
-	for (stack = HELPER_STACK; error == EINVAL && stack <= HELPER_STACK_MAX; stack *= 2) {
-		if (pthread_attr_setstacksize(&starting.attr, stack) != 0)
-			continue;
+	if (masked)
+		error = pthread_attr_setsigmask_np(&starting.attr, &starting.all);
+	if (error == 0 && stack != 0)
+		error = pthread_attr_setstacksize(&starting.attr, stack);
+	if (error == 0)
 		error = pthread_create(&thread, &starting.attr, helper, *(void **)&fn);
-	}
 	pthread_attr_destroy(&starting.attr);
-	if (error == EINVAL) {
-		error = pthread_create(&thread, NULL, helper, *(void **)&fn);
-		if (error == 0)
-			pthread_detach(thread);
-	}
 	return error;
+}
+
+/*
+ * The stack also holds the program's static thread-local storage, whose size nobody tells: pthread_create() then says EINVAL,
+ * and a bigger one is tried, the default at last.
+ */
+static int create(bool masked, void (*fn)(void))
+{
+	int error = EINVAL;
+
+	for (size_t stack = HELPER_STACK; error == EINVAL && stack <= HELPER_STACK_MAX; stack *= 2)
+		error = create_with(stack, masked, fn);
+	return error == EINVAL ? create_with(0, masked, fn) : error;
 }
 
 int dry_port_thread_start(void (*fn)(void))
@@ -73,11 +89,19 @@ int dry_port_thread_start(void (*fn)(void))
 	if (other == own ||
 	    !atomic_compare_exchange_strong_explicit(&starting.by, &other, own, memory_order_acquire, memory_order_relaxed))
 		return -EAGAIN;
-	/* The new thread inherits the mask of its creator. */
 	sigfillset(&starting.all);
-	pthread_sigmask(SIG_SETMASK, &starting.all, &starting.before);
-	error = create_detached(fn);
-	pthread_sigmask(SIG_SETMASK, &starting.before, NULL);
+	/*
+	 * The thread begins with a mask of its own (glibc 2.32), which takes 3 KiB of stack: libc allocates for it, and
+	 * looks up by what name. Without one it inherits its creator's, who blocks signals meanwhile: a program that stops its
+	 * threads by signals waits for it then.
+	 */
+	if (&pthread_attr_setsigmask_np != NULL && has_room()) {
+		error = create(true, fn);
+	} else {
+		pthread_sigmask(SIG_SETMASK, &starting.all, &starting.before);
+		error = create(false, fn);
+		pthread_sigmask(SIG_SETMASK, &starting.before, NULL);
+	}
 	atomic_store_explicit(&starting.by, 0, memory_order_release);
 	errno = saved;
 	return -error;
