@@ -79,18 +79,24 @@ static void child(struct blocks *blocks)
 	_exit(folder() > 0 ? 5 : 6);
 }
 
+static __attribute__((noinline)) void parent(struct blocks *blocks)
+{
+	int status;
+	pid_t pid = vfork();
+
+	if (pid == 0)
+		child(blocks);
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+}
+
 static void *parents(void *arg)
 {
 	struct blocks blocks = { .rng = { (uint64_t)(uintptr_t)arg } };
-	int status;
 
 	for (size_t i = 0; i < test_scaled(25); i++) {
 		turn(&blocks, 100);
-		pid_t pid = vfork();
-		if (pid == 0)
-			child(&blocks);
-		CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
-		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+		parent(&blocks);
 		turn(&blocks, 100);
 	}
 	drop(&blocks);
