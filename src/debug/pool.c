@@ -6,7 +6,7 @@
 #include "core/depot.h"
 #include "debug/canary.h"
 
-#define MOST_BYTES ((size_t)64 << 10) /* of one cache's objects that wait */
+#define MOST_BYTES ((size_t)32 << 10) /* of one cache's objects that wait */
 #define MOST       1024u
 #define LEAST      16u
 #define SHARE      4096u /* of the process's memory */

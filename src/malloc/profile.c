@@ -31,8 +31,8 @@
 #include "port/save.h"
 #include "stats/sites.h"
 
-#define FIRST      256u /* allocations of a process that are guarded under secure:1 */
-#define FIRST_SIZE 32u  /* and of each size */
+#define FIRST      32u /* allocations of a process that are guarded under secure:1 */
+#define FIRST_SIZE 4u  /* and of each size */
 #define GUARDS_SHARE 128u /* of the memory that the process may have, that much for guarded blocks */
 #define APART      (16u << 10) /* bytes; bigger ones all are: no canary finds a write that jumps from one into the next */
 #define MIB        ((size_t)1 << 20)
