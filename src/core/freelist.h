@@ -2,7 +2,8 @@
 /*
  * How a slab knows its free objects. Three ways, one a file:
  *
- *   bitmap   bits[] of the descriptor, 1 = free; at most 64 * DRY_SLAB_WORDS objects
+ *   bitmap   bits[] of the descriptor, 1 = free; at most 64 * DRY_SLAB_WORDS objects. Of more, where nothing may lie in free
+ *            ones: as many bits beside the slab, the OFF_SLAB whose indices have no width
  *   index    an array of object numbers, 1 or 2 bytes each; entries [active, num) name the free ones (published, 2013)
  *   chain    links through the free objects themselves
  *
@@ -30,7 +31,7 @@ struct dry_freelist {
 	bool (*lies_in)(const struct dry_cache *cache, const struct dry_slab *slab, const void *object, uint32_t index);
 };
 
-extern const struct dry_freelist dry_freelist_bitmap, dry_freelist_index, dry_freelist_chain;
+extern const struct dry_freelist dry_freelist_bitmap, dry_freelist_beside, dry_freelist_index, dry_freelist_chain;
 
 #define DRY_BITMAP_OBJECTS (64u * DRY_SLAB_WORDS)
 
@@ -38,7 +39,14 @@ static inline const struct dry_freelist *dry_freelist_of(const struct dry_cache 
 {
 	return cache->mgmt == DRY_MGMT_BITMAP ? &dry_freelist_bitmap :
 	       cache->mgmt == DRY_MGMT_CHAIN  ? &dry_freelist_chain :
+	       cache->index_width == 0	      ? &dry_freelist_beside :
 						&dry_freelist_index;
+}
+
+/* Words of 64 bits. */
+static inline uint32_t dry_bitmap_words(uint32_t num)
+{
+	return (num + 63) / 64;
 }
 
 /* One word of a bitmap. relaxed: guarded by the lock, but who frees an object looks at its bit without. */

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * One bit an object, 1 = free: in the descriptor; or, where that has too few and nothing may lie in free objects (secure ones with
+ * pages of 16 and 64 KiB), in memory for metadata beside the slab.
+ */
 #include "base/bits.h"
 #include "core/freelist.h"
 #include "core/slab.h"
 
-static bool init(struct dry_cache *cache, struct dry_slab *slab, uint32_t life)
+static void set_all(uint64_t *bits, uint32_t words, uint32_t num)
 {
-	(void)life;
-	for (uint32_t word = 0; word < DRY_SLAB_WORDS; word++) {
+	for (uint32_t word = 0; word < words; word++) {
 		uint32_t low = word * 64;
-		slab->bits[word] = cache->num >= low + 64 ? UINT64_MAX :
-				   cache->num > low       ? ((uint64_t)1 << (cache->num - low)) - 1 :
-							    0;
+		bits[word] = num >= low + 64 ? UINT64_MAX : num > low ? ((uint64_t)1 << (num - low)) - 1 : 0;
 	}
-	return true;
 }
 
-static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count)
+static inline void take_from(const struct dry_cache *cache, char *base, uint64_t *words, void **objects, unsigned count)
 {
-	char *base = dry_slab_objects(cache, slab);
 	size_t size = cache->size;
 
-	for (unsigned word = 0; count > 0; word++, base += 64 * size) {
-		uint64_t bits = slab->bits[word];
+	for (uint64_t *at = words; count > 0; at++, base += 64 * size) {
+		uint64_t bits = *at;
 		if (bits == 0)
 			continue;
 		if (bits == UINT64_MAX && count >= 64) { /* as of a fresh slab */
@@ -30,35 +29,111 @@ static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects,
 		}
 		for (; bits != 0 && count > 0; bits &= bits - 1)
 			objects[--count] = base + dry_ctz64(bits) * size;
-		dry_bitmap_set(slab, word, bits);
+		dry_poke64(at, bits);
 	}
+}
+
+static inline bool put_into(uint64_t *words, uint32_t index)
+{
+	uint64_t bit = (uint64_t)1 << (index & 63), bits = words[index >> 6];
+
+	dry_poke64(&words[index >> 6], bits | bit);
+	return (bits & bit) == 0;
+}
+
+static inline bool is_set(const uint64_t *words, uint32_t index)
+{
+	return dry_peek64(&words[index >> 6]) >> (index & 63) & 1;
+}
+
+static uint32_t count_of(const uint64_t *bits, uint32_t words)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t word = 0; word < words; word++)
+		sum += dry_popcount64(bits[word]);
+	return sum;
+}
+
+/* ---- in the descriptor -------------------------------------------------------- */
+
+static bool init(struct dry_cache *cache, struct dry_slab *slab, uint32_t life)
+{
+	(void)life;
+	set_all(slab->bits, DRY_SLAB_WORDS, cache->num);
+	return true;
+}
+
+static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count)
+{
+	take_from(cache, dry_slab_objects(cache, slab), slab->bits, objects, count);
 }
 
 static bool put(struct dry_cache *cache, struct dry_slab *slab, void *object, uint32_t index)
 {
-	uint64_t bit = (uint64_t)1 << (index & 63), bits = slab->bits[index >> 6];
-
 	(void)cache, (void)object;
-	dry_bitmap_set(slab, index >> 6, bits | bit);
-	return (bits & bit) == 0;
+	return put_into(slab->bits, index);
 }
 
 static bool is_free(const struct dry_cache *cache, const struct dry_slab *slab, uint32_t index)
 {
 	(void)cache;
-	return dry_peek64(&slab->bits[index >> 6]) >> (index & 63) & 1;
+	return is_set(slab->bits, index);
 }
 
 static uint32_t count(const struct dry_cache *cache, const struct dry_slab *slab)
 {
-	uint32_t sum = 0;
-
 	(void)cache;
-	for (unsigned word = 0; word < DRY_SLAB_WORDS; word++)
-		sum += dry_popcount64(slab->bits[word]);
-	return sum;
+	return count_of(slab->bits, DRY_SLAB_WORDS);
 }
 
 const struct dry_freelist dry_freelist_bitmap = {
 	.init = init, .take = take, .put = put, .is_free = is_free, .count = count,
+};
+
+/* ---- beside the slab ----------------------------------------------------------- */
+
+static bool init_beside(struct dry_cache *cache, struct dry_slab *slab, uint32_t life)
+{
+	(void)life;
+	slab->freelist = dry_backing_meta_alloc(&cache->caches->backing, cache->waste);
+	if (slab->freelist != NULL)
+		set_all(slab->freelist, dry_bitmap_words(cache->num), cache->num);
+	return slab->freelist != NULL;
+}
+
+static void fini_beside(struct dry_cache *cache, struct dry_slab *slab)
+{
+	dry_backing_meta_free(&cache->caches->backing, slab->freelist, cache->waste);
+}
+
+static void take_beside(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count)
+{
+	take_from(cache, dry_slab_objects(cache, slab), slab->freelist, objects, count);
+}
+
+static bool put_beside(struct dry_cache *cache, struct dry_slab *slab, void *object, uint32_t index)
+{
+	(void)cache, (void)object;
+	return put_into(slab->freelist, index);
+}
+
+static bool is_free_beside(const struct dry_cache *cache, const struct dry_slab *slab, uint32_t index)
+{
+	(void)cache;
+	return is_set(slab->freelist, index);
+}
+
+static uint32_t count_beside(const struct dry_cache *cache, const struct dry_slab *slab)
+{
+	return count_of(slab->freelist, dry_bitmap_words(cache->num));
+}
+
+const struct dry_freelist dry_freelist_beside = {
+	.init = init_beside,
+	.fini = fini_beside,
+	.take = take_beside,
+	.put = put_beside,
+	.is_free = is_free_beside,
+	.count = count_beside,
 };

@@ -9,7 +9,7 @@
  *
  * The default wastes nothing: a bitmap in the page descriptor for up to 256
  * objects a slab, else a chain through the free objects; secure objects, in which
- * nothing may lie, have an array beside the slab then. docs/design/slab-management.md
+ * nothing may lie, have a bitmap beside the slab then. docs/design/slab-management.md
  */
 #include "core/layout.h"
 
@@ -247,7 +247,7 @@ static bool try_bitmap(struct dry_cache *cache)
 	return true;
 }
 
-/* More objects than a bitmap has bits for, in a page of 16 or 64 KiB: free ones keep nothing, and the array lies out of reach. */
+/* More objects than a descriptor has bits for, in a page of 16 or 64 KiB: free ones keep nothing, and the bits lie out of reach. */
 static bool try_secure(struct dry_cache *cache)
 {
 	struct candidate c;
@@ -256,7 +256,8 @@ static bool try_secure(struct dry_cache *cache)
 		return false;
 	make_lead(cache, &c);
 	use(cache, &c, DRY_MGMT_OFF_SLAB, c.left);
-	cache->waste = (uint32_t)power_of_two(c.num * index_bytes(c.num));
+	cache->index_width = 0;
+	cache->waste = (uint32_t)power_of_two(dry_bitmap_words(c.num) * sizeof(uint64_t));
 	return true;
 }
 

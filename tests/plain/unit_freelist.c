@@ -105,6 +105,21 @@ static void test_type(struct dry_caches *caches, unsigned type, size_t size, uns
 	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
+/* More bits than a descriptor has, in pages of 16 and 64 KiB. */
+static void test_beside(void)
+{
+	for (unsigned shift = 14; shift <= 16; shift += 2) {
+		struct dry_caches *caches = plain_open(&(struct plain_attr){ .page_shift = shift, .pages = 512, .max_order = 6 });
+
+		for (size_t size = 1; (size + 9) * DRY_BITMAP_OBJECTS < (size_t)1 << shift; size += 1 + size / 3)
+			test_type(caches, DRY_CACHE_SECURE, size, 0);
+		struct dry_cache *cache = plain_cache(caches, "width", 8, DRY_CACHE_SECURE);
+		CHECK(cache->mgmt == DRY_MGMT_OFF_SLAB && cache->index_width == 0);
+		CHECK_EQ(dry_cache_unmake(cache), 0);
+		plain_close(caches);
+	}
+}
+
 /* Of another cache, or of a slab that is gone. */
 static void test_accepts(struct dry_caches *caches)
 {
@@ -172,6 +187,7 @@ int main(int argc, char **argv)
 	test_type(caches, DRY_CACHE_OFF_SLAB, 8, 2);
 	test_accepts(caches);
 	plain_close(caches);
+	test_beside();
 	test_chain_damage(UINT64_C(1) << 40, false);
 	test_chain_damage(0x1fff, true);
 	return 0;

@@ -56,7 +56,10 @@ static void check_layout(const struct dry_cache *cache, const struct dry_caches 
 	CHECK(cache->before + cache->lead + colours <= UINT16_MAX && cache->colour_unit % cache->align == 0);
 	CHECK(cache->before + cache->lead + colours + objects <= bytes + cache->before);
 	CHECK(cache->colours >= 1 && cache->limit >= 1 && cache->batchcount <= cache->limit);
-	CHECK_EQ(cache->index_width, cache->num <= 256 ? 1 : 2);
+	bool beside = (cache->flags & DRY_CACHE_SECURE) != 0 && cache->mgmt == DRY_MGMT_OFF_SLAB;
+	CHECK_EQ(cache->index_width, beside ? 0 : cache->num <= 256 ? 1 : 2);
+	if (beside)
+		CHECK(cache->num > DRY_BITMAP_OBJECTS && cache->waste * 8 >= cache->num && cache->waste < cache->num);
 	if (cache->mgmt == DRY_MGMT_BITMAP)
 		CHECK(cache->num <= DRY_BITMAP_OBJECTS);
 	if (cache->mgmt == DRY_MGMT_OBJFREELIST)
