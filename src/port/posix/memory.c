@@ -6,30 +6,41 @@
 #include "port/unix/map.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-size_t dry_port_address_room(void)
+/* SIZE_MAX: there is none. */
+static size_t limit_of(int resource)
 {
 	struct rlimit limit;
 	int saved = errno;
-	size_t room = SIZE_MAX;
+	size_t most = getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
 
-	/* What is in use already, POSIX does not tell: an arena's half of this is then too much at worst. */
-	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-		room = limit.rlim_cur;
 	errno = saved;
-	return room;
+	return most;
 }
+
+size_t dry_port_address_room(void)
+{
+	/* What is in use already, POSIX does not tell: an arena's half of this is then too much at worst. */
+	return limit_of(RLIMIT_AS);
+}
+
+/* relaxed: a hint. What there will be of address space is reserved at the start, of data it is taken as the heap grows. */
+static _Atomic bool limited;
 
 bool dry_port_is_scarce(void)
 {
-	return false; /* all that there will be is reserved already */
+	return atomic_load_explicit(&limited, memory_order_relaxed);
 }
 
 bool dry_port_find_scarce(void)
 {
-	return dry_port_address_room() != SIZE_MAX;
+	bool found = limit_of(RLIMIT_AS) != SIZE_MAX || limit_of(RLIMIT_DATA) != SIZE_MAX;
+
+	atomic_store_explicit(&limited, found, memory_order_relaxed);
+	return found;
 }
 
 void *dry_port_reserve(size_t size, size_t align, bool readable)

@@ -7,6 +7,7 @@
 
 void dry_port_init(void)
 {
+	dry_port_find_scarce(); /* later only when memory is refused */
 }
 
 unsigned dry_port_slots(void)
