@@ -33,14 +33,25 @@ static size_t side_bytes(const struct dry_arena *arena)
 	return dry_arena_side_bytes(arena, dry_chunk_pages(arena));
 }
 
+/* again: it is committed. */
+static bool commit(const struct dry_arena *arena, uint32_t first, uint32_t count, unsigned node, bool again)
+{
+	void *start = dry_arena_address(arena, first);
+	size_t size = (size_t)count << arena->page_shift;
+
+	if (!dry_source_commit(&arena->source, start, size, node, arena->nodes > 1, again))
+		return false;
+	if (arena->source.reserve == NULL)
+		dry_commit_piecemeal(arena->base, start, size);
+	return true;
+}
+
 /* A chunk without memory behind it becomes the node's, but for its first `missing` pages; again: it is committed. */
 static bool place(const struct dry_arena *arena, uint32_t chunk, uint32_t missing, unsigned node, bool again)
 {
 	uint32_t first = chunk << arena->max_order;
 
-	if (!dry_source_commit(&arena->source, dry_arena_address(arena, first + missing),
-			       (size_t)(dry_chunk_pages(arena) - missing) << arena->page_shift, node, arena->nodes > 1,
-			       again || arena->ready))
+	if (!commit(arena, first + missing, dry_chunk_pages(arena) - missing, node, again || arena->ready))
 		return false;
 	*dry_chunk(arena, chunk) = (uint8_t)(node | (missing != 0 ? DRY_CHUNK_SHORT : 0));
 	if (missing != 0)
@@ -198,8 +209,7 @@ static DRY_SLOW bool grow_front(struct dry_arena *arena, unsigned order)
 	if (rc != 0)
 		return false;
 	missing -= from;
-	dry_source_commit(&arena->source, dry_arena_address(arena, first + from), (size_t)missing << arena->page_shift,
-			  *dry_chunk(arena, arena->front) & DRY_CHUNK_NODE, arena->nodes > 1, true);
+	commit(arena, first + from, missing, *dry_chunk(arena, arena->front) & DRY_CHUNK_NODE, true);
 	arena->lost -= missing;
 	dry_budget_count(dry_arena_side_bytes(arena, missing));
 	dry_page_set_count(&arena->desc[first], from);
@@ -222,7 +232,7 @@ int dry_chunk_regain_locked(struct dry_arena *arena, uint32_t chunk, unsigned no
 	*dry_chunk(arena, chunk) = (uint8_t)(rc == 0 ? node : DRY_CHUNK_LOST); /* EBUSY: it is others' now, for good */
 	if (rc != 0)
 		return rc;
-	dry_source_commit(&arena->source, start, DRY_CHUNK_SIZE, node, arena->nodes > 1, true);
+	commit(arena, chunk << arena->max_order, dry_chunk_pages(arena), node, true);
 	arena->lost -= dry_chunk_pages(arena);
 	arena->give_at = 0;
 	dry_budget_count(side_bytes(arena));

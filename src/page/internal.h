@@ -114,6 +114,13 @@ static inline bool dry_source_commit(const struct dry_page_source *source, void 
 		dry_port_place(addr, size, node);
 	return true;
 }
+/* Of a range that begins at `start`, a part that was committed. In so little no huge page of more than a chunk fits. */
+#define DRY_PIECEMEAL_FROM ((size_t)16 << 20)
+static inline void dry_commit_piecemeal(uintptr_t start, void *addr, size_t size)
+{
+	if ((uintptr_t)addr + size - start > DRY_PIECEMEAL_FROM)
+		dry_port_piecemeal(addr, size, DRY_CHUNK_SIZE);
+}
 static inline void dry_source_purge(const struct dry_page_source *source, void *addr, size_t size)
 {
 	if (source->reserve != NULL)

@@ -67,11 +67,14 @@ static bool array_reserve(struct dry_arena_array *array, size_t bytes, enum dry_
 
 	if (want <= array->reserved)
 		return true;
-	if (dry_port_reserve_at((char *)array->start + array->reserved, want - array->reserved, access) != 0)
+	char *end = (char *)array->start + array->reserved;
+	if (dry_port_reserve_at(end, want - array->reserved, access) != 0)
 		return false;
-	array->reserved = want;
-	if (access == DRY_ACCESS_WRITE)
+	if (access == DRY_ACCESS_WRITE) {
+		dry_commit_piecemeal((uintptr_t)array->start, end, want - array->reserved);
 		array->committed = want;
+	}
+	array->reserved = want;
 	return true;
 }
 
@@ -102,8 +105,10 @@ bool dry_array_extend(struct dry_arena_array *array, size_t bytes)
 
 	if (want <= array->committed)
 		return true;
-	if (dry_port_commit((char *)array->start + array->committed, want - array->committed) != 0)
+	char *end = (char *)array->start + array->committed;
+	if (dry_port_commit(end, want - array->committed) != 0)
 		return false;
+	dry_commit_piecemeal((uintptr_t)array->start, end, want - array->committed);
 	array->committed = want;
 	return true;
 }

@@ -113,6 +113,12 @@ int dry_port_density(const void *addr, size_t size, bool *first);
 /* A hint, for as the system has it: who uses this committed range will fill it, so that its memory may come in huge pages. */
 void dry_port_dense(void *addr, size_t size);
 
+/*
+ * A hint, for as the system has it: this committed range is given back in pieces of so many bytes or less. A bigger huge page would
+ * bring all of itself back for one byte that is touched.
+ */
+void dry_port_piecemeal(void *addr, size_t size, size_t piece);
+
 /* Memory for all of a committed range at once, as if each page was touched. false: cannot be had like that, here or ever. */
 bool dry_port_populate(void *addr, size_t size);
 /*

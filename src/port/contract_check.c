@@ -32,6 +32,7 @@ struct dry_port_calls {
 	void (*set_placing)(enum dry_placing placing);
 	int (*density)(const void *addr, size_t size, bool *first);
 	void (*dense)(void *addr, size_t size);
+	void (*piecemeal)(void *addr, size_t size, size_t piece);
 	bool (*populate)(void *addr, size_t size);
 	bool (*populate_huge)(void *addr, size_t size);
 	void (*init)(void);
@@ -91,6 +92,7 @@ const struct dry_port_calls dry_port_calls = {
 	.set_placing = dry_port_set_placing,
 	.density = dry_port_density,
 	.dense = dry_port_dense,
+	.piecemeal = dry_port_piecemeal,
 	.populate = dry_port_populate,
 	.populate_huge = dry_port_populate_huge,
 	.init = dry_port_init,

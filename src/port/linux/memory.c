@@ -164,6 +164,16 @@ void dry_port_dense(void *addr, size_t size)
 		dry_port_advise_huge(addr, size, DRY_HUGE_ALWAYS);
 }
 
+/* Linux has a table of entries of 8 bytes in a page, and the system's huge page is what one such table is of. */
+void dry_port_piecemeal(void *addr, size_t size, size_t piece)
+{
+	size_t page = dry_port_page_size();
+
+	if (page / 8 * page > piece && atomic_load_explicit(&huge_pages, memory_order_relaxed) == DRY_HUGE_SYSTEM &&
+	    !dry_port_restricted())
+		dry_port_advise_huge(addr, size, DRY_HUGE_NEVER);
+}
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif

@@ -158,6 +158,13 @@ void dry_port_dense(void *addr, size_t size)
 	(void)size;
 }
 
+void dry_port_piecemeal(void *addr, size_t size, size_t piece)
+{
+	(void)addr;
+	(void)size;
+	(void)piece;
+}
+
 bool dry_port_populate_huge(void *addr, size_t size)
 {
 	(void)addr;

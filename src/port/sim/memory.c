@@ -421,6 +421,13 @@ bool dry_port_populate(void *addr, size_t size)
 	return !refused();
 }
 
+void dry_port_piecemeal(void *addr, size_t size, size_t piece)
+{
+	(void)addr;
+	(void)size;
+	(void)piece;
+}
+
 bool dry_port_populate_huge(void *addr, size_t size)
 {
 	return dry_port_populate(addr, size);
