@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 {
 	uint64_t seed = test_seed(argc, argv);
 	pthread_t ids[THREADS];
-	time_t end = time(NULL) + (time_t)test_scaled(10);
+	time_t end = time(NULL) + (time_t)test_scaled(6);
 
 	for (uintptr_t i = 0; i < THREADS; i++)
 		CHECK(!pthread_create(&ids[i], NULL, thread, (void *)(uintptr_t)(seed * 1000 + i)));
