@@ -26,6 +26,7 @@
 #include "vfork.h"
 
 static _Thread_local uint32_t found;
+static _Thread_local uint32_t thread; /* the parent's task number, if it is known: not what its child has for one */
 
 /* Called by the assembly below, of which an optimiser of whole programs sees nothing. */
 DRY_HIDDEN __attribute__((used)) void dry_vfork_begins(void);
@@ -33,7 +34,8 @@ DRY_HIDDEN __attribute__((used)) pid_t dry_vfork_done(long result);
 
 void dry_vfork_begins(void)
 {
-	dry_linux_vforks++;
+	if (dry_linux_vforks++ == 0)
+		thread = dry_linux_thread;
 }
 
 /* In the child, whose result is 0, then in the parent. */
@@ -48,10 +50,12 @@ pid_t dry_vfork_done(long result)
 			found = number;
 		return 0;
 	}
-	dry_linux_vforks--;
 	/* A parent that is itself a child goes on without a slot. */
-	if (none != 0 && dry_linux_vforks == 0)
-		dry_percpu_number_again(none, found);
+	if (--dry_linux_vforks == 0) {
+		dry_linux_thread = thread;
+		if (none != 0)
+			dry_percpu_number_again(none, found);
+	}
 	if (result > 0)
 		return (pid_t)result;
 	dry_port_set_errno((int)-result);

@@ -155,6 +155,7 @@ void dry_port_ending(void)
 void dry_port_forked(void)
 {
 	dry_linux_thread = 0;
+	dry_linux_vforks = 0;
 	registered = false;
 	dry_linux_filter_forked();
 	dry_linux_room_forked();
