@@ -21,7 +21,7 @@
 #define MIX_THREADS 8
 #define MIX_HELD    400
 #define MIX_RING    1024
-#define MIX_SECONDS 3 /* times DRY_TEST_SCALE */
+#define MIX_SECONDS 2 /* times DRY_TEST_SCALE */
 #define MIX_LEAST   10		       /* disturbances in any case */
 #define MIX_GENERAL MIX_CACHES /* kind of a block that is not of a cache */
 
