@@ -4,12 +4,12 @@
 
 void *__kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node, size_t orig_size, unsigned long caller)
 {
-	return dry_kernel_alloc(s, flags, node);
+	return dry_kernel_alloc(s, flags, node, orig_size);
 }
 
 void __kmem_cache_free(struct kmem_cache *s, void *object, unsigned long caller)
 {
-	dry_kernel_free(s, object);
+	__kmem_cache_free_object(s, object);
 }
 
 int __kmem_cache_create(struct kmem_cache *s, slab_flags_t flags)

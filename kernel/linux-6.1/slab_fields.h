@@ -16,6 +16,10 @@
 		u64 bits[3];
 		u64 grace[3];
 		void *freelist;
+		struct {
+			u64 unused[2];
+			void *s_mem; /* KFENCE's, of its own pages */
+		};
 	};
 	/* Over a page's count of mappings, whose upper four bits would say what type of page it is not. */
 	u32 active : 13;

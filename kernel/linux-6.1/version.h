@@ -55,9 +55,9 @@ static __always_inline bool dry_before_alloc(struct dry_hooks *hooks, struct kme
 
 /* false: they go back. What is NULL gives back its charge. */
 static __always_inline bool dry_after_alloc(struct dry_hooks *hooks, struct kmem_cache *s, struct list_lru *lru, gfp_t flags,
-					    size_t size, void **p)
+					    size_t size, void **p, bool zero)
 {
-	slab_post_alloc_hook(s, hooks->objcg, flags, size, p, slab_want_init_on_alloc(flags, s));
+	slab_post_alloc_hook(s, hooks->objcg, flags, size, p, zero);
 	return true;
 }
 

@@ -55,7 +55,7 @@ static __always_inline void *general_alloc(size_t size, kmem_buckets *b, gfp_t f
 	if (unlikely(size == 0))
 		return ZERO_SIZE_PTR;
 	s = kmalloc_slab(size, b, flags, caller);
-	object = dry_kernel_alloc(s, flags, node);
+	object = dry_kernel_alloc(s, flags, node, size);
 	trace_kmalloc(caller, object, size, s->size, flags, node);
 	return object;
 }
@@ -80,7 +80,7 @@ EXPORT_SYMBOL(__kmalloc_node_track_caller_noprof);
 
 void *__kmalloc_cache_noprof(struct kmem_cache *s, gfp_t flags, size_t size)
 {
-	void *object = dry_kernel_alloc(s, flags, NUMA_NO_NODE);
+	void *object = dry_kernel_alloc(s, flags, NUMA_NO_NODE, size);
 
 	trace_kmalloc(_RET_IP_, object, size, s->size, flags, NUMA_NO_NODE);
 	return object;
@@ -89,7 +89,7 @@ EXPORT_SYMBOL(__kmalloc_cache_noprof);
 
 void *__kmalloc_cache_node_noprof(struct kmem_cache *s, gfp_t flags, int node, size_t size)
 {
-	void *object = dry_kernel_alloc(s, flags, node);
+	void *object = dry_kernel_alloc(s, flags, node, size);
 
 	trace_kmalloc(_RET_IP_, object, size, s->size, flags, node);
 	return object;
@@ -123,7 +123,7 @@ void kfree(const void *at)
 		return;
 	folio = virt_to_folio(at);
 	if (likely(folio_test_slab(folio)))
-		dry_kernel_free(folio_slab(folio)->slab_cache, (void *)at);
+		__kmem_cache_free_object(folio_slab(folio)->slab_cache, (void *)at);
 	else
 		dry_free_large(folio, (void *)at);
 }

@@ -18,6 +18,10 @@
 			u64 unused[2];
 			void *freelist;
 		};
+		struct {
+			u64 unused_too[2];
+			unsigned int objects; /* KFENCE's, of its own pages */
+		};
 		struct list_head slab_list;
 		struct rcu_head rcu_head;
 	};

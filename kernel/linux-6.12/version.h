@@ -68,10 +68,8 @@ static inline bool dry_charge(struct kmem_cache *s, struct list_lru *lru, gfp_t 
 
 /* false: they go back. An object may be NULL. */
 static __always_inline bool dry_after_alloc(struct dry_hooks *hooks, struct kmem_cache *s, struct list_lru *lru, gfp_t flags,
-					    size_t size, void **p)
+					    size_t size, void **p, bool zero)
 {
-	bool zero = slab_want_init_on_alloc(flags, s);
-
 	for (size_t i = 0; i < size; i++) {
 		if (unlikely(p[i] == NULL))
 			continue;

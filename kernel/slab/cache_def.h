@@ -53,6 +53,8 @@ static inline unsigned int obj_to_index(const struct kmem_cache *cache, const st
 {
 	u32 offset = (u32)(obj - slab_address(slab)) - slab->first;
 
+	if (is_kfence_address(obj)) /* as if it were alone in a slab */
+		return 0;
 	return reciprocal_divide(offset, cache->reciprocal);
 }
 
@@ -60,12 +62,14 @@ static inline void *nearest_obj(struct kmem_cache *cache, const struct slab *sla
 {
 	unsigned int index = x < slab_address(slab) + slab->first ? 0 : obj_to_index(cache, slab, x);
 
+	if (is_kfence_address(x))
+		return kfence_object_start(x);
 	return slab_address(slab) + slab->first + min(index, cache->num - 1) * cache->size;
 }
 
 static inline int objs_per_slab(const struct kmem_cache *cache, const struct slab *slab)
 {
-	return cache->num;
+	return is_kfence_address(slab_address(slab)) ? 1 : cache->num;
 }
 
 #endif

@@ -14,8 +14,9 @@ int dry_kernel_create(struct kmem_cache *s, slab_flags_t flags);
 void dry_kernel_prepare_cpu(unsigned int cpu);
 
 /* objects.c: an object with all that the kernel wants done, but for traces of who it is for. */
-void *dry_kernel_alloc(struct kmem_cache *s, gfp_t flags, int node);
-void dry_kernel_free(struct kmem_cache *s, void *object);
+void *dry_kernel_alloc(struct kmem_cache *s, gfp_t flags, int node, size_t size);
+/* KFENCE's reports name who called functions whose names begin so. */
+void __kmem_cache_free_object(struct kmem_cache *s, void *object);
 
 /* meta.c: bytes of memory for metadata. */
 size_t dry_kernel_meta_bytes(void);

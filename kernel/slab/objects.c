@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* Objects in and out, with all that the kernel wants done at either moment. */
 #include <linux/debugobjects.h>
+#include <linux/kfence.h>
 #include <linux/kmemleak.h>
 #include <linux/module.h>
 #include <trace/events/kmem.h>
@@ -29,20 +30,24 @@ static noinline void *alloc_slow(struct kmem_cache *s, gfp_t flags, int node)
 
 static void put_back(struct kmem_cache *s, size_t size, void **p);
 
-static __always_inline void *object_alloc(struct kmem_cache *s, struct list_lru *lru, gfp_t flags, int node)
+/* `size` was asked for. KFENCE may sample: its objects lie in pages of their own, end there, and are zeroed by it. */
+static __always_inline void *object_alloc(struct kmem_cache *s, struct list_lru *lru, gfp_t flags, int node, size_t size)
 {
 	struct dry_hooks hooks;
-	void *object = NULL;
+	bool sampled;
+	void *object;
 
 	flags &= gfp_allowed_mask;
 	if (unlikely(!dry_before_alloc(&hooks, s, lru, 1, flags)))
 		return NULL;
+	object = kfence_alloc(s, size, flags);
+	sampled = object != NULL;
 	/* An array may hold objects of any node. */
-	if (likely(node == NUMA_NO_NODE || dry_kernel_caches->nodes == 1))
+	if (likely(!sampled) && likely(node == NUMA_NO_NODE || dry_kernel_caches->nodes == 1))
 		object = dry_percpu_pop(DRY_SLOTS(dry_kernel_caches), s->place);
 	if (unlikely(object == NULL))
 		object = alloc_slow(s, flags, node);
-	if (unlikely(!dry_after_alloc(&hooks, s, lru, flags, 1, &object))) {
+	if (unlikely(!dry_after_alloc(&hooks, s, lru, flags, 1, &object, !sampled && slab_want_init_on_alloc(flags, s)))) {
 		put_back(s, 1, &object);
 		return NULL;
 	}
@@ -51,7 +56,7 @@ static __always_inline void *object_alloc(struct kmem_cache *s, struct list_lru 
 
 void *dry_entry(kmem_cache_alloc)(struct kmem_cache *s, gfp_t flags)
 {
-	void *object = object_alloc(s, NULL, flags, NUMA_NO_NODE);
+	void *object = object_alloc(s, NULL, flags, NUMA_NO_NODE, s->object_size);
 
 	trace_kmem_cache_alloc(_RET_IP_, object, s, flags, NUMA_NO_NODE);
 	return object;
@@ -60,7 +65,7 @@ EXPORT_SYMBOL(dry_entry(kmem_cache_alloc));
 
 void *dry_entry(kmem_cache_alloc_lru)(struct kmem_cache *s, struct list_lru *lru, gfp_t flags)
 {
-	void *object = object_alloc(s, lru, flags, NUMA_NO_NODE);
+	void *object = object_alloc(s, lru, flags, NUMA_NO_NODE, s->object_size);
 
 	trace_kmem_cache_alloc(_RET_IP_, object, s, flags, NUMA_NO_NODE);
 	return object;
@@ -69,7 +74,7 @@ EXPORT_SYMBOL(dry_entry(kmem_cache_alloc_lru));
 
 void *dry_entry(kmem_cache_alloc_node)(struct kmem_cache *s, gfp_t flags, int node)
 {
-	void *object = object_alloc(s, NULL, flags, node);
+	void *object = object_alloc(s, NULL, flags, node, s->object_size);
 
 	trace_kmem_cache_alloc(_RET_IP_, object, s, flags, node);
 	return object;
@@ -77,23 +82,42 @@ void *dry_entry(kmem_cache_alloc_node)(struct kmem_cache *s, gfp_t flags, int no
 EXPORT_SYMBOL(dry_entry(kmem_cache_alloc_node));
 
 /* For kmalloc(), which has its own tracepoints. */
-void *dry_kernel_alloc(struct kmem_cache *s, gfp_t flags, int node)
+void *dry_kernel_alloc(struct kmem_cache *s, gfp_t flags, int node, size_t size)
 {
-	return object_alloc(s, NULL, flags, node);
+	return object_alloc(s, NULL, flags, node, size);
+}
+
+/* Of a bulk the first one at most. */
+static __always_inline size_t sample(struct kmem_cache *s, gfp_t flags, size_t size, void **p)
+{
+	void *object = size != 0 ? kfence_alloc(s, s->object_size, flags) : NULL;
+
+	if (likely(object == NULL))
+		return 0;
+	p[0] = object;
+	return 1;
 }
 
 int dry_entry(kmem_cache_alloc_bulk)(struct kmem_cache *s, gfp_t flags, size_t size, void **p)
 {
 	struct dry_hooks hooks;
-	size_t got;
+	size_t got, sampled;
 
 	flags &= gfp_allowed_mask;
 	if (unlikely(!dry_before_alloc(&hooks, s, NULL, size, flags)))
 		return 0;
-	got = dry_alloc_bulk(s->dry, gfp_of_slab(s, flags), size, p);
-	if (unlikely(got == 0))
+	sampled = sample(s, flags, size, p);
+	got = dry_alloc_bulk(s->dry, gfp_of_slab(s, flags), size - sampled, p + sampled) + sampled;
+	if (unlikely(got != size)) {
+		if (got != 0)
+			__kfence_free(p[0]);
 		memset(p, 0, size * sizeof(*p)); /* which the hook knows how to take */
-	if (likely(dry_after_alloc(&hooks, s, NULL, flags, size, p)))
+		got = 0;
+	}
+	if (unlikely(sampled != 0) && slab_want_init_on_alloc(flags, s))
+		for (size_t i = sampled; i < got; i++)
+			memset(p[i], 0, s->object_size);
+	if (likely(dry_after_alloc(&hooks, s, NULL, flags, size, p, sampled == 0 && slab_want_init_on_alloc(flags, s))))
 		return got;
 	put_back(s, got, p);
 	return 0;
@@ -109,7 +133,7 @@ static __always_inline void object_leaves(struct kmem_cache *s, void *object)
 	debug_check_no_locks_freed(object, s->object_size);
 	if (!(s->flags & SLAB_DEBUG_OBJECTS))
 		debug_check_no_obj_freed(object, s->object_size);
-	if (unlikely(slab_want_init_on_free(s)))
+	if (unlikely(slab_want_init_on_free(s)) && !is_kfence_address(object))
 		memset(object, 0, s->object_size);
 }
 
@@ -119,10 +143,16 @@ static __always_inline void object_put(struct kmem_cache *s, void *object)
 		dry_free_slow(s->dry, object);
 }
 
-void dry_kernel_free(struct kmem_cache *s, void *object)
+static __always_inline void object_free(struct kmem_cache *s, void *object)
 {
 	object_leaves(s, object);
-	object_put(s, object);
+	if (!kfence_free(object))
+		object_put(s, object);
+}
+
+void __kmem_cache_free_object(struct kmem_cache *s, void *object)
+{
+	object_free(s, object);
 }
 
 void kmem_cache_free(struct kmem_cache *s, void *object)
@@ -131,17 +161,22 @@ void kmem_cache_free(struct kmem_cache *s, void *object)
 	if (unlikely(s == NULL))
 		return;
 	trace_kmem_cache_free(_RET_IP_, object, s);
-	dry_kernel_free(s, object);
+	object_free(s, object);
 }
 EXPORT_SYMBOL(kmem_cache_free);
 
-/* Of one cache. */
+/* Of one cache. The places of samples are given to others. */
 static void put_back(struct kmem_cache *s, size_t size, void **p)
 {
 	size_t pushed;
 
-	for (size_t i = 0; i < size; i++)
+	for (size_t i = 0; i < size;) {
 		object_leaves(s, p[i]);
+		if (kfence_free(p[i]))
+			p[i] = p[--size];
+		else
+			i++;
+	}
 	pushed = dry_percpu_push_batch(DRY_SLOTS(dry_kernel_caches), s->place, p, size);
 	dry_free_bulk(s->dry, size - pushed, p + pushed);
 }
@@ -156,7 +191,7 @@ void kmem_cache_free_bulk(struct kmem_cache *s, size_t size, void **p)
 		struct folio *folio = virt_to_folio(p[i]);
 
 		if (likely(folio_test_slab(folio)))
-			dry_kernel_free(folio_slab(folio)->slab_cache, p[i]);
+			__kmem_cache_free_object(folio_slab(folio)->slab_cache, p[i]);
 		else
 			dry_free_large(folio, p[i]);
 	}

@@ -307,6 +307,11 @@ struct file;
 #define memcg_kmem_enabled() true
 void mock_leaving(slab_flags_t flags);
 
+/* ---- KFENCE: samples.c, in place of SLAB alone ---- */
+
+extern bool mock_sampling;
+extern unsigned long mock_samples_out, mock_samples; /* now, and ever */
+
 /* ---- linux/slab.h ---- */
 
 enum { SLAB_HWCACHE_ALIGN = 1, SLAB_TYPESAFE_BY_RCU = 2, SLAB_RECLAIM_ACCOUNT = 4, SLAB_CACHE_DMA = 8, SLAB_CACHE_DMA32 = 16,
@@ -316,6 +321,12 @@ enum { SLAB_HWCACHE_ALIGN = 1, SLAB_TYPESAFE_BY_RCU = 2, SLAB_RECLAIM_ACCOUNT = 
 #define ZERO_OR_NULL_PTR(at) ((unsigned long)(at) <= 16)
 struct kmem_cache;
 struct slab;
+void *kfence_alloc(struct kmem_cache *s, size_t size, gfp_t flags);
+bool is_kfence_address(const void *at);
+void *kfence_object_start(const void *at);
+void __kfence_free(void *object);
+#define kfence_free(object) (is_kfence_address(object) ? (__kfence_free(object), true) : false)
+size_t kfence_ksize(const void *at);
 void kmem_cache_init(void);
 void kmem_cache_init_late(void);
 struct kmem_cache *kmem_cache_create(const char *name, unsigned int size, unsigned int align, slab_flags_t flags,
