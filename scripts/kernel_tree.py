@@ -80,7 +80,7 @@ def add(tree, version):
     for name in ("Kbuild", "Kconfig"):
         copy_file(os.path.join(HOME, "kernel", name), os.path.join(ours, name))
     copy(os.path.join(HOME, "kernel/linux-" + version), os.path.join(ours, "version"))
-    for layer in ("src/base", "src/core", "src/tiny", "src/port", "include"):
+    for layer in ("src/base", "src/core", "src/debug", "src/tiny", "src/port", "include"):
         copy(os.path.join(HOME, layer), os.path.join(ours, "drystone", layer))
     for name, before, after in EDITS[version]:
         edit(os.path.join(tree, name), before, after)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* What Linux 6.1 alone asks of an allocator in place of SLAB. */
 #include "slab/caches.h"
+#include "slab/letters.h"
 
 void *__kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node, size_t orig_size, unsigned long caller)
 {
@@ -14,7 +15,7 @@ void __kmem_cache_free(struct kmem_cache *s, void *object, unsigned long caller)
 
 int __kmem_cache_create(struct kmem_cache *s, slab_flags_t flags)
 {
-	return dry_kernel_create(s, flags);
+	return dry_kernel_create(s, kmem_cache_flags(s->object_size, flags, s->name));
 }
 
 void __kmem_cache_release(struct kmem_cache *s)
@@ -23,7 +24,7 @@ void __kmem_cache_release(struct kmem_cache *s)
 
 slab_flags_t kmem_cache_flags(unsigned int object_size, slab_flags_t flags, const char *name)
 {
-	return flags;
+	return dry_letters_flags(flags, name);
 }
 
 /* Another name for a cache that will do. */

@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/stackdepot.h>
 #include <linux/swap.h>
 
 #include "mm/slab.h"
@@ -14,6 +15,9 @@
 #define DRY_MAX_ORDER     (MAX_ORDER - 1)
 #define dry_entry(name)   name /* of a call that others make */
 #define dry_kmalloc_caches() create_kmalloc_caches(0)
+
+/* At boot: stacks are to be kept. */
+#define dry_want_stacks() stack_depot_want_early_init()
 
 /* ---- pages ---- */
 

@@ -13,6 +13,7 @@
 #include "mm/internal.h"
 
 #include "slab/caches.h"
+#include "slab/letters.h"
 
 /* ---- general allocation ---- */
 
@@ -158,7 +159,7 @@ bool __kmem_cache_empty(struct kmem_cache *s)
 
 slab_flags_t kmem_cache_flags(slab_flags_t flags, const char *name)
 {
-	return flags & ~SLAB_DEBUG_FLAGS;
+	return dry_letters_flags(flags & ~SLAB_DEBUG_FLAGS, name);
 }
 
 static int prepare_cpu(unsigned int cpu)

@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/stackdepot.h>
 #include <linux/swap.h>
 
 #include "mm/slab.h"
@@ -16,6 +17,9 @@
 #define DRY_MAX_ORDER     MAX_PAGE_ORDER
 #define dry_entry(name)   name##_noprof /* of a call that others make */
 #define dry_kmalloc_caches() create_kmalloc_caches()
+
+/* At boot: stacks are to be kept. */
+#define dry_want_stacks() stack_depot_request_early_init()
 
 /* entries.c */
 void dry_free_large(struct folio *folio, void *object);

@@ -27,4 +27,7 @@ bool dry_lock_acquire_contended(struct dry_lock *lock);
 bool dry_lock_try(struct dry_lock *lock);
 void dry_lock_release(struct dry_lock *lock);
 
+/* slab/told.c */
+uint64_t dry_port_clock_ms(void);
+
 #endif

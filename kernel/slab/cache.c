@@ -11,6 +11,7 @@
 #include "core/slots.h"
 #include "core/walk.h"
 #include "slab/caches.h"
+#include "slab/letters.h"
 
 /* What nobody touched for one to two of them goes back to slabs, and what is free then after one more. */
 #define REAP_PERIOD HZ
@@ -54,11 +55,12 @@ int dry_kernel_create(struct kmem_cache *s, slab_flags_t flags)
 	};
 	int error;
 
-	s->flags = flags;
+	s->flags = flags; /* by which core is told what is wanted of a debugged cache */
 	s->page_gfp = page_gfp_of(flags);
 	s->dry = dry_cache_make(dry_kernel_caches, &attr, false, &error);
 	if (s->dry == NULL)
 		return -error;
+	dry_letters_made(s);
 	s->size = s->dry->size;
 	s->num = s->dry->num;
 	s->place = s->dry->place;
@@ -115,6 +117,7 @@ void __init kmem_cache_init(void)
 	dry_kernel_caches = caches;
 	caches->backing.nodes = nodes_of_world();
 	caches->grace = &dry_kernel_grace;
+	caches->hooks = dry_letters_hooks();
 	if (!dry_caches_init(caches, nr_cpu_ids, caches->backing.nodes, area_bytes(), false))
 		panic("drystone: no memory for its slots");
 	dry_slot_open_locked(caches, smp_processor_id());

@@ -3,6 +3,8 @@
 #define DRY_KERNEL_TEST_DAMAGE_H
 
 /* Frees objects wrongly, in ways that drystone tells; with another allocator this is damage indeed. */
-void dry_damage(void);
+#include <linux/types.h>
+
+void dry_damage(bool letters); /* letters: caches have red zones and poison */
 
 #endif

@@ -8,6 +8,7 @@
 #define DRY_TESTS_KERNEL_MOCK_H
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -61,6 +62,17 @@ typedef int pg_data_t;
 #define SZ_16K             16384
 #define SZ_1K              1024
 #define SZ_64K             65536
+
+#define KERN_ALERT         ""
+#define OPTIMIZER_HIDE_VAR(x) __asm__("" : "+r"(x))
+#define PTR_ALIGN_DOWN(at, to) ((__typeof__(at))((uintptr_t)(at) & ~((uintptr_t)(to) - 1)))
+#define jiffies            1000ul
+#define jiffies_to_msecs(n) (n)
+#define get_random_u64()   0x9e3779b97f4a7c15ull
+#define print_hex_dump(level, prefix, type, row, group, from, n, text) ((void)(from), (void)(n))
+#define __setup(word, fn)  int mock_setup_##fn(char *text); int mock_setup_##fn(char *text) { return fn(text); }
+#define __setup_param(word, name, fn, early) extern int mock_##name
+#define stack_depot_want_early_init() ((void)0)
 
 _Noreturn void mock_wrong(const char *what, ...);
 void mock_log(const char *format, ...);
@@ -277,6 +289,7 @@ struct reclaim_state {
 	unsigned long reclaimed_slab;
 };
 struct task {
+	unsigned int pid;
 	struct reclaim_state *reclaim_state;
 };
 extern struct task *current;
@@ -315,7 +328,8 @@ extern unsigned long mock_samples_out, mock_samples; /* now, and ever */
 /* ---- linux/slab.h ---- */
 
 enum { SLAB_HWCACHE_ALIGN = 1, SLAB_TYPESAFE_BY_RCU = 2, SLAB_RECLAIM_ACCOUNT = 4, SLAB_CACHE_DMA = 8, SLAB_CACHE_DMA32 = 16,
-       SLAB_PANIC = 32, SLAB_KMALLOC = 4096, SLAB_DEBUG_OBJECTS = 64 };
+       SLAB_PANIC = 32, SLAB_KMALLOC = 4096, SLAB_DEBUG_OBJECTS = 64, SLAB_CONSISTENCY_CHECKS = 128, SLAB_RED_ZONE = 256,
+       SLAB_POISON = 512, SLAB_STORE_USER = 1024, SLAB_TRACE = 2048, SLAB_FAILSLAB = 0 };
 #define ARCH_KMALLOC_MINALIGN 8
 #define ZERO_SIZE_PTR ((void *)16)
 #define ZERO_OR_NULL_PTR(at) ((unsigned long)(at) <= 16)

@@ -4,9 +4,10 @@
 #define DRY_TESTS_KERNEL_MOCKED_H
 
 extern unsigned int mock_reports; /* lines of drystone's in the log */
-extern char mock_text[512];       /* the last line */
+extern char mock_text[512];       /* the last line but for what explains a report */
 void mock_boot(void);
 int mock_initcall_drystone_test(void);
+int mock_setup_set_up(char *text); /* of slab_debug= */
 int mock_initcall_start_reap(void);
 
 #endif

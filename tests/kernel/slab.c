@@ -7,6 +7,9 @@
 #include "slab/caches.h"
 #include "support/check.h"
 
+#define SOME "ZP,drystone-*;Z,kmalloc-*,drystone-first;T,kmalloc;-"
+
+static char *letters;
 static struct kmem_cache general[14]; /* of 2^n bytes */
 
 /* ---- of mm/slab_common.c ---- */
@@ -281,13 +284,18 @@ static void test_double_free(void)
 	kmem_cache_destroy(s);
 }
 
+static void construct(void *object)
+{
+	memset(object, 0, 40);
+}
+
 /* Each kind of damage is told once, and outlived. */
 static void test_damage(void)
 {
 	unsigned int before = mock_reports;
 
-	dry_damage();
-	CHECK_EQ(mock_reports, before + 4);
+	dry_damage(letters != NULL);
+	CHECK_EQ(mock_reports, before + (letters != NULL ? 8 : 4));
 	CHECK(strstr(mock_text, "caches sound") != NULL);
 }
 
@@ -317,10 +325,47 @@ static void test_samples(void)
 	kmem_cache_destroy(s);
 }
 
-/* The nodes' number is the argument. */
+/* Caches that no letter is for have arrays, and are as they would be; the others have what their letters say. */
+static void test_letters(void)
+{
+	static const struct {
+		const char *letters, *name;
+		slab_flags_t flags;
+		bool constructed;
+	} cases[] = {
+		{ "FZPU", "any", SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER, false },
+		{ "FZPU", "any", SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_STORE_USER, true },
+		{ SOME, "drystone-other", SLAB_RED_ZONE | SLAB_POISON, false },
+		{ SOME, "drystone-other", SLAB_RED_ZONE, true },
+		{ SOME, "drystone-first", SLAB_RED_ZONE | SLAB_POISON, false },
+		{ SOME, "kmalloc-x", SLAB_RED_ZONE, false },
+		{ SOME, "kmalloc", SLAB_TRACE, false },
+		{ SOME, "drystone", 0, false },
+		{ SOME, "nobody", 0, false },
+	};
+
+	unsigned int tried = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (strcmp(letters, cases[i].letters) != 0)
+			continue;
+		tried++;
+		struct kmem_cache *s = kmem_cache_create(cases[i].name, 40, 0, 0, cases[i].constructed ? construct : NULL);
+		CHECK_EQ(s->flags, cases[i].flags);
+		CHECK_EQ(s->place == 0, cases[i].flags != 0);
+		CHECK_EQ(s->size == 40, (cases[i].flags & (SLAB_RED_ZONE | SLAB_STORE_USER)) == 0);
+		kmem_cache_destroy(s);
+	}
+	CHECK(tried != 0);
+}
+
+/* The nodes' number is the argument, and what slab_debug= says. */
 int main(int argc, char **argv)
 {
 	nr_node_ids = argc > 1 ? (unsigned int)atoi(argv[1]) : 1;
+	letters = argc > 2 ? argv[2] : NULL;
+	if (letters != NULL)
+		mock_setup_set_up(letters);
 	mock_boot();
 	CHECK_EQ(slab_state, FULL);
 	slab_prepare_cpu(1);
@@ -330,7 +375,10 @@ int main(int argc, char **argv)
 	CHECK_EQ(mock_reports, 0);
 	check_accounts();
 	test_reap();
-	test_tunables();
+	if (letters == NULL) /* debugged caches have no arrays */
+		test_tunables();
+	else
+		test_letters();
 	test_no_memory();
 	test_interrupted();
 	test_nodes();

@@ -102,7 +102,7 @@ static void test_damage(void)
 {
 	unsigned int before = mock_reports;
 
-	dry_damage();
+	dry_damage(false);
 	CHECK_EQ(mock_reports, before + 4);
 	CHECK(strstr(mock_text, "caches sound") != NULL);
 }
