@@ -101,7 +101,7 @@ def build(world, allocator):
     return folder / IMAGE[kind]
 
 
-MODULES = "lib/test_*.ko", "mm/drystone/*.ko", "drivers/misc/lkdtm/*.ko", "mm/kfence/*.ko"
+MODULES = "lib/test_*.ko", "mm/drystone/*.ko", "drivers/misc/lkdtm/*.ko", "mm/kfence/*.ko", "mm/kasan/*.ko"
 
 
 def first_file_system(build_folder, small):

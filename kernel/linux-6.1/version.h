@@ -3,6 +3,7 @@
 #ifndef DRY_KERNEL_VERSION_H
 #define DRY_KERNEL_VERSION_H
 
+#include <linux/kasan.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -63,6 +64,18 @@ static __always_inline bool dry_after_alloc(struct dry_hooks *hooks, struct kmem
 {
 	slab_post_alloc_hook(s, hooks->objcg, flags, size, p, zero);
 	return true;
+}
+
+/* Both are one here. */
+static __always_inline bool dry_kasan_refuses(struct kmem_cache *s, void *object)
+{
+	return false;
+}
+
+/* true: KASAN keeps it for now, or has told that it must not be freed. */
+static __always_inline bool dry_kasan_keeps(struct kmem_cache *s, void *object)
+{
+	return kasan_slab_free(s, object, slab_want_init_on_free(s));
 }
 
 static __always_inline void dry_before_free(struct kmem_cache *s, void *object)

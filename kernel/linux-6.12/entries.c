@@ -4,6 +4,7 @@
  * objects, and the names of SLUB's debugging that others use.
  */
 #include <linux/cpuhotplug.h>
+#include <linux/kasan.h>
 #include <linux/kmemleak.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -21,6 +22,7 @@ static void *large_alloc(size_t size, gfp_t flags, int node)
 {
 	unsigned int order = get_order(size);
 	struct page *page;
+	void *at;
 
 	if (unlikely(flags & GFP_SLAB_BUG_MASK))
 		flags = kmalloc_fix_flags(flags);
@@ -28,8 +30,9 @@ static void *large_alloc(size_t size, gfp_t flags, int node)
 	if (page == NULL)
 		return NULL;
 	lruvec_stat_mod_folio(page_folio(page), NR_SLAB_UNRECLAIMABLE_B, PAGE_SIZE << order);
-	kmemleak_alloc(page_address(page), size, 1, flags);
-	return page_address(page);
+	at = kasan_kmalloc_large(page_address(page), size, flags);
+	kmemleak_alloc(at, size, 1, flags);
+	return at;
 }
 
 void dry_free_large(struct folio *folio, void *object)
@@ -39,6 +42,7 @@ void dry_free_large(struct folio *folio, void *object)
 	if (WARN_ON_ONCE(order == 0))
 		pr_warn_once("drystone: %p is no object\n", object);
 	kmemleak_free(object);
+	kasan_kfree_large(object);
 	lruvec_stat_mod_folio(folio, NR_SLAB_UNRECLAIMABLE_B, -(PAGE_SIZE << order));
 	folio_put(folio);
 }
@@ -58,7 +62,7 @@ static __always_inline void *general_alloc(size_t size, kmem_buckets *b, gfp_t f
 	s = kmalloc_slab(size, b, flags, caller);
 	object = dry_kernel_alloc(s, flags, node, size);
 	trace_kmalloc(caller, object, size, s->size, flags, node);
-	return object;
+	return kasan_kmalloc(s, object, size, flags);
 }
 
 void *__kmalloc_noprof(size_t size, gfp_t flags)
@@ -84,7 +88,7 @@ void *__kmalloc_cache_noprof(struct kmem_cache *s, gfp_t flags, size_t size)
 	void *object = dry_kernel_alloc(s, flags, NUMA_NO_NODE, size);
 
 	trace_kmalloc(_RET_IP_, object, size, s->size, flags, NUMA_NO_NODE);
-	return object;
+	return kasan_kmalloc(s, object, size, flags);
 }
 EXPORT_SYMBOL(__kmalloc_cache_noprof);
 
@@ -93,7 +97,7 @@ void *__kmalloc_cache_node_noprof(struct kmem_cache *s, gfp_t flags, int node, s
 	void *object = dry_kernel_alloc(s, flags, node, size);
 
 	trace_kmalloc(_RET_IP_, object, size, s->size, flags, node);
-	return object;
+	return kasan_kmalloc(s, object, size, flags);
 }
 EXPORT_SYMBOL(__kmalloc_cache_node_noprof);
 
@@ -144,17 +148,12 @@ int do_kmem_cache_create(struct kmem_cache *s, const char *name, unsigned int si
 	s->useroffset = args->useroffset;
 	s->usersize = args->usersize;
 	error = dry_kernel_create(s, kmem_cache_flags(flags, name));
-	s->inuse = s->size;
+	s->inuse = s->dry != NULL && s->dry->debug != NULL ? s->object_size : s->size; /* which ksize() tells */
 	return error;
 }
 
 void __kmem_cache_release(struct kmem_cache *s)
 {
-}
-
-bool __kmem_cache_empty(struct kmem_cache *s)
-{
-	return __kmem_cache_shrink(s) == 0;
 }
 
 slab_flags_t kmem_cache_flags(slab_flags_t flags, const char *name)
@@ -215,6 +214,14 @@ EXPORT_SYMBOL(kmem_cache_charge);
 /* ---- names of SLUB's debugging; with its option the kernel has /proc/slabinfo ---- */
 
 #ifdef CONFIG_SLUB_DEBUG
+#if IS_ENABLED(CONFIG_KUNIT)
+/* The tests of SLUB's own damage are not built. */
+bool slab_in_kunit_test(void)
+{
+	return false;
+}
+#endif
+
 DEFINE_STATIC_KEY_FALSE(slub_debug_enabled);
 
 void print_tracking(struct kmem_cache *s, void *object)

@@ -4,6 +4,7 @@
 #define DRY_KERNEL_VERSION_H
 
 #include <linux/fault-inject.h>
+#include <linux/kasan.h>
 #include <linux/kmemleak.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -77,11 +78,24 @@ static __always_inline bool dry_after_alloc(struct dry_hooks *hooks, struct kmem
 	for (size_t i = 0; i < size; i++) {
 		if (unlikely(p[i] == NULL))
 			continue;
+		p[i] = kasan_slab_alloc(s, p[i], flags, zero);
 		if (unlikely(zero))
 			memset(p[i], 0, s->object_size);
 		kmemleak_alloc_recursive(p[i], s->object_size, 1, s->flags, flags);
 	}
 	return dry_charge(s, lru, flags, size, p);
+}
+
+/* true: KASAN has told that it must not be freed. */
+static __always_inline bool dry_kasan_refuses(struct kmem_cache *s, void *object)
+{
+	return kasan_slab_pre_free(s, object);
+}
+
+/* true: KASAN keeps it for now. */
+static __always_inline bool dry_kasan_keeps(struct kmem_cache *s, void *object)
+{
+	return kasan_slab_free(s, object, slab_want_init_on_free(s), s->flags & SLAB_TYPESAFE_BY_RCU);
 }
 
 static __always_inline void dry_before_free(struct kmem_cache *s, void *object)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* Pages of slabs, in and out. */
+#include <linux/kasan.h>
 #include <linux/rcupdate.h>
 
 #include "slab/caches.h"
@@ -12,10 +13,23 @@ struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, 
 	return page != NULL ? page_slab(page) : NULL;
 }
 
+/* KASAN knows a slab's objects from here on, all as free. */
+static void hide_from_kasan(struct slab *slab)
+{
+	struct kmem_cache *s = slab->slab_cache;
+	char *object = (char *)slab_address(slab) + slab->first;
+
+	kasan_poison_slab(slab);
+	for (u32 i = 0; i < s->dry->num; i++, object += s->dry->size)
+		object = kasan_init_slab_obj(s, object);
+}
+
 void dry_backing_publish(struct dry_backing *backing, struct dry_slab *slab, uint32_t place)
 {
 	__folio_set_slab(slab_folio(slab));
 	dry_account_slab(slab, slab_order(slab), slab->slab_cache);
+	if (IS_ENABLED(CONFIG_KASAN))
+		hide_from_kasan(slab);
 }
 
 void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab)

@@ -2,6 +2,7 @@
 /* Caches: made, shrunk, destroyed; how the set of them comes up, and what is done from time to time. */
 #include <linux/cpu.h>
 #include <linux/init.h>
+#include <linux/kasan.h>
 #include <linux/workqueue.h>
 
 #include "base/error.h"
@@ -44,9 +45,9 @@ static gfp_t page_gfp_of(slab_flags_t flags)
 
 int dry_kernel_create(struct kmem_cache *s, slab_flags_t flags)
 {
+	unsigned int size = IS_ENABLED(CONFIG_KASAN) ? ALIGN(s->size, sizeof(void *)) : s->size;
 	struct dry_cache_attr attr = {
 		.name = s->name,
-		.size = s->size,
 		.align = s->align,
 		.flags = DRY_CACHE_NO_MERGE | (flags & SLAB_TYPESAFE_BY_RCU ? DRY_CACHE_TYPESAFE_BY_RCU : 0),
 		.ctor = s->ctor ? construct : NULL,
@@ -56,6 +57,8 @@ int dry_kernel_create(struct kmem_cache *s, slab_flags_t flags)
 	int error;
 
 	s->flags = flags; /* by which core is told what is wanted of a debugged cache */
+	kasan_cache_create(s, &size, &s->flags); /* what it knows of an object it keeps behind it */
+	attr.size = size;
 	s->page_gfp = page_gfp_of(flags);
 	s->dry = dry_cache_make(dry_kernel_caches, &attr, false, &error);
 	if (s->dry == NULL)
@@ -85,6 +88,11 @@ int __kmem_cache_shrink(struct kmem_cache *s)
 
 	dry_cache_empty(s->dry, &freed);
 	return dry_node_slabs(s->dry) != 0;
+}
+
+bool __kmem_cache_empty(struct kmem_cache *s)
+{
+	return __kmem_cache_shrink(s) == 0;
 }
 
 /* ---- all of them ---- */

@@ -3,6 +3,7 @@
 #ifndef _LINUX_DRYSTONE_CACHE_DEF_H
 #define _LINUX_DRYSTONE_CACHE_DEF_H
 
+#include <linux/kasan.h>
 #include <linux/kfence.h>
 #include <linux/reciprocal_div.h>
 
@@ -25,6 +26,9 @@ struct kmem_cache {
 	unsigned int align;
 	unsigned int inuse; /* 6.12's: as size, what an object has of its slab */
 	unsigned int useroffset, usersize;
+#ifdef CONFIG_KASAN
+	struct kasan_cache kasan_info;
+#endif
 	struct kmem_cache_node *node[1]; /* 6.1's: for get_node(), which nobody calls */
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* Objects in and out, with all that the kernel wants done at either moment. */
 #include <linux/debugobjects.h>
+#include <linux/kasan.h>
 #include <linux/kfence.h>
 #include <linux/kmemleak.h>
 #include <linux/module.h>
@@ -114,20 +115,24 @@ int dry_entry(kmem_cache_alloc_bulk)(struct kmem_cache *s, gfp_t flags, size_t s
 		memset(p, 0, size * sizeof(*p)); /* which the hook knows how to take */
 		got = 0;
 	}
+	if (unlikely(!dry_after_alloc(&hooks, s, NULL, flags, size, p, sampled == 0 && slab_want_init_on_alloc(flags, s)))) {
+		put_back(s, got, p);
+		return 0;
+	}
 	if (unlikely(sampled != 0) && slab_want_init_on_alloc(flags, s))
 		for (size_t i = sampled; i < got; i++)
 			memset(p[i], 0, s->object_size);
-	if (likely(dry_after_alloc(&hooks, s, NULL, flags, size, p, sampled == 0 && slab_want_init_on_alloc(flags, s))))
-		return got;
-	put_back(s, got, p);
-	return 0;
+	return got;
 }
 EXPORT_SYMBOL(dry_entry(kmem_cache_alloc_bulk));
 
 /* ---- in ---- */
 
-static __always_inline void object_leaves(struct kmem_cache *s, void *object)
+/* true: it does not go to its slab. KASAN keeps it, until it calls ___cache_free() or for good, or it was a sample. */
+static __always_inline bool object_leaves(struct kmem_cache *s, void *object)
 {
+	if (dry_kasan_refuses(s, object))
+		return true;
 	dry_before_free(s, object);
 	kmemleak_free_recursive(object, s->flags);
 	debug_check_no_locks_freed(object, s->object_size);
@@ -135,6 +140,7 @@ static __always_inline void object_leaves(struct kmem_cache *s, void *object)
 		debug_check_no_obj_freed(object, s->object_size);
 	if (unlikely(slab_want_init_on_free(s)) && !is_kfence_address(object))
 		memset(object, 0, s->object_size);
+	return dry_kasan_keeps(s, object) || kfence_free(object);
 }
 
 static __always_inline void object_put(struct kmem_cache *s, void *object)
@@ -145,8 +151,7 @@ static __always_inline void object_put(struct kmem_cache *s, void *object)
 
 static __always_inline void object_free(struct kmem_cache *s, void *object)
 {
-	object_leaves(s, object);
-	if (!kfence_free(object))
+	if (!object_leaves(s, object))
 		object_put(s, object);
 }
 
@@ -154,6 +159,14 @@ void __kmem_cache_free_object(struct kmem_cache *s, void *object)
 {
 	object_free(s, object);
 }
+
+#ifdef CONFIG_KASAN_GENERIC
+/* Out of KASAN's quarantine. */
+void ___cache_free(struct kmem_cache *s, void *object, unsigned long caller)
+{
+	object_put(s, object);
+}
+#endif
 
 void kmem_cache_free(struct kmem_cache *s, void *object)
 {
@@ -165,14 +178,13 @@ void kmem_cache_free(struct kmem_cache *s, void *object)
 }
 EXPORT_SYMBOL(kmem_cache_free);
 
-/* Of one cache. The places of samples are given to others. */
+/* Of one cache. The places of what does not go to its slab are given to others. */
 static void put_back(struct kmem_cache *s, size_t size, void **p)
 {
 	size_t pushed;
 
 	for (size_t i = 0; i < size;) {
-		object_leaves(s, p[i]);
-		if (kfence_free(p[i]))
+		if (object_leaves(s, p[i]))
 			p[i] = p[--size];
 		else
 			i++;

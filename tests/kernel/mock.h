@@ -63,6 +63,10 @@ typedef int pg_data_t;
 #define SZ_1K              1024
 #define SZ_64K             65536
 
+#define kasan_cache_create(s, size, flags) ((void)(size))
+#define kasan_poison_slab(slab)            ((void)(slab))
+#define kasan_init_slab_obj(s, object)     (object)
+#define kasan_slab_free(s, object, init)   (false)
 #define KERN_ALERT         ""
 #define OPTIMIZER_HIDE_VAR(x) __asm__("" : "+r"(x))
 #define PTR_ALIGN_DOWN(at, to) ((__typeof__(at))((uintptr_t)(at) & ~((uintptr_t)(to) - 1)))

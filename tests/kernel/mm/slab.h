@@ -85,6 +85,7 @@ int __kmem_cache_create(struct kmem_cache *s, slab_flags_t flags);
 int __kmem_cache_shutdown(struct kmem_cache *s);
 void __kmem_cache_release(struct kmem_cache *s);
 int __kmem_cache_shrink(struct kmem_cache *s);
+bool __kmem_cache_empty(struct kmem_cache *s);
 
 struct kmem_cache *slab_pre_alloc_hook(struct kmem_cache *s, struct list_lru *lru, struct obj_cgroup **objcg, size_t size,
 				       gfp_t flags);
