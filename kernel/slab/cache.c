@@ -3,6 +3,7 @@
 #include <linux/cpu.h>
 #include <linux/init.h>
 #include <linux/kasan.h>
+#include <linux/memory.h>
 #include <linux/workqueue.h>
 
 #include "base/error.h"
@@ -160,9 +161,21 @@ static void reap(struct work_struct *work)
 	schedule_delayed_work(&reap_work, REAP_PERIOD);
 }
 
+/*
+ * Memory of a node is about to go: what of it is in free slabs is to go first. What comes needs nothing, for every node that can
+ * be has its structures.
+ */
+static int memory_changes(struct notifier_block *unused, unsigned long what, void *unused_too)
+{
+	if (what == MEM_GOING_OFFLINE)
+		dry_caches_reap(dry_kernel_caches, DRY_REAP_ALL);
+	return NOTIFY_OK;
+}
+
 static int __init start_reap(void)
 {
 	schedule_delayed_work(&reap_work, REAP_PERIOD);
+	hotplug_memory_notifier(memory_changes, SLAB_CALLBACK_PRI);
 	return 0;
 }
 late_initcall(start_reap);

@@ -16,6 +16,7 @@ gfp_t gfp_allowed_mask = ~0u;
 struct page *mock_pages;
 char *mock_memory;
 void (*mock_work)(struct work_struct *);
+int (*mock_memory_changes)(struct notifier_block *block, unsigned long what, void *arg);
 struct task *current = &(struct task){ .pid = 1 };
 unsigned int mock_reports;
 char mock_text[512];

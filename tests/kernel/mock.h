@@ -188,6 +188,10 @@ struct work_struct {
 	int unused;
 };
 #define HZ 100
+struct notifier_block;
+enum { MEM_GOING_OFFLINE = 2, MEM_ONLINE = 4, NOTIFY_OK = 1, SLAB_CALLBACK_PRI = 1 };
+extern int (*mock_memory_changes)(struct notifier_block *block, unsigned long what, void *arg);
+#define hotplug_memory_notifier(fn, priority) (mock_memory_changes = (fn))
 #define DECLARE_DEFERRABLE_WORK(name, fn) struct { void (*run)(struct work_struct *); } name = { fn }
 #define schedule_delayed_work(work, delay) (mock_work = (work)->run)
 #define late_initcall(fn) int mock_initcall_##fn(void); int mock_initcall_##fn(void) { return fn(); }

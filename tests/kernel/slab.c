@@ -153,6 +153,23 @@ static void test_reap(void)
 	check_accounts();
 }
 
+/* Of memory that is about to go nothing is kept in free slabs; of what has come nothing is wanted. */
+static void test_hot_plug(void)
+{
+	static void *at[3000];
+	struct kmem_cache *s = &general[9];
+
+	for (int i = 0; i < 3000; i++)
+		at[i] = kmalloc(500, GFP_KERNEL);
+	for (int i = 0; i < 3000; i++)
+		kfree(at[i]);
+	CHECK_EQ(mock_memory_changes(NULL, MEM_ONLINE, NULL), NOTIFY_OK);
+	CHECK(info_of(s).num_slabs != 0);
+	CHECK_EQ(mock_memory_changes(NULL, MEM_GOING_OFFLINE, NULL), NOTIFY_OK);
+	CHECK_EQ(info_of(s).num_slabs, 0);
+	check_accounts();
+}
+
 static void test_tunables(void)
 {
 	static void *at[500];
@@ -375,6 +392,7 @@ int main(int argc, char **argv)
 	CHECK_EQ(mock_reports, 0);
 	check_accounts();
 	test_reap();
+	test_hot_plug();
 	if (letters == NULL) /* debugged caches have no arrays */
 		test_tunables();
 	else
