@@ -73,6 +73,8 @@ void dry_linux_free_end(void)
 	dry_lock_release(&lock);
 }
 
+_Thread_local unsigned dry_linux_vforks;
+
 bool dry_port_restricted(void)
 {
 	/* The child of a vfork() has other rights and limits than its parent, and a thread that it begins ends with it. */

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 _Thread_local uint32_t dry_linux_thread;
-_Thread_local unsigned dry_linux_vforks;
 
 const char *dry_port_getenv(const char *name)
 {
