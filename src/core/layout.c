@@ -178,9 +178,10 @@ static size_t preferred_bytes(const struct dry_cache *cache)
 {
 	size_t share = dry_backing_bytes(&cache->caches->backing) / 128;
 
-	/* In quarantine each object pins a slab; but each slab takes three system calls. */
+	/* In quarantine each object pins a slab. */
 	if (cache->flags & DRY_CACHE_SECURE)
-		return cache->size * 32 <= SECURE_SMALL ? SECURE_SMALL : SECURE_PREFERRED;
+		return cache->size * 32 <= SECURE_SMALL ? cache->size * 32 : SECURE_PREFERRED;
+
 	return share < DRY_SLAB_PREFERRED(cache->size) ? share : DRY_SLAB_PREFERRED(cache->size);
 }
 
