@@ -57,7 +57,12 @@ bool dry_heap_give_up(struct dry_heap *heap, size_t bytes)
 
 	if (dry_port_restricted() || !dry_port_find_scarce())
 		return false;
-	return dry_arena_give_up(arena, bytes) || (pages != NULL && pages->let_go(arena) && dry_arena_give_up(arena, bytes));
+	if (dry_arena_give_up(arena, bytes))
+		return true;
+	if (pages == NULL || !pages->let_go(arena))
+		return false;
+	dry_arena_give_up(arena, bytes); /* or what was let go went with its chunk, and nothing is left to do here */
+	return true;
 }
 
 static struct {

@@ -255,7 +255,7 @@ static void freed_below(void)
 	static const size_t sizes[] = { 1000, 33000, 5000000, 1000, 5000000 };
 	size_t n = fill(0, 1000, 150 * MIB), live = n / 3, limit = status_of("VmData:") - 26 * MIB, to;
 	/* secure:1 with pages of 64 KiB: a page between slabs, and around blocks of 33,000 bytes, is a third of the memory */
-	size_t least = bars->kept != 0 && test_page_size() > 4096 ? 18 * MIB : 45 * MIB;
+	size_t least = bars->kept != 0 && test_page_size() > 4096 ? 30 * MIB : 45 * MIB;
 
 	limit_to(RLIMIT_DATA, limit);
 	drop(live, n);
