@@ -123,20 +123,17 @@ static void measure(struct rng *rng, const char *what, size_t threads, size_t to
 	void **blocks = mmap(NULL, MOST * 4 * sizeof(*blocks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct share shares[4];
 	pthread_t ids[4];
-	pthread_attr_t attr;
 	size_t before, full, n = 0, after;
 	unsigned tenths = 0;
 
 	CHECK(blocks != MAP_FAILED);
-	/* glibc keeps stacks for other threads: where the system gives huge pages to all, 2 MiB of each, but of such small ones */
-	CHECK(!pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, (size_t)256 << 10));
 	before = resident();
 	for (size_t t = 0; t < threads; t++) {
 		shares[t] = (struct share){ blocks + t * MOST, 0, total / threads, { rng_next(rng) } };
 		if (threads == 1)
 			fill(&shares[t]);
 		else
-			CHECK(!pthread_create(&ids[t], &attr, fill, &shares[t]));
+			CHECK(!pthread_create(&ids[t], NULL, fill, &shares[t]));
 	}
 	for (size_t t = 0; t < threads; t++) {
 		if (threads > 1)
@@ -144,7 +141,6 @@ static void measure(struct rng *rng, const char *what, size_t threads, size_t to
 		memmove(blocks + n, shares[t].blocks, shares[t].n * sizeof(*blocks));
 		n += shares[t].n;
 	}
-	pthread_attr_destroy(&attr);
 	full = resident();
 	CHECK(full >= before + total / 10 * 9);
 	rng_shuffle(rng, blocks, n);
