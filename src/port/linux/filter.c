@@ -6,13 +6,13 @@
  * that are those that the dynamic linker has made.
  */
 #include "port/linux/filter.h"
-#include "port/linux/thread.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 
 #include "port/contract.h"
 #include "port/linux/lines.h"
+#include "port/linux/thread.h"
 
 static struct dry_lock lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 static struct dry_lock looks = DRY_LOCK_INIT(DRY_RANK_PORT); /* one of its own, for a fence takes milliseconds */

@@ -12,12 +12,7 @@
  *
  * A child that calls vfork() itself finds no slot, and leaves what is to be put back as it is.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sys/types.h */
-#endif
-#include <errno.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 #include "base/compiler.h"
 #include "percpu.h"
