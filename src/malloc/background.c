@@ -8,6 +8,7 @@
 #include "malloc/policy.h"
 #include "malloc/profile.h"
 #include "malloc/sample.h"
+#include "malloc/starter.h"
 #include "page/dense.h"
 #include "page/huge.h"
 #include "stats/sites.h"
@@ -16,8 +17,6 @@
 #define ALONE_MOST  ((size_t)128 << 20) /* a heap that is bigger has the thread in a program with one, too */
 #define IDLE_TICKS  12 /* rounds of a small heap before the thread ends */
 #define LONG_SLEEP  1000 /* ms between rounds when the last ones had nothing to return */
-#define THREAD_TABLES 288 /* bytes: what glibc allocates for one */
-#define THREAD_ALIGN  16
 #define RETRY       1000 /* pokes until a thread is asked for again */
 #define CALLS       64 /* slow calls between two looks at the clock, with one thread */
 #define KEEP_LEAST  ((size_t)2 << 20)
@@ -122,13 +121,9 @@ static DRY_SLOW void start(void)
 	    !atomic_compare_exchange_strong_explicit(&running, &expected, 1, memory_order_acq_rel,
 						     memory_order_relaxed))
 		return;
-	/* What libc allocates for it is then at hand: a way down to new memory from below pthread_create() takes too much stack. */
-	dry_profile_spare(__builtin_frame_address(0));
-	void *tables = dry_general_alloc(&dry_main_heap, THREAD_TABLES, THREAD_ALIGN, true);
-	if (tables != NULL)
-		dry_general_free(&dry_main_heap, tables);
+	dry_starter_begin(__builtin_frame_address(0));
 	int error = dry_port_thread_start(run);
-	dry_profile_spare(NULL);
+	dry_starter_end();
 	if (error == 0)
 		return;
 	/* No thread to be had: return what is free now, and try again when some more was asked for. */
@@ -274,6 +269,7 @@ void dry_background_poke(void)
 
 void dry_background_forked(void)
 {
+	dry_starter_forked();
 	atomic_store_explicit(&running, 0, memory_order_relaxed);
 	atomic_store_explicit(&inside, false, memory_order_relaxed);
 	spent = 0; /* the child's processor time begins anew, too */

@@ -27,6 +27,7 @@
 #include "malloc/policy.h"
 #include "malloc/sample.h"
 #include "malloc/size_class.h"
+#include "malloc/starter.h"
 #include "malloc/turns.h"
 #include "port/save.h"
 #include "stats/sites.h"
@@ -89,27 +90,13 @@ static bool is_chosen(size_t size, unsigned class)
 			  count_to(&first_of[class], FIRST_SIZE));
 }
 
-#define BELOW 4096u /* bytes of stack that a spared frame's calls take, at most */
-
-static _Atomic uintptr_t spared; /* relaxed: written and read by one thread, to others it is no frame of theirs */
-
-void dry_profile_spare(const void *frame)
-{
-	atomic_store_explicit(&spared, (uintptr_t)frame, memory_order_relaxed);
-}
-
-static bool is_spared(void)
-{
-	return atomic_load_explicit(&spared, memory_order_relaxed) - (uintptr_t)__builtin_frame_address(0) < BELOW;
-}
-
 static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block)
 {
 	unsigned class = dry_general_class(heap, size, align);
 	bool small = class < DRY_CLASS_COUNT;
 
-	if (DRY_UNLIKELY(is_spared()))
-		return false;
+	if (DRY_UNLIKELY(dry_starter_is_below()))
+		return dry_starter_take(size, align, zero, block);
 	bool chosen = is_chosen(size, class);
 	enum dry_turn turn = small && !chosen ? dry_turns_take(heap, class) : DRY_TURN_NONE;
 	bool due = small ? turn == DRY_TURN_GUARD : dry_guard_due();

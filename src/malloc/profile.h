@@ -29,12 +29,6 @@ void dry_profile_begin(struct dry_heap *heap);
 /* Somebody asked for something from outside or by a signal (dry_profile.request, stats/sites.h): do it. No lock is held. */
 void dry_profile_obey(void);
 
-/*
- * Allocations from below this frame (NULL: of nobody) are taken over from nobody: libc's for the helper thread, which are ours and
- * deep enough as they are (docs/design/stack.md).
- */
-void dry_profile_spare(const void *frame);
-
 /* Now and then, with no lock held: what depends on the memory that the process may have follows that. */
 void dry_profile_follow(void);
 
