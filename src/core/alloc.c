@@ -153,7 +153,7 @@ static void *get(struct dry_cache *cache, dry_gfp gfp, int node)
 	object = pop(cache);
 	if (object == NULL && dry_countdown_stop(cache))
 		object = pop(cache);
-	if (object == NULL)
+	if (object == NULL && DRY_LIKELY(!cache->caches->hooks->no_refill))
 		object = refill(cache, gfp);
 	return object != NULL ? object : alloc_direct(cache, gfp, dry_caches_home(cache->caches));
 }

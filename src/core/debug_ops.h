@@ -68,6 +68,7 @@ struct dry_debug_hooks {
 	void (*heap)(struct dry_caches *caches);       /* a heap of the program's is made */
 	void (*heap_gone)(struct dry_caches *caches);  /* and about to be destroyed, with what is in it */
 	bool no_arrays;                                /* every allocation is to be a slow one */
+	bool no_refill;                                /* arrays have what was freed alone; a slab is asked for one object */
 	bool fences;  /* slabs of some orders leave their last page for one: dry_has_fence_inside() */
 	uint8_t tail; /* bytes that a general cache leaves its objects short of the slot: for a canary */
 };

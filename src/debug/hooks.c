@@ -90,6 +90,7 @@ static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool ty
 
 static const struct dry_debug_hooks usual = { .wanted = flags_for, .choose = choose };
 static const struct dry_debug_hooks slow = { .wanted = flags_for, .choose = choose, .no_arrays = true };
+static const struct dry_debug_hooks sparing = { .wanted = flags_for, .choose = choose, .no_refill = true };
 static const struct dry_debug_hooks secure = {
 	.wanted = flags_for_secure, .choose = choose, .heap = dry_secure_heap, .no_arrays = true, .tail = DRY_SECURE_TAIL,
 	.fences = true,
@@ -109,6 +110,11 @@ const struct dry_debug_hooks *dry_hooks_usual(void)
 const struct dry_debug_hooks *dry_hooks_slow(void)
 {
 	return &slow;
+}
+
+const struct dry_debug_hooks *dry_hooks_sparing(void)
+{
+	return &sparing;
 }
 
 const struct dry_debug_hooks *dry_hooks_secure(void)

@@ -9,6 +9,8 @@
 const struct dry_debug_hooks *dry_hooks_usual(void);
 /* The same without arrays: every allocation is a slow one. */
 const struct dry_debug_hooks *dry_hooks_slow(void);
+/* The usual, for few objects on small stacks: arrays are not refilled. */
+const struct dry_debug_hooks *dry_hooks_sparing(void);
 /* The usual, and all that can be are secure. No arrays. */
 const struct dry_debug_hooks *dry_hooks_secure(void);
 /* The usual, and allocations fail as the options ask for. No arrays. */

@@ -7,6 +7,7 @@
 #include "base/fatal.h"
 #include "core/alloc.h"
 #include "debug/canary.h"
+#include "debug/hooks.h"
 #include "malloc/general.h"
 #include "malloc/turns.h"
 #include "port/probe.h"
@@ -29,6 +30,7 @@ static bool make_heap(void)
 
 	if (made == NULL)
 		return false;
+	made->caches.hooks = dry_hooks_sparing(); /* a refill is a long way down (docs/design/stack.md) */
 	if (!atomic_compare_exchange_strong_explicit(&home, &none, made, memory_order_acq_rel, memory_order_acquire))
 		dry_heap_destroy(made);
 	return true;
@@ -83,19 +85,30 @@ static struct {
 	uintptr_t frame[DRY_SITE_FRAMES];
 } common = { .busy = ATOMIC_FLAG_INIT };
 
-/* The block, with its stack; or NULL, and it is free. */
-DRY_FAST void *noted(struct dry_heap *heap, void *block, const struct dry_site_block *as)
+/* Asked for before there is more of ours on the stack: to new memory it is a long way. NULL: none. */
+static uintptr_t *get_frames(struct dry_heap *heap)
 {
 	/* acquire, release: guards the frames */
-	bool busy = atomic_flag_test_and_set_explicit(&common.busy, memory_order_acquire), added;
-	uintptr_t *frame = busy ? dry_general_alloc(heap, sizeof(common.frame), sizeof(*frame), false) : common.frame;
-	unsigned frames = frame != NULL ? dry_port_stack(frame, whole ? DRY_WHOLE_FRAMES : DRY_SITE_FRAMES) : 0;
+	if (!atomic_flag_test_and_set_explicit(&common.busy, memory_order_acquire))
+		return common.frame;
+	return dry_general_alloc(heap, sizeof(common.frame), sizeof(common.frame[0]), false);
+}
 
-	added = frame != NULL && dry_sites_add(block, as, frame, frames);
-	if (busy)
-		dry_general_free(heap, frame);
-	else
+static void put_frames(struct dry_heap *heap, uintptr_t *frame)
+{
+	if (frame == common.frame)
 		atomic_flag_clear_explicit(&common.busy, memory_order_release);
+	else
+		dry_general_free(heap, frame);
+}
+
+/* The block, with its stack; or NULL, and it is free. The frames are done with. */
+DRY_FAST void *noted(struct dry_heap *heap, void *block, const struct dry_site_block *as, uintptr_t *frame)
+{
+	unsigned frames = dry_port_stack(frame, whole ? DRY_WHOLE_FRAMES : DRY_SITE_FRAMES);
+	bool added = dry_sites_add(block, as, frame, frames);
+
+	put_frames(heap, frame);
 	if (added) {
 		DRY_PROBE_3(otel_memory, alloc, (uintptr_t)block, as->size, weight((size_t)dry_profile.mean, as->served));
 		return block;
@@ -105,37 +118,51 @@ DRY_FAST void *noted(struct dry_heap *heap, void *block, const struct dry_site_b
 }
 
 /* Here and below a function by itself, which is called last: a frame less to follow. */
-static DRY_NOINLINE void *noted_block(struct dry_heap *heap, void *block, size_t size)
+static DRY_NOINLINE void *noted_block(struct dry_heap *heap, void *block, size_t size, uintptr_t *frame)
 {
 	struct dry_site_block as = { .size = size, .served = dry_general_usable(heap, block) };
 	as.class = whole ? 0 : dry_class_size(dry_class_of(as.served)); /* of lost blocks a stack is one site */
 	as.big = as.served > DRY_CLASS_MAX && !whole;
-	return noted(heap, block, &as);
+	return noted(heap, block, &as, frame);
+}
+
+/* A block with room for its stack; NULL: neither. */
+DRY_FAST void *alloc_both(struct dry_heap *heap, size_t size, size_t align, bool zero, uintptr_t **frame)
+{
+	void *block;
+
+	*frame = get_frames(heap);
+	block = *frame != NULL ? dry_general_alloc(heap, size, align, zero) : NULL;
+	if (block == NULL && *frame != NULL)
+		put_frames(heap, *frame);
+	return block;
 }
 
 /* A frame less on a way that is long (docs/design/stack.md). */
 DRY_FAST void *take(size_t size, size_t align, bool zero)
 {
 	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
-	void *block = dry_general_alloc(heap, size, align, zero);
+	uintptr_t *frame;
+	void *block = alloc_both(heap, size, align, zero, &frame);
 
-	return block != NULL ? noted_block(heap, block, size) : NULL;
+	return block != NULL ? noted_block(heap, block, size, frame) : NULL;
 }
 
-static DRY_NOINLINE void *noted_object(struct dry_heap *heap, void *block, struct dry_cache *cache, void *object)
+static DRY_NOINLINE void *noted_object(struct dry_heap *heap, void *block, struct dry_cache *cache, void *object, uintptr_t *frame)
 {
 	struct dry_site_block as = { .size = cache->object_size, .served = cache->root->size, .class = cache->object_size,
 				     .name = cache->name, .instead = object };
 
-	return noted(heap, block, &as);
+	return noted(heap, block, &as, frame);
 }
 
 void *dry_sample_instead(struct dry_cache *cache, void *object)
 {
 	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
-	void *block = dry_general_alloc(heap, cache->object_size, cache->root->align, false);
+	uintptr_t *frame;
+	void *block = alloc_both(heap, cache->object_size, cache->root->align, false, &frame);
 
-	if (block == NULL || noted_object(heap, block, cache, object) == NULL)
+	if (block == NULL || noted_object(heap, block, cache, object, frame) == NULL)
 		return NULL;
 	if (cache->root->ctor != NULL)
 		cache->root->ctor(block, cache->root->arg);

@@ -30,7 +30,7 @@ static char next(struct dry_linux_lines *lines)
 		if (got <= 0)
 			return '\0';
 		lines->at = 0;
-		lines->length = (size_t)got;
+		lines->length = (uint8_t)got;
 	}
 	return lines->text[lines->at++];
 }

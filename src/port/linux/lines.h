@@ -9,8 +9,8 @@
 
 struct dry_linux_lines {
 	int fd;
-	size_t at, length;
-	char text[64]; /* malloc's deepest calls have it on their stack (docs/design/stack.md) */
+	uint8_t at, length;
+	char text[58]; /* 64 bytes in all: malloc's deepest calls have them on their stack (docs/design/stack.md) */
 };
 
 #define DRY_LINUX_STATUS "/proc/thread-self/status"
