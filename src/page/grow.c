@@ -313,3 +313,24 @@ void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk)
 		array_purge(arena, &arena->side_array, chunk, side_bytes(arena));
 	dry_budget_give(side_bytes(arena));
 }
+
+static void commit_again(const struct dry_arena *arena, uint32_t from, uint32_t end)
+{
+	if (from < end)
+		(void)dry_port_commit(dry_arena_address(arena, from), (size_t)(end - from) << arena->page_shift);
+}
+
+void dry_arena_commit_again(struct dry_arena *arena)
+{
+	dry_lock_acquire(&arena->lock);
+	uint32_t committed = dry_arena_committed_locked(arena), pages = dry_chunk_pages(arena);
+	for (uint32_t first = 0; first < committed; first += pages) {
+		uint32_t chunk = first >> arena->max_order;
+		uint32_t missing = dry_chunk_is_short(arena, chunk) ? arena->desc[first].count : 0;
+		if (!dry_chunk_is_lost(arena, chunk) && !dry_chunk_is_retired(arena, chunk))
+			commit_again(arena, first + missing, first + pages);
+	}
+	if (arena->window) /* reserved pages can be used */
+		commit_again(arena, committed + arena->missing, arena->reserved);
+	dry_lock_release(&arena->lock);
+}

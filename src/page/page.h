@@ -361,6 +361,9 @@ size_t dry_arena_balance(struct dry_arena *arena, size_t pages, size_t keep);
 /* Purge everything that is free at the call. Pages purged. */
 size_t dry_arena_purge_all(struct dry_arena *arena);
 
+/* What is committed is so once more: what that gives to memory has changed (tags). */
+void dry_arena_commit_again(struct dry_arena *arena);
+
 /* Verify the equations, the lists and the descriptors. NULL, or the name of what does not hold. */
 const char *dry_arena_check(struct dry_arena *arena);
 

@@ -21,8 +21,16 @@ uint64_t dry_port_random(void);
 int dry_port_decommit(void *addr, size_t size);
 
 /*
+ * Have accesses by pointers with a tag looked at, the caller's and those of threads that it begins (memory_tag.h); what is
+ * committed from then on has tags. sync: an access that does not have its memory's tag faults; else it is done, and the process
+ * is told some time later, or as the system has it for this processor. false: processor, system or port have none.
+ */
+bool dry_port_use_tags(bool sync);
+
+/*
  * Have fn called for every access that faults, in the context of the fault: it may write text, but not
- * allocate. access: "read", "write", or "access" if that is not known. pc: the instruction, 0 if not known;
+ * allocate. access: "read", "write", or "access" if that is not known; NULL: some time ago by a pointer with
+ * a wrong tag, and the address is not known. pc: the instruction, 0 if not known;
  * dry_port_stack() gives the way back out of the handler, then the callers of the function at pc. Afterwards the fault
  * goes to whoever was to have it before. Called once.
  */

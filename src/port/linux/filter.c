@@ -9,10 +9,12 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 #include "port/contract.h"
 #include "port/linux/lines.h"
 #include "port/linux/thread.h"
+#include "port/unix/map.h"
 
 static struct dry_lock lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 static struct dry_lock looks = DRY_LOCK_INIT(DRY_RANK_PORT); /* one of its own, for a fence takes milliseconds */
@@ -108,6 +110,7 @@ void dry_linux_filter_comes(void)
 {
 	dry_lock_acquire(&lock);
 	set_locked(FILTERED);
+	atomic_store_explicit(&dry_unix_access, PROT_READ | PROT_WRITE, memory_order_relaxed); /* filters know no others */
 	dry_lock_release(&lock);
 	dry_lock_acquire(&looks); /* who has it now looked before */
 	dry_lock_release(&looks);

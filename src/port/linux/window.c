@@ -22,6 +22,7 @@
 #include "port/contract.h"
 #include "port/guard.h"
 #include "port/linux/room.h"
+#include "port/unix/map.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17; before, what is not known is left out, and the address is a wish */
@@ -86,7 +87,7 @@ static bool is_nearly_full(size_t size)
 
 int dry_port_reserve_at(void *addr, size_t size, enum dry_access access)
 {
-	static const int protection[] = { PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE };
+	const int protection[] = { PROT_NONE, PROT_READ, atomic_load_explicit(&dry_unix_access, memory_order_relaxed) };
 	enum dry_linux_room room = dry_linux_map_begin(size);
 	bool commit = access == DRY_ACCESS_WRITE && !dry_linux_commit_is_plain(size);
 	int saved = errno, rc = 0;

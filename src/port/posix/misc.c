@@ -65,6 +65,12 @@ void dry_port_yield(void)
 	errno = saved;
 }
 
+bool dry_port_use_tags(bool sync)
+{
+	(void)sync;
+	return false;
+}
+
 int dry_unix_real_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
 	return sigaction(signal, action, old);

@@ -18,6 +18,12 @@ int dry_port_decommit(void *addr, size_t size)
 	return -DRY_ENOMEM;
 }
 
+bool dry_port_use_tags(bool sync)
+{
+	(void)sync;
+	return false;
+}
+
 void dry_port_on_fault(void (*fn)(uintptr_t address, const char *access, uintptr_t pc))
 {
 	(void)fn;

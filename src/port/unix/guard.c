@@ -20,6 +20,10 @@
 #include <asm/sigcontext.h>
 #endif
 
+#ifndef SEGV_MTEAERR
+#define SEGV_MTEAERR 8 /* Linux, a wrong tag some time ago; not of libc's headers */
+#endif
+
 uint64_t dry_port_random(void)
 {
 	static _Atomic uint64_t calls;
@@ -89,6 +93,12 @@ static void send_after(int signal, const siginfo_t *info)
 	dry_unix_resend(signal, info);
 }
 
+/* Of an access some time ago: the instruction that runs again has no part in it. */
+static bool is_late(int signal, const siginfo_t *info)
+{
+	return signal == SIGSEGV && info->si_code == SEGV_MTEAERR;
+}
+
 /*
  * After the report the fault takes its course: to the handler that was there before, else the instruction
  * runs again and ends the process where the fault is.
@@ -98,7 +108,9 @@ static void handle(int signal, siginfo_t *info, void *context)
 	const struct sigaction *next = &before[signal == SIGBUS];
 	int saved = errno;
 
-	if (info->si_code > 0) /* not sent by kill() */
+	if (is_late(signal, info))
+		on_fault(0, NULL, counter(context));
+	else if (info->si_code > 0) /* not sent by kill() */
 		on_fault((uintptr_t)info->si_addr, kind_of_access(context), counter(context));
 	errno = saved;
 	if (next->sa_flags & SA_SIGINFO)
@@ -107,7 +119,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 		next->sa_handler(signal);
 	else {
 		dry_unix_real_sigaction(signal, next, NULL);
-		if (info->si_code <= 0)
+		if (info->si_code <= 0 || is_late(signal, info))
 			send_after(signal, info);
 	}
 }

@@ -5,6 +5,7 @@
 #include "port/contract.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +15,8 @@ _Static_assert(DRY_EIO == EIO && DRY_ENOMEM == ENOMEM && DRY_EFAULT == EFAULT &&
 	       DRY_EOPNOTSUPP == EOPNOTSUPP,
 	       "base/error.h has the values of this libc");
 
+_Atomic int dry_unix_access = PROT_READ | PROT_WRITE;
+
 size_t dry_port_page_size(void)
 {
 	static size_t size; /* every thread writes the same value */
@@ -21,6 +24,11 @@ size_t dry_port_page_size(void)
 	if (__atomic_load_n(&size, __ATOMIC_RELAXED) == 0)
 		__atomic_store_n(&size, (size_t)sysconf(_SC_PAGESIZE), __ATOMIC_RELAXED);
 	return __atomic_load_n(&size, __ATOMIC_RELAXED);
+}
+
+static int access_now(void)
+{
+	return atomic_load_explicit(&dry_unix_access, memory_order_relaxed);
 }
 
 void *dry_unix_map(size_t size, int prot, int flags)
@@ -65,7 +73,7 @@ void dry_unix_replace(void *addr, size_t size, int flags)
 {
 	int saved = errno;
 
-	if (mmap(addr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | flags, -1, 0) ==
+	if (mmap(addr, size, access_now(), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | flags, -1, 0) ==
 	    MAP_FAILED)
 		memset(addr, 0, size);
 	errno = saved;
@@ -83,7 +91,7 @@ int dry_unix_decommit(void *addr, size_t size, int flags)
 int dry_unix_commit(void *addr, size_t size)
 {
 	int saved = errno;
-	int result = mprotect(addr, size, PROT_READ | PROT_WRITE);
+	int result = mprotect(addr, size, access_now());
 
 	errno = saved;
 	return result == 0 ? 0 : -ENOMEM;
@@ -94,7 +102,7 @@ void dry_unix_release(void *addr, size_t size, void (*purge)(void *addr, size_t 
 	int saved = errno;
 
 	/* It fails only where it would have to split a mapping beyond the system's count of them. */
-	if (munmap(addr, size) != 0 && mprotect(addr, size, PROT_READ | PROT_WRITE) == 0)
+	if (munmap(addr, size) != 0 && mprotect(addr, size, access_now()) == 0)
 		purge(addr, size);
 	errno = saved;
 }

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What committed memory may be used for: reads and writes, and tags where they are used. relaxed: no tag is missed */
+extern _Atomic int dry_unix_access;
+
 /* A private anonymous mapping with extra mmap flags. NULL: no room, and errno says why. */
 typedef void *dry_unix_mapper(size_t size, int prot, int flags);
 dry_unix_mapper dry_unix_map;
