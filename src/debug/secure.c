@@ -151,6 +151,8 @@ bool dry_secure_init(struct dry_caches *caches)
 	if (!dry_side_init(&shadows, &caches->backing.arena, sizeof(uint16_t)))
 		return false;
 	dry_secret_seed();
+	if (dry_tags_start())
+		dry_arena_commit_again(&caches->backing.arena);
 	dry_arena_forgo_huge(&caches->backing.arena);
 	caches->shadows = &shadows;
 	return true;
@@ -225,9 +227,10 @@ void *dry_secure_alloc(struct dry_cache *cache, size_t size)
 {
 	void *object = dry_pool_take(cache);
 
-	if (DRY_LIKELY(object != NULL))
-		make_live(cache, object, size);
-	return object;
+	if (DRY_UNLIKELY(object == NULL))
+		return NULL;
+	make_live(cache, object, size);
+	return dry_secure_give(cache, object, size);
 }
 
 /* A free object whose slab is about to go. */
@@ -250,7 +253,10 @@ static bool begin_free(_Atomic uint16_t *shadow, uint16_t seen)
 /* What its last owner left is looked at and wiped. NOT: it is not in the pool, but its caller's. */
 DRY_FAST enum dry_freed retire(struct dry_cache *cache, void *object, _Atomic uint16_t *shadow, size_t slack, uint32_t index)
 {
+	dry_tags_take(object, cache->size);
+	dry_tags_look(false);
 	verify_canaries(cache, object, slack, index);
+	dry_tags_look(true);
 	if (is_marked(cache)) /* in the slab or the pool, whoever looks at it got it from here */
 		shadow_set(shadow + 1, 0, dry_secret_mark(object, (char *)object + cache->size - slack));
 	if (is_wiped(cache))
@@ -277,8 +283,9 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	return false;
 }
 
-enum dry_freed dry_secure_free(void *object, enum dry_kind kind)
+enum dry_freed dry_secure_free(void *pointer, enum dry_kind kind)
 {
+	void *object = dry_tags_strip(pointer);
 	size_t offset = (uintptr_t)object - shadows.base;
 	struct dry_slab *slab;
 	uint32_t index;
@@ -291,13 +298,61 @@ enum dry_freed dry_secure_free(void *object, enum dry_kind kind)
 		return DRY_FREED_NOT;
 	slab = dry_slab_in(dry_arena_run_of(shadows.arena, object));
 	if (slab == NULL || slab->cache->debug != &dry_debug_secure ||
-	    (index = dry_slab_index(slab->cache, slab, object)) == UINT32_MAX || !begin_free(shadow, seen))
+	    (index = dry_slab_index(slab->cache, slab, object)) == UINT32_MAX || !dry_tags_match(pointer) ||
+	    !begin_free(shadow, seen))
 		return DRY_FREED_NOT;
 	enum dry_freed freed = retire(slab->cache, object, shadow, slack, index);
 	if (DRY_LIKELY(freed != DRY_FREED_NOT))
 		return freed;
 	dry_node_put_slabs(slab->cache, &object, 1);
 	return DRY_FREED_SPILLED;
+}
+
+/* NULL: it is in no slab of secure objects. */
+static struct dry_slab *slab_around(const void *address)
+{
+	bool covered = shadows.at != NULL && (uintptr_t)address - shadows.base < dry_side_covered(&shadows);
+	struct dry_slab *slab = covered ? dry_slab_in(dry_arena_run_of(shadows.arena, address)) : NULL;
+
+	return slab != NULL && slab->cache->debug == &dry_debug_secure ? slab : NULL;
+}
+
+bool dry_secure_is_current_tagged(const void *pointer)
+{
+	void *object = dry_tags_strip(pointer);
+	const struct dry_slab *slab = slab_around(object);
+
+	/* Of what is free or no object others have more to say. */
+	return slab == NULL || dry_slab_index(slab->cache, slab, object) == UINT32_MAX ||
+	       (shadow_get(shadow_of(slab->cache, object)) & STATE) != LIVE || dry_tags_match(pointer);
+}
+
+void dry_secure_report_old(const void *pointer)
+{
+	void *object = dry_tags_strip(pointer);
+	const struct dry_slab *slab = slab_around(object);
+	const char *name = slab != NULL ? slab->cache->name : NULL;
+
+	if (object == pointer)
+		dry_fatal(DRY_FATAL_INVALID_POINTER, object, name, "without the tag that it was given with");
+	else
+		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, name, "freed before, and allocated again: the tag is an old one");
+}
+
+bool dry_secure_describe(const void *address, bool *freed, char *text, size_t room)
+{
+	const struct dry_slab *slab = dry_tags_are_used() ? slab_around(address) : NULL;
+	const struct dry_cache *cache = slab != NULL ? slab->cache : NULL;
+	size_t offset = slab != NULL ? (size_t)((const char *)address - dry_slab_objects(cache, slab)) : 0;
+	uint16_t seen;
+
+	if (slab == NULL || offset >= (size_t)cache->num * cache->size)
+		return false;
+	seen = shadow_get(shadow_of(cache, (const char *)address - offset % cache->size));
+	*freed = (seen & STATE) != LIVE;
+	dry_format(text, room, "%s of %s", *freed ? "into a freed object, or from one beside it into that, both" :
+						    "beyond a block, or by a pointer to another one, into an object", cache->name);
+	return true;
 }
 
 static size_t usable(struct dry_cache *cache, const void *object)
@@ -330,9 +385,11 @@ static bool sized(struct dry_cache *cache, void *object, size_t size)
 	if (cache->size - size > SLACK) /* more than a shadow can say */
 		return false;
 	/* What is written over was a canary; an object that was just handed out has none but the tail, which stays. */
+	dry_tags_look(false);
 	if (slack != cache->size - cache->object_size)
 		verify_canaries(cache, object, slack, dry_slab_index(cache, dry_slab_of(cache, object), object));
 	set_size(cache, shadow, object, size, canary_of(cache, object));
+	dry_tags_look(true);
 	return true;
 }
 
@@ -460,6 +517,7 @@ void dry_secure_check(struct dry_caches *caches)
 	uint32_t pages = atomic_load_explicit(&of->committed, memory_order_acquire), covered, looked = 0;
 	size_t read = 0; /* of free objects, in bytes */
 
+	dry_tags_look(false); /* what is free now may be somebody's while it is read */
 	check_pools(caches);
 	covered = (uint32_t)(dry_side_covered(side) >> of->page_shift);
 	for (uint32_t i = 0; i < pages && i < covered && looked < MAX_CHECKED;) {
@@ -471,4 +529,5 @@ void dry_secure_check(struct dry_caches *caches)
 			looked += check_slab(page, slab, cache, &read);
 		i += count;
 	}
+	dry_tags_look(true);
 }

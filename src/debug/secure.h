@@ -23,6 +23,7 @@
 
 #include "core/cache.h"
 #include "debug/pool.h"
+#include "debug/tags.h"
 #include "page/page.h"
 
 extern const struct dry_debug_ops dry_debug_secure; /* of caches with DRY_CACHE_SECURE */
@@ -41,7 +42,38 @@ void dry_secure_heap(struct dry_caches *caches);
  * a live one of this kind of the default heap. NOT: it is anything else, and nothing was done.
  */
 void *dry_secure_alloc(struct dry_cache *cache, size_t size);
-enum dry_freed dry_secure_free(void *object, enum dry_kind kind);
+enum dry_freed dry_secure_free(void *pointer, enum dry_kind kind);
+
+/* An object of the default heap goes to the program: the pointer that it gets. */
+static inline void *dry_secure_give(const struct dry_cache *cache, void *object, size_t size)
+{
+	bool tagged = dry_tags_are_used() && object != NULL && cache->debug == &dry_debug_secure && cache->ctor == NULL;
+
+	return tagged ? dry_tags_give(object, size, cache->size) : object;
+}
+
+bool dry_secure_is_current_tagged(const void *pointer);
+void dry_secure_report_old(const void *pointer);
+
+
+/* false: an old pointer, or one without its tag, to an object that the program has now. */
+static inline bool dry_secure_is_current(const void *pointer)
+{
+	return !dry_tags_are_used() || dry_secure_is_current_tagged(pointer);
+}
+
+/* The same of one that is to be freed, resized or measured, with a report. */
+static inline bool dry_secure_admits(const void *pointer)
+{
+	bool current = dry_secure_is_current(pointer);
+
+	if (DRY_UNLIKELY(!current))
+		dry_secure_report_old(pointer);
+	return current;
+}
+
+/* What an access to an object of the default heap hit that faulted for its tag. false: it was none. */
+bool dry_secure_describe(const void *address, bool *freed, char *text, size_t room);
 
 /* Wipe objects when they are freed, and verify it later; false: their content stays. Written at start. */
 extern bool dry_secure_zero;

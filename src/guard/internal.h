@@ -75,6 +75,6 @@ void dry_guard_note_stack(struct dry_guard_stack *stack);
 /* One line of report as dry_fatal() would give, then the stacks. */
 void dry_guard_report(enum dry_fatal_code code, const struct dry_guard_block *block, uintptr_t address);
 /* For the port: a fault somewhere. */
-void dry_guard_report_fault(uintptr_t address, const char *access, uintptr_t pc);
+void dry_guard_report_fault(uintptr_t pointer, const char *access, uintptr_t pc);
 
 #endif

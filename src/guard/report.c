@@ -5,6 +5,7 @@
  */
 
 #include "base/fmt.h"
+#include "debug/secure.h"
 #include "guard/guard.h"
 #include "guard/empty.h"
 #include "guard/internal.h"
@@ -96,6 +97,7 @@ static int explain_fault(uintptr_t address, const struct dry_guard_block *block,
 {
 	const struct dry_backing *backing = &dry_main_heap.caches.backing;
 	const struct dry_slab *slab;
+	bool freed;
 
 	if (block != NULL) {
 		describe(text, room, block, is_freed(block), address);
@@ -105,9 +107,13 @@ static int explain_fault(uintptr_t address, const struct dry_guard_block *block,
 		dry_format(text, room, "a block of 0 bytes");
 		return DRY_FATAL_OUT_OF_BOUNDS;
 	}
-	if (backing->pages == NULL || !dry_backing_contains(backing, (const void *)address) ||
+	if (!dry_backing_contains(backing, (const void *)address) ||
 	    dry_arena_index(&backing->arena, (const void *)address) >=
 		    atomic_load_explicit(&backing->arena.committed, memory_order_relaxed))
+		return -1;
+	if (dry_secure_describe((const void *)address, &freed, text, room))
+		return freed ? DRY_FATAL_USE_AFTER_FREE : DRY_FATAL_OUT_OF_BOUNDS;
+	if (backing->pages == NULL)
 		return -1;
 	slab = dry_backing_find(backing, (const void *)address);
 	dry_format(text, room, "%s%s", slab != NULL ? "after a slab of " : "where a slab was",
@@ -115,17 +121,22 @@ static int explain_fault(uintptr_t address, const struct dry_guard_block *block,
 	return slab != NULL ? DRY_FATAL_OUT_OF_BOUNDS : DRY_FATAL_USE_AFTER_FREE;
 }
 
-void dry_guard_report_fault(uintptr_t address, const char *access, uintptr_t pc)
+void dry_guard_report_fault(uintptr_t pointer, const char *access, uintptr_t pc)
 {
+	uintptr_t address = (uintptr_t)dry_tags_strip((const void *)pointer); /* systems leave the tag out, or do not */
 	const struct dry_guard_block *block = dry_guard_contains((const void *)address) ? nearest(address) : NULL;
 	uintptr_t frame[DRY_GUARD_FRAMES];
 	char detail[128];
 	int code = explain_fault(address, block, detail, sizeof(detail));
 	unsigned count, first = 0;
 
-	if (code < 0)
+	if (access == NULL)
+		dry_warn("%s, or after a free: some time before the stack below (tags:sync says where)",
+			 dry_fatal_text(DRY_FATAL_OUT_OF_BOUNDS));
+	else if (code < 0)
 		return;
-	dry_warn("%s: %p: %s, %s", dry_fatal_text((enum dry_fatal_code)code), (void *)address, access, detail);
+	else
+		dry_warn("%s: %p: %s, %s", dry_fatal_text((enum dry_fatal_code)code), (void *)address, access, detail);
 	dry_debug_say("access by thread %u", dry_port_thread());
 	if (pc != 0)
 		say_frames(&pc, 1);

@@ -233,6 +233,8 @@ static DRY_SLOW void free_missed(struct dry_cache *cache, void *object)
 
 	if (has_checked_hits(cache) && checked_free(cache->root, object))
 		return;
+	if (DRY_UNLIKELY(secondary != NULL))
+		object = secondary->address(object);
 	if (DRY_UNLIKELY(secondary != NULL) && cache->state == DRY_CACHE_LIVE && secondary->contains(object))
 		secondary->free(&dry_main_heap, cache, object);
 	else

@@ -30,6 +30,8 @@ struct dry_secondary {
 	 * memory.
 	 */
 	void *(*object)(struct dry_cache *cache);
+	/* The address in a program's pointer to an object or block. NULL: it is none any more, which was reported. */
+	void *(*address)(void *pointer);
 	/* Of such a one; of any cache and none (NULL), or of this cache. Reports what is no live block. */
 	void (*free)(struct dry_heap *heap, struct dry_cache *cache, void *block);
 	/* Bytes asked for; DRY_REPORTED (core/debug_ops.h): no live block. */

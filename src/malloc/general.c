@@ -14,6 +14,7 @@
 #include "core/slab.h"
 #include "core/walk.h"
 #include "debug/live.h"
+#include "debug/secure.h"
 #include "port/probe.h"
 
 #define RUN_USUAL    ((size_t)128 << 10) /* bigger blocks are extents while there are no more than so many of them */
@@ -158,13 +159,20 @@ static bool debug_size(struct dry_cache *cache, void *object, size_t size)
 	return cache->debug->sized == NULL || cache->debug->sized(cache, object, size);
 }
 
+/* The pointer that the program gets to an object of a debugged cache. */
+static void *to_program(const struct dry_cache *cache, void *object, size_t size)
+{
+	return dry_heap_of(cache->caches)->is_default ? dry_secure_give(cache, object, size) : object;
+}
+
 DRY_FAST void *alloc_slow(struct dry_cache *cache, size_t size)
 {
 	void *object = dry_heap_alloc_slow(cache);
 
-	if (DRY_UNLIKELY(cache->debug != NULL) && object != NULL)
-		debug_size(cache, object, size);
-	return object;
+	if (DRY_LIKELY(cache->debug == NULL) || object == NULL)
+		return object;
+	debug_size(cache, object, size);
+	return to_program(cache, object, size);
 }
 
 /* Of an object that is bigger than its class: then a block's class no longer says that it was freed with a wrong size. */
@@ -346,12 +354,11 @@ static DRY_SLOW void annotate_free(struct dry_heap *heap, void *object)
 		dry_annotate->opened(object, place.room);
 }
 
-void dry_general_free(struct dry_heap *heap, void *object)
+/* An address, not NULL. */
+static void free_at(struct dry_heap *heap, void *object)
 {
 	const struct dry_secondary *secondary = dry_heap_secondary(heap);
 
-	if (object == NULL)
-		return;
 	if (DRY_UNLIKELY(dry_annotate != NULL))
 		annotate_free(heap, object);
 	if (dry_arena_contains(dry_heap_arena(heap), object))
@@ -362,12 +369,19 @@ void dry_general_free(struct dry_heap *heap, void *object)
 		report_foreign(heap, object);
 }
 
-size_t dry_general_usable(struct dry_heap *heap, const void *object)
+void dry_general_free(struct dry_heap *heap, void *pointer)
 {
+	if (pointer != NULL && dry_secure_admits(pointer))
+		free_at(heap, dry_tags_strip(pointer));
+}
+
+size_t dry_general_usable(struct dry_heap *heap, const void *pointer)
+{
+	const void *object = dry_tags_strip(pointer);
 	size_t room = class_size_of(heap, object);
 	struct found place;
 
-	if (DRY_LIKELY(room != 0) || object == NULL)
+	if (DRY_LIKELY(room != 0) || object == NULL || !dry_secure_admits(pointer))
 		return room;
 	place = find(heap, (void *)(uintptr_t)object);
 	if (DRY_UNLIKELY(place.room == DRY_NOT_LIVE) && place.run == NULL)
@@ -396,12 +410,15 @@ static bool is_alike(struct dry_heap *heap, const struct found *place, size_t si
 	return dry_round_up(size, (size_t)1 << dry_heap_arena(heap)->page_shift) == place->room;
 }
 
-bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size, size_t align)
+bool dry_general_size_holds(struct dry_heap *heap, void *pointer, size_t size, size_t align)
 {
+	void *object = dry_tags_strip(pointer);
 	struct found place = find(heap, object);
 	bool checked = place.slab != NULL ? is_checked(place.slab->cache) : dry_live_is_on();
 	char detail[64];
 
+	if (!dry_secure_is_current(pointer)) /* its free says so */
+		return true;
 	/* Who watches over a block knows its size. */
 	if (place.room == DRY_REPORTED)
 		return false;
@@ -463,17 +480,19 @@ static void *resize(struct dry_heap *heap, const struct found *place, void *obje
 	if (!dry_general_fits(size, place->room) ||
 	    (place->slab != NULL && !dry_general_fits(size - 1, place->slab->cache->object_size + tail)))
 		return resize_big(heap, place, object, size);
-	if (place->slab != NULL && place->slab->cache->debug != NULL && !debug_size(place->slab->cache, object, size))
-		return NULL;
-	return object;
+	if (place->slab == NULL || place->slab->cache->debug == NULL)
+		return object;
+	return debug_size(place->slab->cache, object, size) ? to_program(place->slab->cache, object, size) : NULL;
 }
 
 static void *copy_to(struct dry_heap *heap, void *object, size_t room, void *copy, size_t size)
 {
 	if (copy == NULL)
 		return NULL;
+	dry_tags_look(false); /* the object is an address here */
 	memcpy(copy, object, size < room ? size : room);
-	dry_general_free(heap, object);
+	dry_tags_look(true);
+	free_at(heap, object);
 	return copy;
 }
 
@@ -494,7 +513,7 @@ static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, siz
 	void *copy = NULL;
 
 	if (place.room == DRY_NOT_LIVE)
-		dry_general_free(heap, object); /* says what is wrong with it */
+		free_at(heap, object); /* says what is wrong with it */
 	if (place.room == DRY_NOT_LIVE || place.room == DRY_REPORTED || size > SIZE_LIMIT)
 		return (struct way){ .room = DONE };
 	if (DRY_UNLIKELY(dry_annotate != NULL)) /* It always moves, so that pointers to the old place are found out. */
@@ -526,10 +545,13 @@ static DRY_NOINLINE void *resize_again(struct dry_heap *heap, void *object, size
 	return resize(heap, &place, object, size);
 }
 
-void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size)
+void *dry_general_realloc(struct dry_heap *heap, void *pointer, size_t size)
 {
+	void *object = dry_tags_strip(pointer);
 	struct way way = { .room = class_size_of(heap, object) };
 
+	if (!dry_secure_admits(pointer))
+		return NULL;
 	if (way.room == 0 || DRY_UNLIKELY(dry_annotate != NULL)) {
 		way = find_way(heap, object, size);
 		if (way.room == DONE)

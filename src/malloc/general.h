@@ -35,16 +35,16 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 DRY_SLOW void *dry_general_alloc_slow(struct dry_cache *cache, size_t size);
 
 /* Any pointer; reports what is not ours. */
-void dry_general_free(struct dry_heap *heap, void *object);
+void dry_general_free(struct dry_heap *heap, void *pointer);
 
 /*
  * Whether a block that is freed as one of `size` bytes with this alignment (1: any) may be; false after a report. Debugged
  * caches know.
  */
-bool dry_general_size_holds(struct dry_heap *heap, void *object, size_t size, size_t align);
+bool dry_general_size_holds(struct dry_heap *heap, void *pointer, size_t size, size_t align);
 
 /* 0 for NULL, and after a report for what is not ours. */
-size_t dry_general_usable(struct dry_heap *heap, const void *object);
+size_t dry_general_usable(struct dry_heap *heap, const void *pointer);
 
 /* Whether a block that changes its size stays: it has room, and at most half would be wasted. */
 static inline bool dry_general_fits(size_t size, size_t room)
@@ -52,7 +52,7 @@ static inline bool dry_general_fits(size_t size, size_t room)
 	return size <= room && (size >= room / 2 || room <= 64);
 }
 
-/* NULL: no memory, object untouched. object != NULL. */
-void *dry_general_realloc(struct dry_heap *heap, void *object, size_t size);
+/* NULL: no memory, block untouched. pointer != NULL. */
+void *dry_general_realloc(struct dry_heap *heap, void *pointer, size_t size);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/fatal.h"
 #include "base/fmt.h"
 #include "core/slab.h"
+#include "debug/secure.h"
 #include "heap/heap.h"
 #include "port/stack.h"
 
@@ -36,16 +37,20 @@ static enum dry_kind exchange(void *block, enum dry_kind to)
 
 void dry_kind_note(void *block, enum dry_kind kind)
 {
-	exchange(block, kind);
+	exchange(dry_tags_strip(block), kind);
 }
 
-void dry_kind_free(void *block, enum dry_kind kind, const char *by)
+void dry_kind_free(void *pointer, enum dry_kind kind, const char *by)
 {
 	static const char *const names[] = { [DRY_KIND_MALLOC] = "malloc", [DRY_KIND_NEW] = "new", [DRY_KIND_NEW_ARRAY] = "new[]" };
-	enum dry_kind was = exchange(block, DRY_KIND_MALLOC);
+	void *block = dry_tags_strip(pointer);
 	const struct dry_slab *slab;
+	enum dry_kind was;
 	char detail[64];
 
+	if (!dry_secure_is_current(pointer)) /* its free says so */
+		return;
+	was = exchange(block, DRY_KIND_MALLOC);
 	if (DRY_LIKELY(was == kind) || was == DRY_KIND_UNKNOWN)
 		return;
 	if ((was == DRY_KIND_MALLOC || kind == DRY_KIND_MALLOC) && dry_port_has_cxx_apart())

@@ -30,6 +30,6 @@ void dry_kinds_keep(void);
 DRY_SLOW void dry_kind_note(void *block, enum dry_kind kind);
 
 /* Any pointer is about to be freed as one of this kind, by a function of this name: a report if it is of another. */
-DRY_SLOW void dry_kind_free(void *block, enum dry_kind kind, const char *by);
+DRY_SLOW void dry_kind_free(void *pointer, enum dry_kind kind, const char *by);
 
 #endif

@@ -101,6 +101,7 @@ static const struct option {
 	{ "profile_signal", NULL, &dry_option_profile_signal, NULL, START, 1, 64 },
 	{ "secure", &dry_option_secure, NULL, NULL, START, 0, 1 },
 	{ "stats", &dry_option_stats, NULL, NULL, START, 0, 1 },
+	{ "tags", NULL, NULL, dry_policy_tags, START, 0, 0 },
 	{ "thp", NULL, NULL, dry_policy_huge, ANYTIME, 0, 0 },
 	{ "zero", &dry_secure_zero, NULL, NULL, START, 0, 1 },
 };

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "debug/tags.h"
 #include "heap/heap.h"
 #include "page/budget.h"
 #include "page/huge.h"
@@ -131,6 +132,16 @@ bool dry_policy_huge(const char *from, const char *end)
 bool dry_policy_collapses(void)
 {
 	return atomic_load_explicit(&collapses, memory_order_relaxed);
+}
+
+bool dry_policy_tags(const char *from, const char *end)
+{
+	static const char *const words[] = { "never", "sync", "async" }; /* in the order of enum dry_tagging */
+	int which = word(from, end, words, 3);
+
+	if (which >= 0)
+		dry_tags_wanted = (enum dry_tagging)which;
+	return which >= 0;
 }
 
 bool dry_policy_nodes(const char *from, const char *end)

@@ -12,6 +12,8 @@ bool dry_policy_limit(const char *from, const char *end);
 bool dry_policy_huge(const char *from, const char *end);
 /* "local", "interleave", "off". */
 bool dry_policy_nodes(const char *from, const char *end);
+/* "never", "sync", "async"; at start only. */
+bool dry_policy_tags(const char *from, const char *end);
 
 /* thp:auto */
 bool dry_policy_collapses(void);

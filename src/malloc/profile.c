@@ -126,7 +126,14 @@ static void *object(struct dry_cache *cache)
 		block = dry_guard_alloc_instead(cache, given);
 	else if (given != NULL && turn == DRY_TURN_PROFILE)
 		block = dry_sample_instead(cache, given);
-	return block != NULL ? block : given;
+	if (block != NULL)
+		return block;
+	return dry_heap_of(cache->caches)->is_default ? dry_secure_give(cache->root, given, cache->object_size) : given;
+}
+
+static void *address(void *pointer)
+{
+	return dry_secure_admits(pointer) ? dry_tags_strip(pointer) : NULL;
 }
 
 static bool contains(const void *ptr)
@@ -167,7 +174,7 @@ static void *last(size_t size, size_t align)
 	return secure && make_guards() ? dry_guard_alloc(size, align) : NULL;
 }
 
-static const struct dry_secondary guards = { allocate, last, contains, object, free_block, size_of, kind_of };
+static const struct dry_secondary guards = { allocate, last, contains, object, address, free_block, size_of, kind_of };
 
 static bool sample(struct dry_heap *heap, size_t mean)
 {

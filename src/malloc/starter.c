@@ -49,8 +49,13 @@ static bool contains(const void *ptr)
 	return false;
 }
 
+static void *address(void *pointer)
+{
+	return pointer;
+}
+
 /* The rest is asked of what it contains. */
-static const struct dry_secondary spares = { .allocate = allocate, .last = last, .contains = contains,
+static const struct dry_secondary spares = { .allocate = allocate, .last = last, .contains = contains, .address = address,
 					     .object = dry_heap_alloc_slow };
 
 void dry_starter_begin(const void *frame)
