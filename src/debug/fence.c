@@ -245,16 +245,28 @@ static bool give_up_chunk(struct dry_arena *arena, uint32_t chunk)
 	return false;
 }
 
+/* As far as room goes, which becomes less: others, as new threads, which do not ask us, need some. false: it is as it was. */
+static bool give_up_within(struct dry_arena *arena, struct dry_page *run, size_t *room)
+{
+	size_t bytes = bytes_of(arena, run->count);
+
+	if (bytes > *room || !give_up(arena, run))
+		return false;
+	*room -= *room != SIZE_MAX ? bytes : 0;
+	return true;
+}
+
 /* One by one, until the memory of one is refused: then it has not any, and waits with the refused ones. */
 static bool give_up_some(struct dry_arena *arena, bool *any)
 {
 	uint32_t at = atomic_exchange_explicit(&refused, DRY_PAGE_NIL, memory_order_acq_rel);
+	size_t room = dry_port_is_scarce() ? dry_port_data_room() : SIZE_MAX;
 	struct dry_page *run = NULL, *last;
 
 	for (; at != DRY_PAGE_NIL; *any = true) {
 		run = &arena->desc[at];
 		at = run->next;
-		if (give_up(arena, run))
+		if (give_up_within(arena, run, &room))
 			continue;
 		run->next = at;
 		for (last = run; last->next != DRY_PAGE_NIL;)
@@ -264,7 +276,7 @@ static bool give_up_some(struct dry_arena *arena, bool *any)
 	}
 	for (uint32_t i = 0; i < PLACES; i++) {
 		run = atomic_exchange_explicit(place_at(i), NULL, memory_order_acq_rel);
-		if (run != NULL && !give_up(arena, run)) {
+		if (run != NULL && !give_up_within(arena, run, &room)) {
 			refuse(dry_arena_index_of(arena, run), run);
 			return false;
 		}

@@ -21,6 +21,12 @@ uint64_t dry_port_random(void);
 int dry_port_decommit(void *addr, size_t size);
 
 /*
+ * What may be committed, in bytes, until others of the process are left no more than they need of its limit of data. SIZE_MAX:
+ * there is no limit, or it is not known.
+ */
+size_t dry_port_data_room(void);
+
+/*
  * Have accesses by pointers with a tag looked at, the caller's and those of threads that it begins (memory_tag.h); what is
  * committed from then on has tags. sync: an access that does not have its memory's tag faults; else it is done, and the process
  * is told some time later, or as the system has it for this processor. false: processor, system or port have none.

@@ -94,6 +94,18 @@ static size_t data_room(struct dry_linux_lines *lines)
 	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
+size_t dry_port_data_room(void)
+{
+	static struct dry_linux_lines lines; /* too much for a small stack */
+	size_t room = SIZE_MAX;
+
+	if (dry_linux_look_begin()) {
+		room = data_room(&lines);
+		dry_linux_look_end();
+	}
+	return room;
+}
+
 /*
  * Whether there is a filter is not asked for it: most programs end before that is of interest. Nor is the limit for what every
  * process begins with.

@@ -65,6 +65,11 @@ void dry_port_yield(void)
 	errno = saved;
 }
 
+size_t dry_port_data_room(void)
+{
+	return SIZE_MAX;
+}
+
 bool dry_port_use_tags(bool sync)
 {
 	(void)sync;

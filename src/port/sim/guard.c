@@ -18,6 +18,11 @@ int dry_port_decommit(void *addr, size_t size)
 	return -DRY_ENOMEM;
 }
 
+size_t dry_port_data_room(void)
+{
+	return SIZE_MAX;
+}
+
 bool dry_port_use_tags(bool sync)
 {
 	(void)sync;
