@@ -14,6 +14,7 @@
 #define KEPT   1024u
 #define STORED 32u /* of each order below ORDERS */
 #define ORDERS 5u
+#define SPARED ((size_t)1 << 20) /* bytes of data that are left to be committed, or nothing is that need not be */
 #define SHARE  ((size_t)64 << 10) /* bytes of the process's memory for each fence: the kernel's own for it are some 500 */
 
 static _Atomic uint32_t fences, slabs, kept_at; /* counts; relaxed: one more or less does not matter */
@@ -345,7 +346,9 @@ static bool free_now(struct dry_arena *arena, struct dry_page *run, uint32_t at)
 	char *fence = (char *)dry_arena_start(arena, run) + bytes_of(arena, run->count - 1);
 	struct dry_page *oldest;
 
-	if (!dry_port_is_scarce() || (has_fence(run) && dry_port_commit(fence, bytes_of(arena, 1)) != 0))
+	/* The fence and the oldest are committed: others shall have what they need all the same. */
+	if (!dry_port_is_scarce() || dry_port_data_room() < SPARED ||
+	    (has_fence(run) && dry_port_commit(fence, bytes_of(arena, 1)) != 0))
 		return false;
 	drop_fence(arena, run);
 	dry_arena_free(arena, run);
