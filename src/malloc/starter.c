@@ -68,21 +68,23 @@ void dry_starter_begin(const void *frame)
 						memory_order_relaxed);
 }
 
-void dry_starter_end(void)
+/* What was laid by and not taken. */
+static void *withdraw(void)
 {
 	const struct dry_secondary *ours = &spares;
 
 	/* Another one may have come meanwhile. */
 	atomic_compare_exchange_strong_explicit(&dry_main_heap.secondary, &ours, NULL, memory_order_relaxed, memory_order_relaxed);
 	atomic_store_explicit(&spared, 0, memory_order_relaxed);
-	dry_general_free(&dry_main_heap, atomic_exchange_explicit(&laid, NULL, memory_order_relaxed));
+	return atomic_exchange_explicit(&laid, NULL, memory_order_relaxed);
+}
+
+void dry_starter_end(void)
+{
+	dry_general_free(&dry_main_heap, withdraw());
 }
 
 void dry_starter_forked(void)
 {
-	const struct dry_secondary *ours = &spares;
-
-	atomic_compare_exchange_strong_explicit(&dry_main_heap.secondary, &ours, NULL, memory_order_relaxed, memory_order_relaxed);
-	atomic_store_explicit(&spared, 0, memory_order_relaxed);
-	atomic_store_explicit(&laid, NULL, memory_order_relaxed);
+	(void)withdraw(); /* its starter is not there; a free would be early here */
 }
