@@ -55,7 +55,7 @@ bool dry_heap_give_up(struct dry_heap *heap, size_t bytes)
 	const struct dry_slab_pages *pages = heap->caches.backing.pages;
 	struct dry_arena *arena = dry_heap_arena(heap);
 
-	if (dry_port_restricted() || !dry_port_find_scarce())
+	if (dry_port_confined() || !dry_port_find_scarce())
 		return false;
 	if (dry_arena_give_up(arena, bytes))
 		return true;

@@ -89,17 +89,26 @@ static void collapse(struct dry_heap *heap)
 		price = (3 * price + took / (done / DRY_DENSE_UNIT)) / 4 + 1;
 }
 
+/* The thread has no turns any more: what it would do is done in calls. */
+static _Noreturn void park(void)
+{
+	atomic_store_explicit(&running, 0, memory_order_release); /* as at its end */
+	dry_port_park();
+}
+
 static void run(void)
 {
 	struct dry_heap *heap = &dry_main_heap;
 	unsigned small = 0, idle = 0;
 
 	/* The first fence takes milliseconds: nobody waits for it here, but the end of a process would. */
-	dry_port_sleep_ms(SOON);
+	if (!dry_port_rest_ms(SOON))
+		park();
 	(void)dry_port_slot_fence();
 	while (small < IDLE_TICKS) {
 		unsigned sleep = dry_option_decay_ms / 2;
-		dry_port_sleep_ms(idle > 4 && sleep < LONG_SLEEP ? LONG_SLEEP : sleep);
+		if (!dry_port_rest_ms(idle > 4 && sleep < LONG_SLEEP ? LONG_SLEEP : sleep))
+			park();
 		dry_profile_follow();
 		dry_heap_reap(heap);
 		if (dry_policy_collapses())
@@ -131,7 +140,7 @@ static DRY_SLOW void start(void)
 	dry_arena_purge_all(dry_heap_arena(&dry_main_heap));
 }
 
-/* ---- with one thread: in its calls ----------------------------------------------------- */
+/* ---- with one thread, or in a filter that allows of no helper: in calls -------------------- */
 
 /* The thread is there for huge pages only: a program that had one thread then gives back in its calls, too. Relaxed. */
 static _Atomic bool early;
@@ -143,7 +152,8 @@ static bool enters(void)
 	if (dry_port_alone())
 		return true;
 	/* acquire, release: guards `alone` */
-	return atomic_load_explicit(&early, memory_order_relaxed) && !atomic_exchange_explicit(&inside, true, memory_order_acquire);
+	return (atomic_load_explicit(&early, memory_order_relaxed) || dry_port_confined()) &&
+	       !atomic_exchange_explicit(&inside, true, memory_order_acquire);
 }
 
 static void leaves(void)
@@ -257,8 +267,11 @@ void dry_background_poke(void)
 		return;
 	/* for huge pages there is a thread in any case: a program with one may well make no calls while its memory stays full */
 	bool few = dry_port_alone() && held < ALONE_MOST;
-	if (now == 0 && dry_option_background && few && !dry_policy_collapses()) {
-		count_call(&dry_main_heap);
+	if (now == 0 && dry_option_background && ((few && !dry_policy_collapses()) || !dry_port_thread_allowed())) {
+		if (enters()) {
+			count_call(&dry_main_heap);
+			leaves();
+		}
 	} else if (now == 0) {
 		atomic_store_explicit(&early, few, memory_order_relaxed);
 		start();

@@ -85,7 +85,7 @@ void dry_arena_give_excess_locked(struct dry_arena *arena)
 {
 	size_t keep = arena->used / 2 + 2 * (size_t)dry_chunk_pages(arena);
 
-	if (arena->free_dirty > keep && !dry_port_restricted())
+	if (arena->free_dirty > keep && !dry_port_confined())
 		give_chunks_locked(arena, (arena->free_dirty - keep) << arena->page_shift);
 	if (keep < arena->free_dirty)
 		keep = arena->free_dirty;

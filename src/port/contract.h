@@ -150,15 +150,26 @@ uint64_t dry_port_processor_us(bool process);
 void dry_port_sleep_ms(unsigned ms);
 
 /*
+ * The helper thread's sleep between its rounds, about ms milliseconds; one thread's. false: it has none any more, for a filter has
+ * come, and is to park: to wait for the end of the process without another call.
+ */
+bool dry_port_rest_ms(unsigned ms);
+_Noreturn void dry_port_park(void);
+
+/*
  * Only what libc's own malloc asks of the system may be asked for: another call may end the process, because the program
  * has filters on them: then it stays true. Or the caller is the child of a vfork(), which shares its parent's memory.
  */
 bool dry_port_restricted(void);
+/* The program itself has asked for a filter: not even what it called when it began may be asked for. Restricted, too. */
+bool dry_port_confined(void);
 /* The process ends: what it has not asked for by now is not worth a call that may end it too soon. */
 void dry_port_ending(void);
 
-/* Start a detached helper thread with all signals blocked and a small stack. 0 or -errno. */
+/* Start a detached helper thread with all signals blocked and a small stack. 0 or -errno. Not thread-safe. */
 int dry_port_thread_start(void (*fn)(void));
+/* Whether filters allow of one that nobody asked for: of one of before the program that is known if it has threads. */
+bool dry_port_thread_allowed(void);
 
 /* The process is known to have one thread. */
 bool dry_port_alone(void);

@@ -45,9 +45,13 @@ struct dry_port_calls {
 	uint64_t (*clock_ms)(void);
 	uint64_t (*processor_us)(bool process);
 	void (*sleep_ms)(unsigned ms);
+	bool (*rest_ms)(unsigned ms);
+	void (*park)(void);
 	bool (*restricted)(void);
+	bool (*confined)(void);
 	void (*ending)(void);
 	int (*thread_start)(void (*fn)(void));
+	bool (*thread_allowed)(void);
 	bool (*alone)(void);
 	void (*yield)(void);
 	void (*at_fork)(void (*prepare)(void), void (*parent)(void), void (*child)(bool prepared));
@@ -105,9 +109,13 @@ const struct dry_port_calls dry_port_calls = {
 	.clock_ms = dry_port_clock_ms,
 	.processor_us = dry_port_processor_us,
 	.sleep_ms = dry_port_sleep_ms,
+	.rest_ms = dry_port_rest_ms,
+	.park = dry_port_park,
 	.restricted = dry_port_restricted,
+	.confined = dry_port_confined,
 	.ending = dry_port_ending,
 	.thread_start = dry_port_thread_start,
+	.thread_allowed = dry_port_thread_allowed,
 	.alone = dry_port_alone,
 	.yield = dry_port_yield,
 	.at_fork = dry_port_at_fork,

@@ -10,6 +10,7 @@
  *            block has been freed beside them
  *   follow   192 MiB, limit:50%; while the process runs 128 MiB, then 256: what it gets is half of that, with one thread
  *            and with two
+ *   filtered the same where the system has filters on the process, as containers have
  *   shrink   1 GiB, secure:1; while it runs 64 MiB: seven eighths of the payload live there
  *
  * Needs the right to make a cgroup; skipped without. DRY_TEST_NO_POSIX: that port does not know groups.
@@ -27,6 +28,7 @@
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/seccomp.h"
 
 #define PHASE ((size_t)112 << 20)
 
@@ -271,13 +273,15 @@ static const struct mode {
 	const char *name, *conf;
 	size_t limit;
 	void (*run)(void);
+	int forbidden; /* system call; 0: none */
 } modes[] = {
-	{ "phases", "", (size_t)192 << 20, run_phases },
-	{ "endless", "limit:85%", (size_t)64 << 20, run_endless },
-	{ "secure", "secure:1,limit:85%", (size_t)64 << 20, run_endless },
-	{ "payload", "secure:1", (size_t)64 << 20, run_payload },
-	{ "follow", "limit:50%", (size_t)192 << 20, run_follow },
-	{ "shrink", "secure:1", (size_t)1024 << 20, run_shrink },
+	{ "phases", "", (size_t)192 << 20, run_phases, 0 },
+	{ "endless", "limit:85%", (size_t)64 << 20, run_endless, 0 },
+	{ "secure", "secure:1,limit:85%", (size_t)64 << 20, run_endless, 0 },
+	{ "payload", "secure:1", (size_t)64 << 20, run_payload, 0 },
+	{ "follow", "limit:50%", (size_t)192 << 20, run_follow, 0 },
+	{ "filtered", "limit:50%", (size_t)192 << 20, run_follow, SYS_membarrier },
+	{ "shrink", "secure:1", (size_t)1024 << 20, run_shrink, 0 },
 };
 
 /* false: no cgroup can be made. */
@@ -295,6 +299,8 @@ static bool try_mode(const struct mode *mode)
 		CHECK(put(folder, "cgroup.procs", "0"));
 		if (mode->conf[0] != '\0')
 			setenv("DRYSTONE_CONF", mode->conf, 1);
+		if (mode->forbidden != 0)
+			seccomp_forbid(mode->forbidden);
 		execl("/proc/self/exe", "cgroup", mode->name, folder, (char *)NULL);
 		_exit(127);
 	}

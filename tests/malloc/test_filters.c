@@ -7,16 +7,11 @@
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,30 +19,10 @@
 
 #include "../support/check.h"
 #include "../support/glibc.h"
+#include "../support/seccomp.h"
 
 #define STATUS 7
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* What glibc's malloc, stdio and the end of a process and of a thread need. */
-#define LEAST                                                                                         \
-	SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise, SYS_futex, SYS_getrandom, \
-		SYS_write, SYS_exit, SYS_exit_group, SYS_rt_sigreturn
-#ifdef __GLIBC__
-#define FIRST_THREAD SYS_clone
-#define OTHERS       SYS_execve
-#else /* musl's ways */
-#define FIRST_THREAD SYS_membarrier
-#ifdef SYS_open
-#define OTHERS SYS_open, SYS_stat, SYS_fcntl, SYS_writev, SYS_ioctl, SYS_lseek
-#else
-#define OTHERS SYS_fcntl, SYS_writev, SYS_ioctl, SYS_lseek
-#endif
-#endif
-#define THREADS \
-	FIRST_THREAD, SYS_clone, SYS_clone3, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_set_robust_list, SYS_rseq
-#define LOADER                                                                                     \
-	OTHERS, SYS_execve, SYS_read, SYS_pread64, SYS_openat, SYS_close, SYS_fstat, SYS_newfstatat, \
-		SYS_set_tid_address, SYS_prlimit64, SYS_readlinkat, SYS_faccessat
 
 static const int least[] = { LEAST, THREADS };
 /* OpenSSH's child before authentication: no thread can be started, no file opened. */
@@ -80,41 +55,6 @@ static const struct filter {
 	{ "renderer", renderer, COUNT(renderer), 0, 1, 1 }, { "loader", loader, COUNT(loader), 1, 0, 1 },
 	{ "service", service, COUNT(service), 1, 1, 1 },
 };
-
-static void install(const struct filter *filter, int kills, int all)
-{
-	struct sock_filter code[256];
-	unsigned short n = 0;
-	unsigned deny = kills ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
-
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < filter->count; i++) {
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)filter->calls[i], 0, 1);
-		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	}
-	/* What a thread that has just begun asks for, ours or another: libc ends the process if it is refused. */
-	static const int beginning[] = { SYS_set_robust_list, SYS_rseq };
-	for (size_t i = 0; all && i < COUNT(beginning); i++) {
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)beginning[i], 0, 1);
-		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	}
-#ifdef SYS_arch_prctl
-	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_arch_prctl, 0, 1);
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-#endif
-#ifdef SYS_access
-	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_access, 0, 1);
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOENT);
-#endif
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, deny);
-	struct sock_fprog program = { n, code };
-
-	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	if (all)
-		CHECK(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program));
-	else
-		CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0));
-}
 
 /* Enough that memory is returned, that batches go both ways, and that a helper thread would be started. */
 static void work(void)
@@ -176,7 +116,7 @@ static void run(const struct filter *filter, int kills, int when)
 		for (int i = 0; i < n; i++)
 			CHECK(!pthread_create(&ids[i], NULL, thread, &gate));
 		pthread_barrier_wait(&gate);
-		install(filter, kills, when == 'a');
+		seccomp_install(filter->calls, filter->count, kills, when == 'a');
 		pthread_barrier_wait(&gate);
 	}
 	work();
@@ -201,7 +141,7 @@ static void expect(const struct filter *filter, int kills, int when, const char 
 		snprintf(name, sizeof(name), "%td", filter - filters);
 		setenv("DRYSTONE_CONF", conf, 1);
 		if (when == 'e')
-			install(filter, kills, 0);
+			seccomp_install(filter->calls, filter->count, kills, 0);
 		execl("/proc/self/exe", "filters", name, how, (char *)NULL);
 		_exit(9);
 	}

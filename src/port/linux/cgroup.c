@@ -15,6 +15,7 @@
 
 #include "port/contract.h"
 #include "port/linux/filter.h"
+#include "port/linux/lines.h"
 
 /* The beginning of a file, as a text; its length, 0: it cannot be had. */
 static size_t read_text(const char *path, char *text, size_t room)
@@ -126,20 +127,35 @@ size_t dry_linux_cgroup_limit(const char *list, const char *root, struct dry_cgr
 	return limit;
 }
 
+/* Of the machine; SIZE_MAX: not told. From a file, as the rest, for a filter may not have thought of sysinfo(), which libc asks. */
+static size_t read_machine(void)
+{
+	struct dry_linux_lines lines;
+	size_t bytes = 0;
+	long pages;
+
+	if (dry_linux_lines_open(&lines, "/proc/meminfo")) {
+		bytes = (size_t)dry_linux_lines_number(&lines, "MemTotal:", 10, 0) << 10;
+		dry_linux_lines_close(&lines);
+	}
+	if (bytes == 0 && !dry_port_restricted() && (pages = sysconf(_SC_PHYS_PAGES)) > 0)
+		bytes = (size_t)pages * dry_port_page_size();
+	return bytes != 0 ? bytes : SIZE_MAX;
+}
+
 static size_t read_limit(struct dry_cgroup_room *room)
 {
-	/* of the machine, pages: once, for some libcs read a file for it */
-	static _Atomic long machine;
+	static _Atomic size_t machine; /* read once */
 	size_t limit = dry_linux_cgroup_limit("/proc/self/cgroup", "/sys/fs/cgroup", room);
-	long pages = atomic_load_explicit(&machine, memory_order_relaxed);
+	size_t most = atomic_load_explicit(&machine, memory_order_relaxed);
+	int saved = errno;
 
-	if (pages == 0) {
-		pages = sysconf(_SC_PHYS_PAGES);
-		atomic_store_explicit(&machine, pages, memory_order_relaxed);
+	if (most == 0) {
+		most = read_machine();
+		atomic_store_explicit(&machine, most, memory_order_relaxed);
 	}
-	if (pages > 0 && (size_t)pages < limit / dry_port_page_size())
-		limit = (size_t)pages * dry_port_page_size();
-	return limit;
+	errno = saved;
+	return limit < most ? limit : most;
 }
 
 size_t dry_port_memory_limit(void)
@@ -154,9 +170,9 @@ size_t dry_port_memory_limit_again(void)
 	static struct dry_cgroup_room room; /* a caller may have little stack; one at a time is in here */
 	size_t limit;
 
-	if (!dry_linux_free_begin())
+	if (!dry_linux_look_begin())
 		return 0;
 	limit = read_limit(&room);
-	dry_linux_free_end();
+	dry_linux_look_end();
 	return limit;
 }

@@ -3,7 +3,8 @@
  * Filters on system calls (seccomp) end a process for a call that its author did not think of. Who installs one while
  * the process runs first calls prctl(), which is replaced (override.c): from then on only what libc's own malloc calls is called.
  * Whether there was one before the program began is read in /proc when it is first of interest; the calls for
- * that are those that the dynamic linker has made.
+ * that are those that the dynamic linker has made. Such a filter is for the whole of the program: what that has asked for so far
+ * may be asked for again.
  */
 #include "port/linux/filter.h"
 
@@ -18,12 +19,15 @@
 
 static struct dry_lock lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 static struct dry_lock looks = DRY_LOCK_INIT(DRY_RANK_PORT); /* one of its own, for a fence takes milliseconds */
-/* What is not known to be free counts as filtered. Written with the lock held; relaxed without: a hint. */
-static _Atomic enum { UNKNOWN, NO_FILTER, FILTERED } state;
+/*
+ * FILTERED: since before the program began; what is not known to be free counts as that. CONFINED: the program has asked for one.
+ * Written with the lock held; relaxed without: a hint.
+ */
+static _Atomic enum { UNKNOWN, NO_FILTER, FILTERED, CONFINED } state;
 
 static void set_locked(int value)
 {
-	atomic_store_explicit(&state, value, memory_order_relaxed);
+	atomic_store(&state, value); /* seq_cst: rest.c */
 }
 
 static int get(void)
@@ -59,7 +63,7 @@ bool dry_linux_free_begin(void)
 bool dry_linux_look_begin(void)
 {
 	dry_lock_acquire(&looks);
-	if (get() != FILTERED)
+	if (get() != CONFINED)
 		return true;
 	dry_lock_release(&looks);
 	return false;
@@ -87,9 +91,9 @@ bool dry_port_restricted(void)
 	return get() != NO_FILTER;
 }
 
-bool dry_linux_is_filtered(void)
+bool dry_port_confined(void)
 {
-	return get() == FILTERED;
+	return dry_linux_vforks != 0 || atomic_load(&state) == CONFINED; /* seq_cst: rest.c */
 }
 
 void dry_linux_filter_forked(void)
@@ -102,14 +106,16 @@ void dry_linux_filter_unsure(void)
 {
 	dry_lock_acquire(&lock);
 	if (get() == UNKNOWN)
-		set_locked(FILTERED);
+		set_locked(CONFINED);
 	dry_lock_release(&lock);
 }
 
 void dry_linux_filter_comes(void)
 {
+	if (dry_linux_vforks != 0)
+		return; /* the child's, which is on its own in any case */
 	dry_lock_acquire(&lock);
-	set_locked(FILTERED);
+	set_locked(CONFINED);
 	atomic_store_explicit(&dry_unix_access, PROT_READ | PROT_WRITE, memory_order_relaxed); /* filters know no others */
 	dry_lock_release(&lock);
 	dry_lock_acquire(&looks); /* who has it now looked before */

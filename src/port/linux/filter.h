@@ -9,12 +9,9 @@
 bool dry_linux_free_begin(void);
 void dry_linux_free_end(void);
 
-/* No filter is known of, and none will come before dry_linux_look_end(); for calls that the dynamic linker makes. */
+/* The program has asked for no filter, and will not before dry_linux_look_end(); for calls that the dynamic linker makes. */
 bool dry_linux_look_begin(void);
 void dry_linux_look_end(void);
-
-/* A filter is known of. As long as none is, what the dynamic linker has called may be called. */
-bool dry_linux_is_filtered(void);
 
 /* As when a filter comes; waits for the end of what was begun. */
 void dry_linux_filter_comes(void);

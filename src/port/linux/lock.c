@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The contended halves of the lock: spin a little, then sleep on the word. Sleep by the clock is the same call. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* syscall */
-#endif
 #include "port/contract.h"
-
-#include <errno.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+#include "port/linux/futex.h"
 
 /*
  * Critical sections are short (a batch of list operations), so a holder that runs is done within this many looks, about as long
@@ -24,16 +16,6 @@ static inline void spin_hint(void)
 #elif defined(__aarch64__)
 	__asm__ volatile("yield");
 #endif
-}
-
-/* 0 or an error: the word changed, or a signal came; the caller looks again. */
-static int futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *limit)
-{
-	int saved = errno;
-	int error = syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, limit, NULL, 0) == -1 ? errno : 0;
-
-	errno = saved;
-	return error;
 }
 
 void dry_lock_wait(struct dry_lock *lock)
@@ -54,12 +36,12 @@ void dry_lock_wait(struct dry_lock *lock)
 	}
 	/* acquire: as above. From here the lock is taken as CONTENDED, see port_impl.h. */
 	while (atomic_exchange_explicit(&lock->state, DRY_LOCK_CONTENDED, memory_order_acquire) != DRY_LOCK_FREE)
-		futex(&lock->state, FUTEX_WAIT, DRY_LOCK_CONTENDED, NULL);
+		dry_linux_futex(&lock->state, FUTEX_WAIT, DRY_LOCK_CONTENDED, NULL);
 }
 
 void dry_lock_wake(struct dry_lock *lock)
 {
-	futex(&lock->state, FUTEX_WAKE, 1, NULL);
+	dry_linux_futex(&lock->state, FUTEX_WAKE, 1, NULL);
 }
 
 /* Nobody wakes who sleeps on this word. */
@@ -68,7 +50,7 @@ static void sleep_ns(uint64_t ns)
 	static _Atomic uint32_t never;
 	struct timespec limit = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 
-	futex(&never, FUTEX_WAIT, 0, &limit);
+	dry_linux_futex(&never, FUTEX_WAIT, 0, &limit);
 }
 
 void dry_port_sleep_ms(unsigned ms)

@@ -70,7 +70,7 @@ bool dry_port_collapse(void *addr, size_t size)
 {
 	int saved = errno, done;
 
-	if (dry_port_restricted())
+	if (dry_port_confined())
 		return false;
 	done = madvise(addr, size, MADV_COLLAPSE);
 	errno = saved;
@@ -160,7 +160,7 @@ void dry_port_dense(void *addr, size_t size)
 	int huge = atomic_load_explicit(&huge_pages, memory_order_relaxed);
 
 	/* what the user said of huge pages goes before what is guessed */
-	if (huge != DRY_HUGE_NEVER && huge != DRY_HUGE_COLLAPSE && !dry_port_restricted())
+	if (huge != DRY_HUGE_NEVER && huge != DRY_HUGE_COLLAPSE && !dry_port_confined())
 		dry_port_advise_huge(addr, size, DRY_HUGE_ALWAYS);
 }
 
@@ -170,7 +170,7 @@ void dry_port_piecemeal(void *addr, size_t size, size_t piece)
 	size_t page = dry_port_page_size();
 
 	if (page / 8 * page > piece && atomic_load_explicit(&huge_pages, memory_order_relaxed) == DRY_HUGE_SYSTEM &&
-	    !dry_port_restricted())
+	    !dry_port_confined())
 		dry_port_advise_huge(addr, size, DRY_HUGE_NEVER);
 }
 
@@ -181,7 +181,7 @@ void dry_port_piecemeal(void *addr, size_t size, size_t piece)
 bool dry_port_populate(void *addr, size_t size)
 {
 	int saved = errno;
-	bool done = !dry_port_restricted() && madvise(addr, size, MADV_POPULATE_WRITE) == 0;
+	bool done = !dry_port_confined() && madvise(addr, size, MADV_POPULATE_WRITE) == 0;
 
 	errno = saved;
 	return done;
@@ -195,7 +195,7 @@ bool dry_port_populate_huge(void *addr, size_t size)
 {
 	int huge = atomic_load_explicit(&huge_pages, memory_order_relaxed), saved = errno;
 
-	if (huge == DRY_HUGE_NEVER || huge == DRY_HUGE_COLLAPSE || dry_port_restricted() ||
+	if (huge == DRY_HUGE_NEVER || huge == DRY_HUGE_COLLAPSE || dry_port_confined() ||
 	    madvise(addr, size, MADV_HUGEPAGE) != 0) {
 		errno = saved;
 		return false;

@@ -14,6 +14,7 @@
 
 #include "base/compiler.h"
 #include "port/linux/filter.h"
+#include "port/linux/rest.h"
 #include "port/linux/room.h"
 
 DRY_REPLACEABLE int prctl(int option, ...)
@@ -25,8 +26,10 @@ DRY_REPLACEABLE int prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		args[i] = va_arg(list, unsigned long);
 	va_end(list);
-	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
+	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) {
 		dry_linux_filter_comes();
+		dry_linux_rest_ends();
+	}
 	return (int)syscall(SYS_prctl, option, args[0], args[1], args[2], args[3]);
 }
 

@@ -31,7 +31,7 @@ static size_t address_room(struct dry_linux_lines *lines)
 	int saved = errno;
 	size_t room = SIZE_MAX, used;
 
-	if (!dry_linux_is_filtered() && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+	if (!dry_port_confined() && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
 		used = dry_linux_lines_first(lines, "/proc/self/statm", 0) * dry_port_page_size();
 		if (used == 0)
 			used = limit.rlim_cur / 2; /* no /proc: half is a careful guess */
@@ -63,9 +63,9 @@ bool dry_port_find_scarce(void)
 {
 	int saved = errno;
 
-	if (dry_linux_free_begin()) {
+	if (dry_linux_look_begin()) {
 		atomic_store_explicit(&limited, is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA), memory_order_relaxed);
-		dry_linux_free_end();
+		dry_linux_look_end();
 	}
 	errno = saved;
 	return dry_port_is_scarce();
@@ -180,7 +180,7 @@ static size_t credit;
 static DRY_SLOW void look_at_setting(void)
 {
 	int saved = errno;
-	bool strict = !dry_port_restricted() && dry_linux_number_in("/proc/sys/vm/overcommit_memory", 0) == 2;
+	bool strict = !dry_port_confined() && dry_linux_number_in("/proc/sys/vm/overcommit_memory", 0) == 2;
 
 	atomic_store_explicit(&dry_linux_strict, strict, memory_order_relaxed);
 	errno = saved;
@@ -253,7 +253,7 @@ static DRY_SLOW enum dry_linux_room begin(size_t size, bool (*is_too_much)(size_
 	int saved = errno;
 	bool too_much;
 
-	if (dry_port_restricted())
+	if (dry_port_confined())
 		return DRY_LINUX_ROOM;
 	dry_lock_acquire(&turn);
 	too_much = is_too_much(size);

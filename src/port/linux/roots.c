@@ -222,7 +222,7 @@ bool dry_port_roots(void (*visit)(void *arg, uintptr_t from, uintptr_t to), void
 	int saved = errno, cancel;
 	bool done;
 
-	if (dry_port_restricted())
+	if (dry_port_confined())
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	search.visit = visit;

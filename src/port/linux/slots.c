@@ -23,6 +23,7 @@
 #include "percpu.h"
 #include "port/contract.h"
 #include "port/linux/filter.h"
+#include "port/linux/rest.h"
 #include "port/linux/node.h"
 #include "port/linux/room.h"
 #include "port/linux/thread.h"
@@ -158,6 +159,7 @@ void dry_port_forked(void)
 	dry_linux_vforks = 0;
 	registered = false;
 	dry_linux_filter_forked();
+	dry_linux_rest_forked();
 	dry_linux_room_forked();
 	dry_thread_slots_forked();
 }

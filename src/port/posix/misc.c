@@ -35,6 +35,11 @@ bool dry_port_restricted(void)
 	return false;
 }
 
+bool dry_port_confined(void)
+{
+	return false;
+}
+
 void dry_port_ending(void)
 {
 }
@@ -55,6 +60,18 @@ void dry_port_sleep_ms(unsigned ms)
 	while (nanosleep(&left, &left) != 0 && errno == EINTR)
 		;
 	errno = saved;
+}
+
+bool dry_port_rest_ms(unsigned ms)
+{
+	dry_port_sleep_ms(ms);
+	return true;
+}
+
+_Noreturn void dry_port_park(void)
+{
+	for (;;)
+		dry_port_sleep_ms(1000);
 }
 
 void dry_port_yield(void)

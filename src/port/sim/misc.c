@@ -114,7 +114,23 @@ void dry_port_sleep_ms(unsigned ms)
 		dry_sim_yield();
 }
 
+bool dry_port_rest_ms(unsigned ms)
+{
+	dry_port_sleep_ms(ms);
+	return true;
+}
+
+_Noreturn void dry_port_park(void)
+{
+	abort();
+}
+
 bool dry_port_restricted(void)
+{
+	return false;
+}
+
+bool dry_port_confined(void)
 {
 	return false;
 }

@@ -101,6 +101,11 @@ void dry_sim_run(void (*body)(unsigned task))
 	dry_sim_hand_over();
 }
 
+bool dry_port_thread_allowed(void)
+{
+	return true;
+}
+
 int dry_port_thread_start(void (*fn)(void))
 {
 	struct dry_sim_one *task = &dry_sim.task[HELPER];

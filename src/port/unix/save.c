@@ -53,7 +53,7 @@ bool dry_port_save(const char *path, void (*fill)(dry_port_writer *write, void *
 	int saved = errno, cancel;
 	bool done;
 
-	if (dry_port_restricted())
+	if (dry_port_confined())
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc() must not become a cancellation point */
 	done = save(path, fill);

@@ -44,7 +44,7 @@ bool dry_port_listen(const char *path)
 	int saved = errno, fd = -1;
 
 	dry_unix_path(name, sizeof(name), path, (unsigned long)getpid());
-	if (strlen(name) < sizeof(place.sun_path) && !dry_port_restricted())
+	if (strlen(name) < sizeof(place.sun_path) && !dry_port_confined())
 		fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	if (fd >= 0) {
 		place.sun_family = AF_UNIX;

@@ -109,7 +109,7 @@ static DRY_SLOW void read_code(void)
 	static struct dry_unix_maps maps; /* of whoever is busy: too much for a stack */
 	int saved = errno, cancel;
 
-	if (dry_port_restricted() || atomic_flag_test_and_set_explicit(&code_busy, memory_order_acquire))
+	if (dry_port_confined() || atomic_flag_test_and_set_explicit(&code_busy, memory_order_acquire))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc() must not become a cancellation point */
 	maps = (struct dry_unix_maps){ .fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC) };

@@ -26,12 +26,8 @@ static void *helper(void *arg)
 	return NULL;
 }
 
-/*
- * What starting a thread needs would be too much for a stack that may be small. One starts at a time: the process that is at it,
- * which a child that was forked meanwhile is not.
- */
+/* What starting a thread needs would be too much for a stack that may be small. One starts at a time. */
 static struct {
-	_Atomic pid_t by; /* 0: nobody */
 	pthread_attr_t attr;
 	sigset_t all, before;
 } starting;
@@ -78,17 +74,17 @@ static int create(bool masked, void (*fn)(void))
 	return error == EINVAL ? create_with(0, masked, fn) : error;
 }
 
+bool dry_port_thread_allowed(void)
+{
+	return !dry_port_confined() && !(dry_port_alone() && dry_port_restricted());
+}
+
 int dry_port_thread_start(void (*fn)(void))
 {
 	int saved = errno, error;
 
-	if (dry_port_restricted())
+	if (dry_port_confined())
 		return -EPERM;
-	pid_t other = atomic_load_explicit(&starting.by, memory_order_relaxed), own = getpid();
-	/* acquire: pairs with the release below, of who used the memory before */
-	if (other == own ||
-	    !atomic_compare_exchange_strong_explicit(&starting.by, &other, own, memory_order_acquire, memory_order_relaxed))
-		return -EAGAIN;
 	sigfillset(&starting.all);
 	/*
 	 * The thread begins with a mask of its own (glibc 2.32), which takes 3 KiB of stack: libc allocates for it, and
@@ -102,7 +98,6 @@ int dry_port_thread_start(void (*fn)(void))
 		error = create(false, fn);
 		pthread_sigmask(SIG_SETMASK, &starting.before, NULL);
 	}
-	atomic_store_explicit(&starting.by, 0, memory_order_release);
 	errno = saved;
 	return -error;
 }

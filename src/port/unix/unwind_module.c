@@ -72,7 +72,7 @@ static bool use_frames(struct dry_unix_module *module)
 	static atomic_int state; /* 0: nobody has asked; 1: they are read; 2: they are known */
 	int none = 0;
 
-	if (atomic_load_explicit(&state, memory_order_acquire) == 0 && !dry_port_restricted() &&
+	if (atomic_load_explicit(&state, memory_order_acquire) == 0 && !dry_port_confined() &&
 	    atomic_compare_exchange_strong_explicit(&state, &none, 1, memory_order_relaxed, memory_order_relaxed)) {
 		read_program();
 		/* release: pairs with the acquire above and below */
