@@ -257,6 +257,8 @@ void dry_background_poke(void)
 {
 	size_t used = used_bytes(&dry_main_heap), before = atomic_load_explicit(&grown_to, memory_order_relaxed);
 
+	if (DRY_UNLIKELY(dry_starter_is_below())) /* little stack is left, and this call is one of ours */
+		return;
 	obey();
 	if (DRY_UNLIKELY(used > before + GROWN_LEAST + before / 128))
 		look_through(&dry_main_heap, before, used);

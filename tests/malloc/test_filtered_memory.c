@@ -114,7 +114,7 @@ static void run(bool own_filter, bool quick)
 		else
 			clock_nanosleep(CLOCK_MONOTONIC, 0, &tenth, NULL);
 		left = resident();
-	} while (left > start + FULL / 8 && ++tenths < PATIENT);
+	} while (left > start + FULL / 4 && ++tenths < PATIENT); /* a heap of 16 MiB is small */
 	if (!quick) /* stopped meanwhile */
 		work_for_ms(500);
 	pthread_barrier_wait(&gate);
