@@ -25,10 +25,10 @@ static struct dry_lock turn = DRY_LOCK_INIT(DRY_RANK_PORT);
 
 /* ---- address space ---------------------------------------------------------- */
 
+/* Changes errno, as data_room() does: who asks for both keeps it, for there is little stack (docs/design/stack.md). */
 static size_t address_room(struct dry_linux_lines *lines)
 {
 	struct rlimit limit;
-	int saved = errno;
 	size_t room = SIZE_MAX, used;
 
 	if (!dry_port_confined() && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
@@ -37,15 +37,17 @@ static size_t address_room(struct dry_linux_lines *lines)
 			used = limit.rlim_cur / 2; /* no /proc: half is a careful guess */
 		room = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 	}
-	errno = saved;
 	return room;
 }
 
 size_t dry_port_address_room(void)
 {
 	struct dry_linux_lines lines;
+	int saved = errno;
+	size_t room = address_room(&lines);
 
-	return address_room(&lines);
+	errno = saved;
+	return room;
 }
 
 /* A limit of address space or of data was seen; relaxed: a hint. */
@@ -82,7 +84,6 @@ static size_t data_room(struct dry_linux_lines *lines)
 {
 	struct rlimit limit;
 	size_t used = 0;
-	int saved = errno;
 
 	if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
 		return SIZE_MAX;
@@ -90,7 +91,6 @@ static size_t data_room(struct dry_linux_lines *lines)
 		used = ((size_t)dry_linux_lines_number(lines, "VmData:", 10, 0) << 10) + left_of(limit.rlim_cur);
 		dry_linux_lines_close(lines);
 	}
-	errno = saved;
 	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
@@ -98,11 +98,13 @@ size_t dry_port_data_room(void)
 {
 	static struct dry_linux_lines lines; /* too much for a small stack */
 	size_t room = SIZE_MAX;
+	int saved = errno;
 
 	if (dry_linux_look_begin()) {
 		room = data_room(&lines);
 		dry_linux_look_end();
 	}
+	errno = saved;
 	return room;
 }
 
@@ -114,6 +116,7 @@ bool dry_linux_is_nearly_full(size_t size, bool for_big)
 {
 	static struct dry_linux_lines lines; /* one look at a time; too much for a small stack (docs/design/stack.md), as below */
 	static _Atomic size_t begun;
+	static int saved;
 	size_t room, data;
 
 	if (atomic_load_explicit(&begun, memory_order_relaxed) < BEGINNING &&
@@ -121,8 +124,10 @@ bool dry_linux_is_nearly_full(size_t size, bool for_big)
 		return false;
 	if (!dry_linux_look_begin())
 		return false;
+	saved = errno;
 	room = address_room(&lines);
 	data = data_room(&lines);
+	errno = saved;
 	dry_linux_look_end();
 	atomic_store_explicit(&limited, room != SIZE_MAX || data != SIZE_MAX, memory_order_relaxed);
 	/* a big one counts as data only when it is committed */
