@@ -10,7 +10,7 @@
 #define MOST       1024u
 #define LEAST      16u
 #define SHARE      4096u /* of the process's memory */
-#define FILLING    (DRY_PIECE * 3 / 4) /* fetched at a time: the way down to there is long, and stacks are small */
+#define FILLING    (DRY_PIECE / 2) /* fetched at a time: the way down to there is long, and stacks are small */
 
 /* In the entry of a depot, whose `avail` counts what is in it. Guarded by the depot's lock. */
 struct pool {
