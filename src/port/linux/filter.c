@@ -17,6 +17,10 @@
 #include "port/linux/thread.h"
 #include "port/unix/map.h"
 
+#define ASK_AGAIN 100 /* ms */
+
+extern char __libc_single_threaded DRY_WEAK; /* glibc's */
+
 static struct dry_lock lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 static struct dry_lock looks = DRY_LOCK_INIT(DRY_RANK_PORT); /* one of its own, for a fence takes milliseconds */
 /*
@@ -94,6 +98,37 @@ bool dry_port_restricted(void)
 bool dry_port_confined(void)
 {
 	return dry_linux_vforks != 0 || atomic_load(&state) == CONFINED; /* seq_cst: rest.c */
+}
+
+/* musl does not tell of threads: the kernel is asked, not more often than it is worth. */
+static bool is_known_to_have_threads(void)
+{
+	static struct dry_linux_lines lines; /* one look at a time */
+	static _Atomic uint64_t asked;
+	static _Atomic bool known;
+	uint64_t now;
+
+	if (&__libc_single_threaded != NULL)
+		return !__libc_single_threaded;
+	now = dry_port_clock_ms();
+	/* relaxed: hints */
+	if (atomic_load_explicit(&known, memory_order_relaxed) ||
+	    now - atomic_exchange_explicit(&asked, now, memory_order_relaxed) < ASK_AGAIN || !dry_linux_look_begin())
+		return atomic_load_explicit(&known, memory_order_relaxed);
+	int saved = errno;
+	if (dry_linux_lines_open(&lines, DRY_LINUX_STATUS)) {
+		if (dry_linux_lines_number(&lines, "Threads:", 10, 1) > 1)
+			atomic_store_explicit(&known, true, memory_order_relaxed);
+		dry_linux_lines_close(&lines);
+	}
+	errno = saved;
+	dry_linux_look_end();
+	return atomic_load_explicit(&known, memory_order_relaxed);
+}
+
+bool dry_port_thread_allowed(void)
+{
+	return !dry_port_confined() && (!dry_port_restricted() || is_known_to_have_threads());
 }
 
 void dry_linux_filter_forked(void)

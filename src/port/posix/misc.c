@@ -40,6 +40,11 @@ bool dry_port_confined(void)
 	return false;
 }
 
+bool dry_port_thread_allowed(void)
+{
+	return true;
+}
+
 void dry_port_ending(void)
 {
 }

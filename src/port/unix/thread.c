@@ -74,11 +74,6 @@ static int create(bool masked, void (*fn)(void))
 	return error == EINVAL ? create_with(0, masked, fn) : error;
 }
 
-bool dry_port_thread_allowed(void)
-{
-	return !dry_port_confined() && !(dry_port_alone() && dry_port_restricted());
-}
-
 int dry_port_thread_start(void (*fn)(void))
 {
 	int saved = errno, error;
