@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Memory goes back in programs of several threads with filters on system calls. Under one of before the program (a container's, a
- * service's) while it sleeps, for there is the helper thread; under one of its own in its calls, and the process, stopped and
- * continued again and again, is not killed for what the kernel goes on with (restart_syscall).
+ * service's) while it sleeps, for there is the helper thread, and so if only a child of vfork() has asked for one. Under one of its
+ * own in its calls, and the process, stopped and continued again and again, is not killed for what the kernel goes on with
+ * (restart_syscall).
  * DRY_TEST_NO_POSIX: that port knows no filters.
  */
 #define _GNU_SOURCE 1
@@ -89,7 +90,22 @@ static void work_for_ms(long ms)
 	} while (ms_since(&start) < ms);
 }
 
-static void run(bool own_filter, bool quick)
+enum whose { OUTER, OWN, CHILDS };
+static const char *const names[] = { "outer", "own", "child's" };
+
+/* One of a child that shares our memory; it ends at once. */
+static void ask_for_childs(void)
+{
+	pid_t pid = vfork();
+	int status;
+
+	CHECK(pid >= 0);
+	if (pid == 0)
+		_exit(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : 1);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+static void run(enum whose whose, bool stopped)
 {
 	const struct timespec tenth = { 0, 100000000 };
 	pthread_t ids[THREADS_OF];
@@ -104,34 +120,36 @@ static void run(bool own_filter, bool quick)
 		CHECK(!pthread_create(&ids[i], NULL, fill_and_free, NULL));
 	pthread_barrier_wait(&gate);
 	full = resident();
-	if (own_filter)
+	if (whose == OWN)
 		seccomp_install(own, sizeof(own) / sizeof(own[0]), 1, 1);
+	if (whose == CHILDS)
+		ask_for_childs();
 	pthread_barrier_wait(&gate);
 	pthread_barrier_wait(&gate);
 	do {
-		if (own_filter)
+		if (whose == OWN)
 			work_for_ms(100);
 		else
 			clock_nanosleep(CLOCK_MONOTONIC, 0, &tenth, NULL);
 		left = resident();
 	} while (left > start + FULL / 4 && ++tenths < PATIENT); /* a heap of 16 MiB is small */
-	if (!quick) /* stopped meanwhile */
+	if (stopped) /* meanwhile */
 		work_for_ms(500);
 	pthread_barrier_wait(&gate);
 	for (int i = 0; i < THREADS_OF; i++)
 		CHECK(!pthread_join(ids[i], NULL));
 	/* stdio would ask what its file is, for which the filter kills */
 	snprintf(text, sizeof(text), "%s filter: KiB at the start %zu, full %zu, %d tenths of a second later %zu\n",
-		 own_filter ? "own" : "outer", start >> 10, full >> 10, tenths, left >> 10);
+		 names[whose], start >> 10, full >> 10, tenths, left >> 10);
 	CHECK(write(STDOUT_FILENO, text, strlen(text)) > 0);
 	CHECK(full > FULL);
 	CHECK(tenths < PATIENT);
 	exit(STATUS);
 }
 
-static void expect(bool own_filter, bool stops)
+static void expect(enum whose whose, bool stops)
 {
-	char how[8] = { own_filter ? 'o' : 'b', stops ? 's' : 'q', '\0' };
+	char how[3] = { (char)('0' + whose), stops ? 's' : '-', '\0' };
 	const struct timespec pause = { 0, 10000000 };
 	pid_t pid = fork();
 	int status;
@@ -139,7 +157,7 @@ static void expect(bool own_filter, bool stops)
 	CHECK(pid >= 0);
 	if (pid == 0) {
 		setenv("DRYSTONE_CONF", "decay_ms:100", 1);
-		if (!own_filter)
+		if (whose == OUTER)
 			seccomp_install(before, sizeof(before) / sizeof(before[0]), 1, 0);
 		execl("/proc/self/exe", "filtered_memory", how, (char *)NULL);
 		_exit(9);
@@ -152,7 +170,7 @@ static void expect(bool own_filter, bool stops)
 	}
 	CHECK(waitpid(pid, &status, 0) == pid);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != STATUS)
-		fprintf(stderr, "%s filter, %s: status %#x\n", own_filter ? "own" : "outer", stops ? "stopped" : "not stopped",
+		fprintf(stderr, "%s filter, %s: status %#x\n", names[whose], stops ? "stopped" : "not stopped",
 			(unsigned)status);
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == STATUS);
 }
@@ -160,9 +178,10 @@ static void expect(bool own_filter, bool stops)
 int main(int argc, char **argv)
 {
 	if (argc == 2)
-		run(argv[1][0] == 'o', argv[1][1] == 'q');
-	expect(false, false);
-	expect(true, false);
-	expect(true, true);
+		run((enum whose)(argv[1][0] - '0'), argv[1][1] == 's');
+	expect(OUTER, false);
+	expect(CHILDS, false);
+	expect(OWN, false);
+	expect(OWN, true);
 	return 0;
 }

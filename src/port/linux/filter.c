@@ -145,14 +145,15 @@ void dry_linux_filter_unsure(void)
 	dry_lock_release(&lock);
 }
 
-void dry_linux_filter_comes(void)
+bool dry_linux_filter_comes(void)
 {
 	if (dry_linux_vforks != 0)
-		return; /* the child's, which is on its own in any case */
+		return false;
 	dry_lock_acquire(&lock);
 	set_locked(CONFINED);
 	atomic_store_explicit(&dry_unix_access, PROT_READ | PROT_WRITE, memory_order_relaxed); /* filters know no others */
 	dry_lock_release(&lock);
 	dry_lock_acquire(&looks); /* who has it now looked before */
 	dry_lock_release(&looks);
+	return true;
 }

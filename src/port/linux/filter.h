@@ -13,8 +13,8 @@ void dry_linux_free_end(void);
 bool dry_linux_look_begin(void);
 void dry_linux_look_end(void);
 
-/* As when a filter comes; waits for the end of what was begun. */
-void dry_linux_filter_comes(void);
+/* The program asks for a filter; waits for the end of what was begun. false: a child of vfork() asks, for itself alone. */
+bool dry_linux_filter_comes(void);
 
 /* It is no longer worth a look whether there is one: where that is not known, there is. */
 void dry_linux_filter_unsure(void);

@@ -26,10 +26,8 @@ DRY_REPLACEABLE int prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		args[i] = va_arg(list, unsigned long);
 	va_end(list);
-	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) {
-		dry_linux_filter_comes();
+	if ((option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) && dry_linux_filter_comes())
 		dry_linux_rest_ends();
-	}
 	return (int)syscall(SYS_prctl, option, args[0], args[1], args[2], args[3]);
 }
 

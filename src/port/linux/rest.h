@@ -3,7 +3,7 @@
 #ifndef DRY_PORT_LINUX_REST_H
 #define DRY_PORT_LINUX_REST_H
 
-/* A filter comes, after dry_linux_filter_comes(): the helper has no sleep with a time any more; returns when it is in none. */
+/* After dry_linux_filter_comes(): the helper has no sleep with a time any more; returns when it is in none. */
 void dry_linux_rest_ends(void);
 
 /* In the child of a fork, which has no helper. */
