@@ -152,7 +152,7 @@ static bool enters(void)
 	if (dry_port_alone())
 		return true;
 	/* acquire, release: guards `alone` */
-	return (atomic_load_explicit(&early, memory_order_relaxed) || dry_port_confined()) &&
+	return (atomic_load_explicit(&early, memory_order_relaxed) || !dry_port_thread_allowed()) &&
 	       !atomic_exchange_explicit(&inside, true, memory_order_acquire);
 }
 

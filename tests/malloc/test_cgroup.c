@@ -280,7 +280,7 @@ static const struct mode {
 	{ "secure", "secure:1,limit:85%", (size_t)64 << 20, run_endless, 0 },
 	{ "payload", "secure:1", (size_t)64 << 20, run_payload, 0 },
 	{ "follow", "limit:50%", (size_t)192 << 20, run_follow, 0 },
-	{ "filtered", "limit:50%", (size_t)192 << 20, run_follow, SYS_membarrier },
+	{ "filtered", "limit:50%", (size_t)192 << 20, run_follow, RARE },
 	{ "shrink", "secure:1", (size_t)1024 << 20, run_shrink, 0 },
 };
 

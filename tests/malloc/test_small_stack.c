@@ -228,12 +228,6 @@ int main(int argc, char **argv)
 	pthread_attr_t attr;
 	pthread_t id, mover;
 	int good = 1;
-	size_t bar = MOST;
-
-#ifdef __aarch64__ /* docs/design/open.md */
-	const char *conf = getenv("DRYSTONE_CONF");
-	bar += conf != NULL && (strncmp(conf, "secure", 6) == 0 || strncmp(conf, "profile", 7) == 0) ? 64 : 0;
-#endif
 	CHECK(stack = aligned_alloc(4096, STACK));
 	CHECK(!pthread_attr_init(&attr));
 	CHECK(!pthread_attr_setstack(&attr, stack, STACK));
@@ -243,7 +237,7 @@ int main(int argc, char **argv)
 	CHECK(!pthread_join(mover, NULL));
 	pthread_attr_destroy(&attr);
 	for (int kind = 0; kind < KINDS; kind++) {
-		int fine = most[kind] > 0 && most[kind] <= bar;
+		int fine = most[kind] > 0 && most[kind] <= MOST;
 
 		fprintf(fine ? stdout : stderr, "%s: %zu bytes of stack, size %zu\n", names[kind], most[kind], most_size[kind]);
 		good &= fine;

@@ -21,8 +21,10 @@
 #ifdef __GLIBC__
 #define FIRST_THREAD SYS_clone
 #define OTHERS       SYS_execve
+#define RARE         SYS_membarrier /* what libc does not ask for */
 #else /* musl's ways */
 #define FIRST_THREAD SYS_membarrier
+#define RARE         SYS_getcpu
 #ifdef SYS_open
 #define OTHERS SYS_open, SYS_stat, SYS_fcntl, SYS_writev, SYS_ioctl, SYS_lseek
 #else
