@@ -129,9 +129,10 @@ static struct dry_page *annotated(const struct dry_arena *arena, struct dry_page
 }
 
 /*
- * Of a block that is to be taken in part: how many pages get memory at once; 0: none before they are touched. What is beyond
- * the part is dirty then, and so the next to be taken (docs/design/memory-return.md).
- *   huge   once the heap has as much: one fault instead of 512; not for big runs, which might not find room in the rest
+ * Of a block that a slab is to be taken of: how many pages get memory at once; 0: none before they are touched. What is beyond
+ * the slab is dirty then, and so the next to be taken (docs/design/memory-return.md). Runs are blocks of which a program may touch
+ * little.
+ *   huge   once the heap has as much: one fault instead of 512; not for big slabs, which might not find room in the rest
  *   ahead  while a cache grows: eight faults take 1.6 times as long as eight pages at once
  */
 static uint32_t ahead_locked(const struct dry_arena *arena, uint32_t index, uint32_t count, bool growing)
@@ -163,7 +164,8 @@ static DRY_NOINLINE struct dry_page *populate(struct dry_arena *arena, struct dr
 }
 
 /* growing: all of the pages are going to be used. */
-DRY_FAST struct dry_page *alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node, bool growing)
+DRY_FAST struct dry_page *alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node, bool slab,
+				bool growing)
 {
 	struct dry_page *page = NULL;
 	uint32_t index, ahead = 0, huge;
@@ -171,7 +173,7 @@ DRY_FAST struct dry_page *alloc(struct dry_arena *arena, uint32_t count, uint32_
 	dry_lock_acquire(&arena->lock);
 	index = find_free(arena, count, align_pages, node);
 	huge = arena->huge;
-	if (DRY_LIKELY(index != DRY_PAGE_NIL))
+	if (slab && DRY_LIKELY(index != DRY_PAGE_NIL))
 		ahead = ahead_locked(arena, index, count, growing);
 	if (ahead != 0 && DRY_UNLIKELY(!may_take(arena, index, ahead)))
 		ahead = 0;
@@ -187,12 +189,12 @@ DRY_FAST struct dry_page *alloc(struct dry_arena *arena, uint32_t count, uint32_
 
 struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
 {
-	return count != 0 ? alloc(arena, count, align_pages, node, false) : NULL;
+	return count != 0 ? alloc(arena, count, align_pages, node, false, false) : NULL;
 }
 
 struct dry_page *dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing)
 {
-	return alloc(arena, UINT32_C(1) << order, UINT32_C(1) << order, node, growing);
+	return alloc(arena, UINT32_C(1) << order, UINT32_C(1) << order, node, true, growing);
 }
 
 bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages)

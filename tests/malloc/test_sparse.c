@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Blocks of which the program touches little, as buffers are: they take the pages that were touched, not all of their own.
+ */
+#define _GNU_SOURCE 1
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../support/check.h"
+
+#define MOST  4000
+#define SLACK ((size_t)12 << 20)
+
+static char *block[MOST];
+
+static size_t resident(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	CHECK(file && fscanf(file, "%*u %lu", &pages) == 1);
+	fclose(file);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Where the system gives huge pages to all, each touch is one of 2 MiB. */
+static int huge_for_all(void)
+{
+	char text[64] = "";
+	FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+
+	if (file == NULL)
+		return 0;
+	CHECK(fgets(text, sizeof(text), file));
+	fclose(file);
+	return strstr(text, "[always]") != NULL;
+}
+
+static void touch_ends(size_t count, size_t bytes)
+{
+	size_t before = resident(), most = count * 2 * (size_t)sysconf(_SC_PAGESIZE) + SLACK, after;
+
+	for (size_t i = 0; i < count; i++) {
+		CHECK(block[i] = malloc(bytes));
+		block[i][0] = block[i][bytes - 1] = 1;
+	}
+	after = resident();
+	printf("%zu blocks of %zu: %zu MiB before, %zu with them\n", count, bytes, before >> 20, after >> 20);
+	fflush(stdout);
+	CHECK(after <= before + most);
+	for (size_t i = 0; i < count; i++)
+		free(block[i]);
+}
+
+int main(void)
+{
+	if (huge_for_all()) {
+		printf("huge pages for all: skipped\n");
+		return 77;
+	}
+	for (size_t i = 0; i < MOST; i++) /* a heap that has some memory, of small objects */
+		CHECK(block[i] = calloc(1, 2000));
+	for (size_t i = 0; i < MOST; i++)
+		free(block[i]);
+	touch_ends(MOST, 40000);
+	touch_ends(MOST / 2, 100000);
+	return 0;
+}
