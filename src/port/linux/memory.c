@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "port/contract.h"
 #include "port/guard.h"
+#include "port/linux/filter.h"
 #include "port/linux/room.h"
 #include "port/unix/map.h"
 
@@ -138,7 +139,8 @@ int dry_port_density(const void *addr, size_t size, bool *first)
 	int saved = errno;
 
 	*first = true;
-	if (dry_port_restricted() || step < SAMPLE)
+	/* no filter so far, and none comes before the last of these calls */
+	if (step < SAMPLE || dry_port_restricted() || !dry_linux_look_begin())
 		return -1;
 	for (size_t at = 0; at + SAMPLE <= pages; at += step) {
 		if (mincore((char *)addr + at * page, SAMPLE * page, there) != 0)
@@ -151,6 +153,7 @@ int dry_port_density(const void *addr, size_t size, bool *first)
 		found += here;
 		seen += SAMPLE;
 	}
+	dry_linux_look_end();
 	errno = saved;
 	return seen >= SAMPLES * SAMPLE ? (int)(found * 100 / seen) : -1;
 }
