@@ -185,8 +185,12 @@ static size_t credit;
 static DRY_SLOW void look_at_setting(void)
 {
 	int saved = errno;
-	bool strict = !dry_port_confined() && dry_linux_number_in("/proc/sys/vm/overcommit_memory", 0) == 2;
+	bool strict = false;
 
+	if (dry_linux_look_begin()) {
+		strict = dry_linux_number_in("/proc/sys/vm/overcommit_memory", 0) == 2;
+		dry_linux_look_end();
+	}
 	atomic_store_explicit(&dry_linux_strict, strict, memory_order_relaxed);
 	errno = saved;
 }
