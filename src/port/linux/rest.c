@@ -9,11 +9,11 @@
 #include "port/contract.h"
 #include "port/linux/futex.h"
 
-#define PATIENCE 2000 /* yields, some 50 us each: in a child that was made without our knowledge there is no helper */
+#define PATIENCE 100 /* yields, some 50 us each: in a child that was made without our knowledge there is no helper */
 
 /* seq_cst, as the filter's state: who asks for a filter sees RESTS, or the helper sees that one comes. */
 static _Atomic uint32_t rest;
-enum { AWAKE, RESTS, PARKED };
+enum { AWAKE, RESTS, ENDS, PARKED };
 
 bool dry_port_rest_ms(unsigned ms)
 {
@@ -41,10 +41,15 @@ _Noreturn void dry_port_park(void)
 
 void dry_linux_rest_ends(void)
 {
-	for (int i = 0; i < PATIENCE && atomic_load(&rest) == RESTS; i++) {
+	uint32_t seen = RESTS;
+
+	/* By the word a sleep ends that has not begun yet. */
+	if (atomic_compare_exchange_strong(&rest, &seen, ENDS))
 		dry_linux_futex(&rest, FUTEX_WAKE, 1, NULL);
+	for (int i = 0; i < PATIENCE && atomic_load(&rest) == ENDS; i++)
 		dry_port_yield();
-	}
+	seen = ENDS;
+	atomic_compare_exchange_strong(&rest, &seen, AWAKE); /* nobody waits for what is not there again */
 }
 
 void dry_linux_rest_forked(void)
