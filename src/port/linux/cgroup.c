@@ -170,6 +170,7 @@ size_t dry_port_memory_limit_again(void)
 	static struct dry_cgroup_room room; /* a caller may have little stack; one at a time is in here */
 	size_t limit;
 
+	(void)dry_port_restricted(); /* known from here on: it is asked for below, and its lock is of the same rank */
 	if (!dry_linux_look_begin())
 		return 0;
 	limit = read_limit(&room);
