@@ -7,14 +7,13 @@
 #include "port/linux/node.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "port/contract.h"
+#include "port/unix/file.h"
 
 #define MOST      8
 #define IDS       64
@@ -34,15 +33,15 @@ unsigned dry_linux_list(const char *path, uint64_t *set)
 {
 	char text[256];
 	unsigned first = 0, value = 0, end = 0;
-	int saved = errno, fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text));
+	int saved = errno, fd = dry_file_open(path);
+	ptrdiff_t n = fd < 0 ? 0 : dry_file_read(fd, text, sizeof(text));
 	bool range = false;
 
 	if (fd >= 0)
-		close(fd);
+		dry_file_close(fd);
 	errno = saved;
 	*set = 0;
-	for (ssize_t i = 0; i < n; i++) {
+	for (ptrdiff_t i = 0; i < n; i++) {
 		if (text[i] >= '0' && text[i] <= '9') {
 			value = value * 10 + (unsigned)(text[i] - '0');
 		} else if (text[i] == '-') {
@@ -63,12 +62,11 @@ unsigned dry_linux_list(const char *path, uint64_t *set)
 /* One call for most machines: the folder's links are itself, its name, one of the kernel's own and the nodes. */
 static bool may_be_several(void)
 {
-	struct stat folder;
 	int saved = errno;
-	bool one = stat("/sys/devices/system/node", &folder) == 0 && folder.st_nlink > 2 && folder.st_nlink <= 4;
+	unsigned long links = dry_linux_links("/sys/devices/system/node");
 
 	errno = saved;
-	return !one;
+	return links <= 2 || links > 4;
 }
 
 void dry_linux_node_init(ptrdiff_t at)

@@ -11,4 +11,7 @@ unsigned dry_linux_list(const char *path, uint64_t *set);
 /* at: of the node in a thread's area of restartable sequences, from its thread pointer; 0: the kernel does not write it. */
 void dry_linux_node_init(ptrdiff_t at);
 
+/* How many links a folder has; 0: there is none. By the call that the dynamic linker makes (file.c). Changes errno. */
+unsigned long dry_linux_links(const char *path);
+
 #endif

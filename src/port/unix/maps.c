@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "port/unix/maps.h"
 
-#include <unistd.h>
+#include "port/unix/file.h"
 
 int dry_unix_maps_char(struct dry_unix_maps *maps)
 {
 	if (maps->at == maps->end) {
-		ssize_t got = read(maps->fd, maps->text, sizeof(maps->text));
+		ptrdiff_t got = dry_file_read(maps->fd, maps->text, sizeof(maps->text));
 
 		if (got <= 0)
 			return -1;

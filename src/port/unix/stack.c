@@ -17,7 +17,6 @@
 #include "port/stack.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,6 +25,7 @@
 
 #include "base/compiler.h"
 #include "port/contract.h"
+#include "port/unix/file.h"
 #include "port/unix/maps.h"
 #include "port/unix/unwind.h"
 
@@ -112,10 +112,10 @@ static DRY_SLOW void read_code(void)
 	if (dry_port_confined() || atomic_flag_test_and_set_explicit(&code_busy, memory_order_acquire))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc() must not become a cancellation point */
-	maps = (struct dry_unix_maps){ .fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC) };
+	maps = (struct dry_unix_maps){ .fd = dry_file_open("/proc/self/maps") };
 	if (maps.fd >= 0) {
 		read_maps(&maps);
-		close(maps.fd);
+		dry_file_close(maps.fd);
 	}
 	pthread_setcancelstate(cancel, NULL);
 	atomic_store_explicit(&code_read, dry_port_clock_ms(), memory_order_relaxed);

@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,6 +19,7 @@
 #include "base/compiler.h"
 #include "base/fmt.h"
 #include "port/stack.h"
+#include "port/unix/file.h"
 
 #define NAME_ROOM 128
 #define PATH_ROOM 512
@@ -50,7 +50,7 @@ struct name {
 
 static bool read_at(int fd, void *to, size_t bytes, uint64_t from)
 {
-	return pread(fd, to, bytes, (off_t)from) == (ssize_t)bytes;
+	return dry_file_read_at(fd, to, bytes, from) == (ptrdiff_t)bytes;
 }
 
 /* The function in a symbol table that `at` lies in. */
@@ -77,12 +77,12 @@ static bool read_name(int fd, const elf_header *header, const elf_section *table
 		      struct name *name)
 {
 	elf_section strings;
-	ssize_t got;
+	ptrdiff_t got;
 
 	if (table->sh_link >= header->e_shnum ||
 	    !read_at(fd, &strings, sizeof(strings), header->e_shoff + (uint64_t)table->sh_link * sizeof(strings)))
 		return false;
-	got = pread(fd, name->text, NAME_ROOM - 1, (off_t)(strings.sh_offset + symbol->st_name));
+	got = dry_file_read_at(fd, name->text, NAME_ROOM - 1, strings.sh_offset + symbol->st_name);
 	name->text[got > 0 ? got : 0] = '\0';
 	return name->text[0] != '\0';
 }
@@ -125,10 +125,10 @@ static bool look_up(uintptr_t address, const Dl_info *module, struct name *name)
 	int cancel, fd;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	fd = open(file_of(module), O_RDONLY | O_CLOEXEC);
+	fd = dry_file_open(file_of(module));
 	if (fd >= 0) {
 		found = search(fd, address, (uintptr_t)module->dli_fbase, name);
-		close(fd);
+		dry_file_close(fd);
 	}
 	pthread_setcancelstate(cancel, NULL);
 	return found;

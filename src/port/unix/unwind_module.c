@@ -6,7 +6,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,6 +15,7 @@
 
 #include "base/compiler.h"
 #include "port/contract.h"
+#include "port/unix/file.h"
 
 #define LASTING 4 /* of two threads that find the same one at once, both write it down */
 
@@ -27,7 +27,7 @@ static struct {
 
 static bool read_at(int fd, void *to, size_t bytes, uint64_t from)
 {
-	return pread(fd, to, bytes, (off_t)from) == (ssize_t)bytes;
+	return dry_file_read_at(fd, to, bytes, from) == (ptrdiff_t)bytes;
 }
 
 /* One that is not moved when it is loaded: others have a sorted table. */
@@ -57,10 +57,10 @@ static DRY_SLOW void read_program(void)
 	int saved = errno, cancel, fd;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc() must not become a cancellation point */
-	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	fd = dry_file_open("/proc/self/exe");
 	if (fd >= 0) {
 		read_sections(fd);
-		close(fd);
+		dry_file_close(fd);
 	}
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "port/unix/file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+int dry_file_open(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void dry_file_close(int fd)
+{
+	close(fd);
+}
+
+ptrdiff_t dry_file_read(int fd, void *to, size_t bytes)
+{
+	return read(fd, to, bytes);
+}
+
+ptrdiff_t dry_file_read_at(int fd, void *to, size_t bytes, uint64_t offset)
+{
+	return pread(fd, to, bytes, (off_t)offset);
+}

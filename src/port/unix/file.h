@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Files that are read within malloc(). On Linux by system calls of their own: another library that is preloaded may replace open()
+ * and its like, and take a lock there which its caller holds (or allocate). Nor are they cancellation points. They change errno.
+ */
+#ifndef DRY_UNIX_FILE_H
+#define DRY_UNIX_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* To read. A descriptor that exec closes, or -1. */
+int dry_file_open(const char *path);
+void dry_file_close(int fd);
+/* Bytes; 0: the end; -1. The second: from an offset on. */
+ptrdiff_t dry_file_read(int fd, void *to, size_t bytes);
+ptrdiff_t dry_file_read_at(int fd, void *to, size_t bytes, uint64_t offset);
+
+#endif
