@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +40,7 @@ static void *next(const char *name)
 REPLACE(int, close, (int fd), (fd))
 REPLACE(ssize_t, read, (int fd, void *to, size_t bytes), (fd, to, bytes))
 REPLACE(ssize_t, pread, (int fd, void *to, size_t bytes, off_t from), (fd, to, bytes, from))
+REPLACE(int, getentropy, (void *to, size_t bytes), (to, bytes))
 REPLACE(int, stat, (const char *path, struct stat *file), (path, file))
 
 int open(const char *path, int flags, ...)

@@ -37,3 +37,8 @@ unsigned long dry_linux_links(const char *path)
 
 	return syscall(SYS_newfstatat, AT_FDCWD, path, &file, 0) == 0 ? (unsigned long)file.st_nlink : 0;
 }
+
+bool dry_file_random(void *to, size_t bytes)
+{
+	return syscall(SYS_getrandom, to, bytes, 0) == (long)bytes;
+}

@@ -2,6 +2,7 @@
 #include "port/unix/file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 int dry_file_open(const char *path)
@@ -22,4 +23,9 @@ ptrdiff_t dry_file_read(int fd, void *to, size_t bytes)
 ptrdiff_t dry_file_read_at(int fd, void *to, size_t bytes, uint64_t offset)
 {
 	return pread(fd, to, bytes, (off_t)offset);
+}
+
+bool dry_file_random(void *to, size_t bytes)
+{
+	return getentropy(to, bytes) == 0;
 }

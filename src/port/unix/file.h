@@ -6,6 +6,7 @@
 #ifndef DRY_UNIX_FILE_H
 #define DRY_UNIX_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,5 +16,8 @@ void dry_file_close(int fd);
 /* Bytes; 0: the end; -1. The second: from an offset on. */
 ptrdiff_t dry_file_read(int fd, void *to, size_t bytes);
 ptrdiff_t dry_file_read_at(int fd, void *to, size_t bytes, uint64_t offset);
+
+/* The kernel's source of randomness; false: there is none. */
+bool dry_file_random(void *to, size_t bytes);
 
 #endif

@@ -6,13 +6,13 @@
 #include "port/guard.h"
 
 #include "port/contract.h"
+#include "port/unix/file.h"
 #include "port/unix/resend.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/random.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ uint64_t dry_port_random(void)
 	uint64_t value = 0;
 	int saved = errno;
 
-	if (getentropy(&value, sizeof(value)) != 0) {
+	if (!dry_file_random(&value, sizeof(value))) {
 		/* No source (an old kernel, a filter on system calls): what the loader randomised, and the time. */
 		value = ((uint64_t)(uintptr_t)&value ^ (uint64_t)(uintptr_t)&calls << 20) + dry_port_clock_ms();
 		value = (value + atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed)) * 0x9e3779b97f4a7c15u;
