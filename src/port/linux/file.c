@@ -4,8 +4,8 @@
 #endif
 #include "port/unix/file.h"
 
-#include <asm/stat.h> /* the kernel's, not libc's */
-#include <linux/fcntl.h>
+#include <fcntl.h>
+#include <sys/stat.h> /* of 64-bit processors it is the kernel's */
 #include <sys/syscall.h>
 #include <unistd.h>
 
