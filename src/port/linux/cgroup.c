@@ -1,34 +1,29 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* syscall */
-#endif
 #include "port/linux/cgroup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "port/contract.h"
 #include "port/linux/filter.h"
 #include "port/linux/lines.h"
+#include "port/unix/file.h"
 
 /* The beginning of a file, as a text; its length, 0: it cannot be had. */
 static size_t read_text(const char *path, char *text, size_t room)
 {
-	/* system calls by number: the wrappers are cancellation points */
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	int fd = dry_file_open(path);
 	size_t length = 0;
-	long n;
+	ptrdiff_t n;
 
-	while (fd >= 0 && length < room - 1 && (n = syscall(SYS_read, fd, text + length, room - 1 - length)) > 0)
+	while (fd >= 0 && length < room - 1 && (n = dry_file_read(fd, text + length, room - 1 - length)) > 0)
 		length += (size_t)n;
 	if (fd >= 0)
-		syscall(SYS_close, fd);
+		dry_file_close(fd);
 	text[length] = '\0';
 	return length;
 }

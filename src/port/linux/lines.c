@@ -1,31 +1,25 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* syscall */
-#endif
 #include "port/linux/lines.h"
 
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "port/unix/file.h"
 
 bool dry_linux_lines_open(struct dry_linux_lines *lines, const char *path)
 {
-	/* system calls by number: the wrappers are cancellation points */
-	lines->fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	lines->fd = dry_file_open(path);
 	lines->at = lines->length = 0;
 	return lines->fd >= 0;
 }
 
 void dry_linux_lines_close(struct dry_linux_lines *lines)
 {
-	syscall(SYS_close, lines->fd);
+	dry_file_close(lines->fd);
 }
 
 /* The next character; '\0': the end. */
 static char next(struct dry_linux_lines *lines)
 {
 	if (lines->at == lines->length) {
-		long got = syscall(SYS_read, lines->fd, lines->text, sizeof(lines->text));
+		ptrdiff_t got = dry_file_read(lines->fd, lines->text, sizeof(lines->text));
 
 		if (got <= 0)
 			return '\0';
