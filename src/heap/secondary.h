@@ -15,11 +15,8 @@ struct dry_cache;
 struct dry_heap;
 
 struct dry_secondary {
-	/*
-	 * Whether it takes an allocation over, of those that go by the slow path: then *block is its block, zero if that is asked
-	 * for.
-	 */
-	bool (*allocate)(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block);
+	/* Asked for each allocation that goes by the slow path. NULL: it leaves it to the heap. */
+	void *(*allocate)(struct dry_heap *heap, size_t size, size_t align, bool zero);
 	/* A block of its own where all else has failed. NULL: it has no memory either. */
 	void *(*last)(size_t size, size_t align);
 	/* Whether ptr lies where its blocks are. */

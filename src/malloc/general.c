@@ -238,11 +238,11 @@ static DRY_NOINLINE void *alloc_big_hard(struct dry_heap *heap, size_t size, siz
 }
 
 /* Whoever was asked before found that the array had an object; the pop that did not get it may have ended a countdown. */
-static DRY_NOINLINE bool sampled_now(struct dry_heap *heap, struct dry_cache *cache, size_t size, size_t align, bool zero,
-				     void **object)
+static DRY_NOINLINE void *sampled_now(struct dry_heap *heap, struct dry_cache *cache, size_t size, size_t align, bool zero)
 {
-	return dry_heap_secondary(heap) != NULL && dry_countdown_waits(cache) &&
-	       dry_general_ask_secondary(heap, size, align, zero, object);
+	bool waits = dry_heap_secondary(heap) != NULL && dry_countdown_waits(cache);
+
+	return waits ? dry_general_ask_secondary(heap, size, align, zero) : NULL;
 }
 
 /* There was no memory for the class's cache. What its objects may ask for, it may, too. */
@@ -270,24 +270,19 @@ static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool ze
 		object = cache != NULL ? dry_percpu_pop(DRY_SLOTS(&heap->caches), cache->place) : NULL;
 		if (object != NULL && is_checked(cache) && !dry_live_claim(cache, object))
 			object = NULL;
-		if (DRY_UNLIKELY(object == NULL) && cache != NULL && !sampled_now(heap, cache, size, align, zero, &object))
-			object = dry_general_alloc_slow(cache, size);
+		if (DRY_UNLIKELY(object == NULL) && cache != NULL) {
+			object = sampled_now(heap, cache, size, align, zero);
+			if (object == NULL)
+				object = dry_general_alloc_slow(cache, size);
+		}
 		return object != NULL && zero ? memset(object, 0, size) : object;
 	}
 	return alloc_big_hard(heap, size, align, zero);
 }
 
-/* NULL: it does not want it. A function, so that its caller leaves no frame behind (docs/design/stack.md). */
-static DRY_NOINLINE void *ask_secondary(struct dry_heap *heap, size_t size, size_t align, bool zero)
-{
-	void *object = NULL;
-
-	return dry_general_ask_secondary(heap, size, align, zero, &object) ? object : NULL;
-}
-
 static DRY_NOINLINE void *alloc_asked(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
-	void *object = ask_secondary(heap, size, align, zero);
+	void *object = dry_general_ask_secondary(heap, size, align, zero);
 
 	return object != NULL ? object : alloc_own(heap, size, align, zero);
 }
@@ -510,7 +505,7 @@ struct way {
 static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, size_t size)
 {
 	struct found place = find(heap, object);
-	void *copy = NULL;
+	void *copy;
 
 	if (place.room == DRY_NOT_LIVE)
 		free_at(heap, object); /* says what is wrong with it */
@@ -521,7 +516,8 @@ static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, siz
 	if (place.secondary != NULL)
 		return (struct way){ .room = place.room };
 	/* A big block that would stay is as good as a new one for who takes samples. */
-	if (place.slab == NULL && dry_general_ask_secondary(heap, size, 16, false, &copy))
+	copy = place.slab == NULL ? dry_general_ask_secondary(heap, size, 16, false) : NULL;
+	if (copy != NULL)
 		return (struct way){ DONE, copy_to(heap, object, place.room, copy, size), false };
 	copy = resize(heap, &place, object, size);
 	if (copy != NULL)

@@ -10,12 +10,12 @@
 #include "heap/heap.h"
 #include "malloc/classes.h"
 
-/* Whether the secondary allocator takes the allocation over (heap/secondary.h). */
-static inline bool dry_general_ask_secondary(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block)
+/* The secondary allocator's block (heap/secondary.h). NULL: there is none, or it does not want this one. */
+static inline void *dry_general_ask_secondary(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	const struct dry_secondary *secondary = dry_heap_secondary(heap);
 
-	return DRY_UNLIKELY(secondary != NULL) && secondary->allocate(heap, size, align, zero, block);
+	return DRY_UNLIKELY(secondary != NULL) ? secondary->allocate(heap, size, align, zero) : NULL;
 }
 
 /* The class of a block; DRY_CLASS_COUNT: none is as big, or aligned like that. */

@@ -90,27 +90,26 @@ static bool is_chosen(size_t size, unsigned class)
 			  count_to(&first_of[class], FIRST_SIZE));
 }
 
-static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block)
+static void *allocate(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	unsigned class = dry_general_class(heap, size, align);
 	bool small = class < DRY_CLASS_COUNT;
+	void *block;
 
 	if (DRY_UNLIKELY(dry_starter_is_below()))
-		return dry_starter_take(size, align, zero, block);
+		return dry_starter_take(size, align, zero);
 	bool chosen = is_chosen(size, class);
 	enum dry_turn turn = small && !chosen ? dry_turns_take(heap, class) : DRY_TURN_NONE;
 	bool due = small ? turn == DRY_TURN_GUARD : dry_guard_due();
 
-	*block = (due || chosen) && make_guards() ? dry_guard_alloc(size, align) : NULL;
-	if (*block == NULL && size == 0 && empties)
-		*block = dry_empty_alloc(align);
-	if (*block == NULL && dry_plain_due(size))
-		*block = dry_plain_alloc(heap, size, align);
-	if (*block == NULL)
-		return !secure && dry_sample_allocate(heap, size, align, zero, turn == DRY_TURN_PROFILE, block);
-	if (zero)
-		memset(*block, 0, size);
-	return true;
+	block = (due || chosen) && make_guards() ? dry_guard_alloc(size, align) : NULL;
+	if (block == NULL && size == 0 && empties)
+		block = dry_empty_alloc(align);
+	if (block == NULL && dry_plain_due(size))
+		block = dry_plain_alloc(heap, size, align);
+	if (block == NULL)
+		return secure ? NULL : dry_sample_allocate(heap, size, align, zero, turn == DRY_TURN_PROFILE);
+	return zero ? memset(block, 0, size) : block;
 }
 
 static void *object(struct dry_cache *cache)

@@ -169,25 +169,23 @@ void *dry_sample_instead(struct dry_cache *cache, void *object)
 	return block;
 }
 
-static bool take_big(size_t mean, size_t size, size_t align, bool zero, void **block)
+static bool is_bigs_turn(size_t mean, size_t size)
 {
 	if (atomic_fetch_sub_explicit(&big_left, (int64_t)size, memory_order_relaxed) > (int64_t)size)
 		return false;
 	/* Not added: what is left does not depend on what was before. */
 	atomic_store_explicit(&big_left, dry_turns_gap(mean, 1) + 1, memory_order_relaxed);
-	*block = take(size, align, zero);
-	return *block != NULL;
+	return true;
 }
 
-bool dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, bool turn, void **block)
+void *dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, bool turn)
 {
 	/* acquire: pairs with dry_sample_set() */
 	if (!__atomic_load_n(&dry_profile.on, __ATOMIC_ACQUIRE) || !heap->is_default)
-		return false;
+		return NULL;
 	if (!whole && !turn && dry_general_class(heap, size, align) == DRY_CLASS_COUNT)
-		return take_big((size_t)dry_profile.mean, size, align, zero, block);
-	*block = whole || turn ? take(size, align, zero) : NULL;
-	return *block != NULL;
+		turn = is_bigs_turn((size_t)dry_profile.mean, size);
+	return whole || turn ? take(size, align, zero) : NULL;
 }
 
 bool dry_sample_contains(const void *ptr)

@@ -32,7 +32,7 @@ bool dry_sample_set(size_t mean);
 bool dry_sample_all(void);
 
 /* As in heap/secondary.h, of the default heap alone. turn: of those of a class, it is this one's. */
-bool dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, bool turn, void **block);
+void *dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, bool turn);
 bool dry_sample_contains(const void *ptr);
 /* A block in the stead of an object of a cache (heap/secondary.h); NULL: none. */
 void *dry_sample_instead(struct dry_cache *cache, void *object);

@@ -18,22 +18,24 @@ bool dry_starter_is_below(void)
 	return atomic_load_explicit(&spared, memory_order_relaxed) - (uintptr_t)__builtin_frame_address(0) < BELOW;
 }
 
-bool dry_starter_take(size_t size, size_t align, bool zero, void **block)
+void *dry_starter_take(size_t size, size_t align, bool zero)
 {
+	void *block;
+
 	if (size > LAID || align > _Alignof(max_align_t))
-		return false;
-	*block = atomic_exchange_explicit(&laid, NULL, memory_order_relaxed);
-	if (*block != NULL && zero)
-		memset(*block, 0, size);
-	return *block != NULL;
+		return NULL;
+	block = atomic_exchange_explicit(&laid, NULL, memory_order_relaxed);
+	if (block != NULL && zero)
+		memset(block, 0, size);
+	return block;
 }
 
 /* ---- a secondary allocator for as long, where there is none ---------------------------------- */
 
-static bool allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, void **block)
+static void *allocate(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	(void)heap;
-	return dry_starter_is_below() && dry_starter_take(size, align, zero, block);
+	return dry_starter_is_below() ? dry_starter_take(size, align, zero) : NULL;
 }
 
 static void *last(size_t size, size_t align)

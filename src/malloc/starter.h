@@ -16,8 +16,8 @@ void dry_starter_end(void);
 
 /* Whether the caller is below the frame. */
 bool dry_starter_is_below(void);
-/* What it gets. false: its usual way. */
-bool dry_starter_take(size_t size, size_t align, bool zero, void **block);
+/* What it gets. NULL: its usual way. */
+void *dry_starter_take(size_t size, size_t align, bool zero);
 
 /* In the child of a fork: nobody is. */
 void dry_starter_forked(void);

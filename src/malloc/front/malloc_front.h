@@ -43,14 +43,6 @@ DRY_FAST size_t granule_of(const void *object)
 	return ((uintptr_t)object - ARENA->base) >> DRY_GRANULE_SHIFT;
 }
 
-/* NULL: it does not want it. A function, so that its caller needs no stack of its own when it goes on. */
-static DRY_NOINLINE void *malloc_secondary(size_t size)
-{
-	void *object = NULL;
-
-	return dry_general_ask_secondary(HEAP, size, ALIGN, false, &object) ? object : NULL;
-}
-
 /* Neither a hit nor one of check:1. */
 static DRY_SLOW void *malloc_miss(size_t size)
 {
@@ -63,7 +55,7 @@ static DRY_SLOW void *malloc_miss(size_t size)
 		cache = atomic_load_explicit(&HEAP->general[dry_class_of(slot + HEAP->caches.hooks->tail)], memory_order_acquire);
 	dry_background_poke();
 	if (DRY_LIKELY(cache != NULL)) {
-		object = malloc_secondary(size);
+		object = dry_general_ask_secondary(HEAP, size, ALIGN, false);
 		return object != NULL ? object : dry_general_alloc_slow(cache, slot);
 	}
 	dry_process_begin();
