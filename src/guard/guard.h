@@ -62,13 +62,6 @@ size_t dry_guard_size(void *ptr);
 /* Kind of the live block at ptr, which becomes `to`; UNKNOWN if there is none. */
 enum dry_kind dry_guard_kind(const void *ptr, enum dry_kind to);
 
-/*
- * Sampling of blocks that no cache has (others: malloc/turns.h): on average every `mean`-th is to be guarded; 0: none.
- * dry_guard_due(): whether this one is.
- */
-void dry_guard_sample(size_t mean);
-bool dry_guard_due(void);
-
 /* At the end of the process: look at the canaries of all live blocks. */
 void dry_guard_check_all(void);
 

@@ -93,22 +93,19 @@ static bool is_chosen(size_t size, unsigned class)
 static void *allocate(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	unsigned class = dry_general_class(heap, size, align);
-	bool small = class < DRY_CLASS_COUNT;
 	void *block;
 
 	if (DRY_UNLIKELY(dry_starter_is_below()))
 		return dry_starter_take(size, align, zero);
-	bool chosen = is_chosen(size, class);
-	enum dry_turn turn = small && !chosen ? dry_turns_take(heap, class) : DRY_TURN_NONE;
-	bool due = small ? turn == DRY_TURN_GUARD : dry_guard_due();
+	enum dry_turn turn = is_chosen(size, class) ? DRY_TURN_GUARD : dry_turns_take(heap, class, size);
 
-	block = (due || chosen) && make_guards() ? dry_guard_alloc(size, align) : NULL;
+	block = turn == DRY_TURN_GUARD && make_guards() ? dry_guard_alloc(size, align) : NULL;
 	if (block == NULL && size == 0 && empties)
 		block = dry_empty_alloc(align);
 	if (block == NULL && dry_plain_due(size))
 		block = dry_plain_alloc(heap, size, align);
 	if (block == NULL)
-		return secure ? NULL : dry_sample_allocate(heap, size, align, zero, turn == DRY_TURN_PROFILE);
+		return secure ? NULL : dry_sample_allocate(size, align, zero, turn == DRY_TURN_PROFILE);
 	return zero ? memset(block, 0, size) : block;
 }
 
@@ -177,14 +174,8 @@ static const struct dry_secondary guards = { allocate, last, contains, object, a
 
 static bool sample(struct dry_heap *heap, size_t mean)
 {
-	bool told;
-
-	dry_guard_sample(mean);
 	atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
-	told = dry_turns_set(DRY_TURN_GUARD, mean);
-	if (!told)
-		dry_guard_sample(0);
-	return told;
+	return dry_turns_set(DRY_TURN_GUARD, mean);
 }
 
 /* No arrays: what comes from one would not be noted. And no thread of ours, which could not be stopped at the end. */

@@ -6,10 +6,8 @@
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "core/alloc.h"
-#include "debug/canary.h"
 #include "debug/hooks.h"
 #include "malloc/general.h"
-#include "malloc/turns.h"
 #include "port/probe.h"
 #include "port/stack.h"
 #include "stats/leaks.h"
@@ -18,8 +16,7 @@
 #define MEAN_MAX ((size_t)1 << 32)
 
 static struct dry_heap *_Atomic home;
-static _Atomic int64_t big_left; /* bytes */
-static bool whole;               /* all are noted; written at start */
+static bool whole; /* all are noted; written at start */
 
 /* ---- on and off ----------------------------------------------------------------------------- */
 
@@ -44,17 +41,13 @@ bool dry_sample_set(size_t mean)
 		__atomic_store_n(&dry_profile.on, 0, __ATOMIC_RELEASE);
 		return true;
 	}
-	dry_secret_seed();
 	(void)dry_port_restricted(); /* who asks at the end first gets no file */
 	if (!dry_sites_init() || (atomic_load_explicit(&home, memory_order_acquire) == NULL && !make_heap()))
 		return false;
 	/* Samples of two means cannot be told apart: the first one stays. */
 	if (mean > MEAN_MAX)
 		mean = MEAN_MAX;
-	if (!__atomic_compare_exchange_n(&dry_profile.mean, &first, mean, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		mean = (size_t)first;
-	if (!__atomic_load_n(&dry_profile.on, __ATOMIC_RELAXED))
-		atomic_store_explicit(&big_left, dry_turns_gap(mean, 1) + 1, memory_order_relaxed);
+	__atomic_compare_exchange_n(&dry_profile.mean, &first, mean, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	/* release: who sees that it is on finds what was made */
 	__atomic_store_n(&dry_profile.on, 1, __ATOMIC_RELEASE);
 	return true;
@@ -169,23 +162,12 @@ void *dry_sample_instead(struct dry_cache *cache, void *object)
 	return block;
 }
 
-static bool is_bigs_turn(size_t mean, size_t size)
-{
-	if (atomic_fetch_sub_explicit(&big_left, (int64_t)size, memory_order_relaxed) > (int64_t)size)
-		return false;
-	/* Not added: what is left does not depend on what was before. */
-	atomic_store_explicit(&big_left, dry_turns_gap(mean, 1) + 1, memory_order_relaxed);
-	return true;
-}
-
-void *dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, bool turn)
+void *dry_sample_allocate(size_t size, size_t align, bool zero, bool turn)
 {
 	/* acquire: pairs with dry_sample_set() */
-	if (!__atomic_load_n(&dry_profile.on, __ATOMIC_ACQUIRE) || !heap->is_default)
-		return NULL;
-	if (!whole && !turn && dry_general_class(heap, size, align) == DRY_CLASS_COUNT)
-		turn = is_bigs_turn((size_t)dry_profile.mean, size);
-	return whole || turn ? take(size, align, zero) : NULL;
+	bool on = __atomic_load_n(&dry_profile.on, __ATOMIC_ACQUIRE);
+
+	return on && (whole || turn) ? take(size, align, zero) : NULL;
 }
 
 bool dry_sample_contains(const void *ptr)

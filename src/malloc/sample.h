@@ -6,11 +6,8 @@
  * A sampled block comes from a heap of its own, "profile", so that its free finds it by its address, which no hit takes for its
  * own. That heap stays when sampling ends, for the blocks in it.
  *
- *   blocks of a class:   when it is their turn (malloc/turns.h)
+ *   blocks:              when it is their turn (malloc/turns.h)
  *   objects of a cache:  likewise; the block stands for an object, which it keeps
- *   bigger blocks:       all go by the slow path; one count of bytes
- *
- * Concurrency: the count is a relaxed atomic.
  */
 #ifndef DRY_MALLOC_SAMPLE_H
 #define DRY_MALLOC_SAMPLE_H
@@ -31,8 +28,8 @@ bool dry_sample_set(size_t mean);
  */
 bool dry_sample_all(void);
 
-/* As in heap/secondary.h, of the default heap alone. turn: of those of a class, it is this one's. */
-void *dry_sample_allocate(struct dry_heap *heap, size_t size, size_t align, bool zero, bool turn);
+/* As in heap/secondary.h. turn: it is this one's. */
+void *dry_sample_allocate(size_t size, size_t align, bool zero, bool turn);
 bool dry_sample_contains(const void *ptr);
 /* A block in the stead of an object of a cache (heap/secondary.h); NULL: none. */
 void *dry_sample_instead(struct dry_cache *cache, void *object);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "malloc/turns.h"
 
+#include "base/bits.h"
 #include "core/countdown.h"
-#include "debug/chance.h"
 #include "debug/canary.h"
 #include "malloc/classes.h"
 
+#define MEAN_MAX ((size_t)1 << 40)
+
 static _Atomic size_t means[DRY_TURN_GUARD + 1];    /* 0: none */
+static _Atomic int64_t big_left[DRY_TURN_GUARD + 1]; /* bytes, or allocations, of no class up to the next turn */
 _Atomic int64_t dry_turns_direct[DRY_CLASS_COUNT];
 
 /* What may change meanwhile, looked at once. */
@@ -24,11 +27,41 @@ static bool count(void)
 	return dry_countdown_all(&dry_main_heap.caches, mean_of(DRY_TURN_PROFILE) != 0 || mean_of(DRY_TURN_GUARD) != 0);
 }
 
+/*
+ * A random number of the exponential distribution with mean 1, times 2^16: -ln(u) of a uniform u. log2(1 + f) is taken as
+ * f + 0.344 f (1 - f), which is at most 0.6 % off, and on average not at all.
+ */
+static uint64_t exponential(void)
+{
+	uint64_t u = dry_secret_random() >> 16 | 1; /* 48 bits */
+	unsigned whole = dry_log2_floor(u);         /* u = 2^whole * (1 + part / 2^16) */
+	uint64_t part = whole >= 16 ? u >> (whole - 16) & 0xffff : u << (16 - whole) & 0xffff;
+	uint64_t bend = (part * (65536 - part) >> 16) * 22544 >> 16;
+	uint64_t log2 = ((uint64_t)(48 - whole) << 16) - part - bend; /* of 2^48 / u */
+
+	return log2 * 45426 >> 16; /* ln 2 */
+}
+
+/* Allocations of `size` bytes before the next turn of one kind. */
+static uint64_t gap(enum dry_turn kind, size_t mean, size_t size)
+{
+	return kind == DRY_TURN_PROFILE ? (exponential() * (mean >> 4) >> 12) / size : exponential() * (mean - 1) >> 16;
+}
+
+static void begin_big(enum dry_turn kind, size_t mean)
+{
+	/* Not added: what is left does not depend on what was before. */
+	atomic_store_explicit(&big_left[kind], (int64_t)gap(kind, mean, 1) + 1, memory_order_relaxed);
+}
+
 bool dry_turns_set(enum dry_turn kind, size_t mean)
 {
+	mean = mean < MEAN_MAX ? mean : MEAN_MAX;
 	if (atomic_exchange_explicit(&means[kind], mean, memory_order_relaxed) == mean)
 		return true;
 	dry_secret_seed();
+	if (mean != 0)
+		begin_big(kind, mean);
 	for (unsigned class = 0; class < DRY_CLASS_COUNT; class ++)
 		atomic_store_explicit(&dry_turns_direct[class], 0, memory_order_relaxed);
 	if (count())
@@ -38,21 +71,13 @@ bool dry_turns_set(enum dry_turn kind, size_t mean)
 	return false;
 }
 
-int64_t dry_turns_gap(size_t mean, size_t unit)
-{
-	return (int64_t)((dry_chance_exponential() * (mean >> 4) >> 12) / unit);
-}
-
 /* Allocations before the next that is sampled. */
 static uint64_t draw(const struct rates *rates)
 {
-	uint64_t left = UINT64_MAX, gap;
+	uint64_t profile = rates->profile != 0 ? gap(DRY_TURN_PROFILE, rates->profile, rates->size) : UINT64_MAX;
+	uint64_t guard = rates->guard != 0 ? gap(DRY_TURN_GUARD, rates->guard, rates->size) : UINT64_MAX;
 
-	if (rates->profile != 0)
-		left = (uint64_t)dry_turns_gap(rates->profile, rates->size);
-	if (rates->guard != 0 && (gap = dry_chance_exponential() * (rates->guard - 1) >> 16) < left)
-		left = gap;
-	return left;
+	return profile < guard ? profile : guard;
 }
 
 /* Of the two that count down together: the one comes as often as the other as their rates are to each other. */
@@ -92,8 +117,28 @@ static enum dry_turn take(struct dry_cache *cache, enum dry_countdown state, con
 	return dry_countdown_take(cache, left) == state && now ? choose(rates) : DRY_TURN_NONE;
 }
 
-enum dry_turn dry_turns_take(struct dry_heap *heap, unsigned class)
+/* Of no class: by bytes, or allocations. */
+static bool is_bigs_turn(enum dry_turn kind, int64_t by)
 {
+	size_t mean = mean_of(kind);
+
+	if (mean == 0 || atomic_fetch_sub_explicit(&big_left[kind], by, memory_order_relaxed) > by)
+		return false;
+	begin_big(kind, mean);
+	return true;
+}
+
+static enum dry_turn take_big(size_t size)
+{
+	if (is_bigs_turn(DRY_TURN_GUARD, 1))
+		return DRY_TURN_GUARD;
+	return is_bigs_turn(DRY_TURN_PROFILE, (int64_t)size) ? DRY_TURN_PROFILE : DRY_TURN_NONE;
+}
+
+enum dry_turn dry_turns_take(struct dry_heap *heap, unsigned class, size_t size)
+{
+	if (class == DRY_CLASS_COUNT)
+		return take_big(size);
 	struct rates rates = { mean_of(DRY_TURN_PROFILE), mean_of(DRY_TURN_GUARD), 0 };
 	struct dry_cache *cache;
 

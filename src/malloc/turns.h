@@ -5,7 +5,8 @@
  *
  * Both are Poisson processes, of bytes as served the one, of allocations the other. By caches and slots they fall apart into
  * one each. So the array of a cache on a slot counts down to whichever of the two comes first (core/countdown.h); as such
- * processes remember nothing, both gaps may be drawn anew then. Allocations without an array share one count a class.
+ * processes remember nothing, both gaps may be drawn anew then. Allocations without an array share one count a class, and those
+ * of no class, whose sizes differ, have a count for each of the two.
  *
  * Concurrency: means are relaxed atomics; a change is seen by each array at its next turn.
  */
@@ -37,11 +38,11 @@ static inline bool dry_turns_pass(unsigned class)
 	return true;
 }
 
-/* Whose turn this allocation is, which goes the slow way: of a class, or of an object of a cache that is no class's. */
-enum dry_turn dry_turns_take(struct dry_heap *heap, unsigned class);
+/*
+ * Whose turn this allocation is, which goes the slow way: of a class, or `size` bytes of none (DRY_CLASS_COUNT); or of an object of
+ * a cache that is no class's.
+ */
+enum dry_turn dry_turns_take(struct dry_heap *heap, unsigned class, size_t size);
 enum dry_turn dry_turns_take_object(struct dry_cache *root);
-
-/* Bytes to the next sample of a profile of this mean, a whole number of `unit`. */
-int64_t dry_turns_gap(size_t mean, size_t unit);
 
 #endif
