@@ -88,46 +88,16 @@ static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool ty
 	return NULL;
 }
 
-static const struct dry_debug_hooks usual = { .wanted = flags_for, .choose = choose };
-static const struct dry_debug_hooks slow = { .wanted = flags_for, .choose = choose, .no_arrays = true };
-static const struct dry_debug_hooks sparing = { .wanted = flags_for, .choose = choose, .no_refill = true };
-static const struct dry_debug_hooks secure = {
+const struct dry_debug_hooks dry_hooks_usual = { .wanted = flags_for, .choose = choose };
+const struct dry_debug_hooks dry_hooks_slow = { .wanted = flags_for, .choose = choose, .no_arrays = true };
+const struct dry_debug_hooks dry_hooks_sparing = { .wanted = flags_for, .choose = choose, .no_refill = true };
+const struct dry_debug_hooks dry_hooks_secure = {
 	.wanted = flags_for_secure, .choose = choose, .heap = dry_secure_heap, .no_arrays = true, .tail = DRY_SECURE_TAIL,
 	.fences = true,
 };
-static const struct dry_debug_hooks check = {
+const struct dry_debug_hooks dry_hooks_check = {
 	.wanted = flags_for_check, .choose = choose, .heap = dry_live_heap, .claim = dry_live_claim, .release = dry_live_let_go,
 };
-static const struct dry_debug_hooks failing = {
+const struct dry_debug_hooks dry_hooks_failing = {
 	.wanted = flags_for, .choose = choose, .allows = dry_fail_allows, .no_arrays = true,
 };
-
-const struct dry_debug_hooks *dry_hooks_usual(void)
-{
-	return &usual;
-}
-
-const struct dry_debug_hooks *dry_hooks_slow(void)
-{
-	return &slow;
-}
-
-const struct dry_debug_hooks *dry_hooks_sparing(void)
-{
-	return &sparing;
-}
-
-const struct dry_debug_hooks *dry_hooks_secure(void)
-{
-	return &secure;
-}
-
-const struct dry_debug_hooks *dry_hooks_check(void)
-{
-	return &check;
-}
-
-const struct dry_debug_hooks *dry_hooks_failing(void)
-{
-	return &failing;
-}

@@ -6,15 +6,16 @@
 #include "core/debug_ops.h"
 
 /* The usual: caches are as they ask to be, and as the options and a memory checker want them. */
-const struct dry_debug_hooks *dry_hooks_usual(void);
+extern const struct dry_debug_hooks dry_hooks_usual;
 /* The same without arrays: every allocation is a slow one. */
-const struct dry_debug_hooks *dry_hooks_slow(void);
+extern const struct dry_debug_hooks dry_hooks_slow;
 /* The usual, for few objects on small stacks: arrays are not refilled. */
-const struct dry_debug_hooks *dry_hooks_sparing(void);
+extern const struct dry_debug_hooks dry_hooks_sparing;
 /* The usual, and all that can be are secure. No arrays. */
-const struct dry_debug_hooks *dry_hooks_secure(void);
+extern const struct dry_debug_hooks dry_hooks_secure;
 /* The usual, and allocations fail as the options ask for. No arrays. */
-const struct dry_debug_hooks *dry_hooks_failing(void);
-const struct dry_debug_hooks *dry_hooks_check(void);
+extern const struct dry_debug_hooks dry_hooks_failing;
+/* The usual, and what the program has is known (debug/live.h). */
+extern const struct dry_debug_hooks dry_hooks_check;
 
 #endif

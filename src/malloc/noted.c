@@ -45,7 +45,7 @@ static bool is_ours(const struct dry_heap *heap)
 
 static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool typed)
 {
-	const struct dry_debug_ops *usual = dry_hooks_slow()->choose(cache, typed);
+	const struct dry_debug_ops *usual = dry_hooks_slow.choose(cache, typed);
 
 	return usual == NULL && typed && is_ours(dry_heap_of(cache->caches)) ? &noted : usual;
 }
@@ -63,7 +63,7 @@ const struct dry_debug_hooks *dry_noted_hooks(void)
 {
 	static struct dry_debug_hooks hooks;
 
-	hooks = *dry_hooks_slow();
+	hooks = dry_hooks_slow;
 	hooks.choose = choose;
 	hooks.heap_gone = heap_gone;
 	return &hooks;

@@ -13,7 +13,7 @@
 
 #include "core/debug_ops.h"
 
-/* For all heaps, instead of dry_hooks_slow(); at start, once. */
+/* For all heaps, instead of dry_hooks_slow; at start, once. */
 const struct dry_debug_hooks *dry_noted_hooks(void);
 
 #endif

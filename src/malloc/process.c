@@ -59,7 +59,7 @@ static DRY_CONSTRUCTOR void loaded(void)
 		dry_annotate = dry_port_annotations();
 	if (dry_heap_get(NULL) == NULL)
 		return;
-	dry_heaps_debug(dry_hooks_usual());
+	dry_heaps_debug(&dry_hooks_usual);
 	dry_process_begin();
 	/* Others may have allocated before this ran; from now on it is from debugged caches. */
 	if (dry_profile_start(&dry_main_heap))

@@ -226,7 +226,7 @@ bool dry_profile_start(struct dry_heap *heap)
 {
 	if (dry_fail_selects()) {
 		/* Every allocation has to come by, and under the name that its cache always has. */
-		heap->caches.hooks = dry_hooks_failing();
+		heap->caches.hooks = &dry_hooks_failing;
 		return true;
 	}
 	/* A memory checker or a debugging cache sees more. */
@@ -239,12 +239,12 @@ bool dry_profile_start(struct dry_heap *heap)
 	if (empties)
 		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
 	if (dry_option_check && !secure && dry_live_init(&heap->caches))
-		dry_heaps_debug(dry_hooks_check());
+		dry_heaps_debug(&dry_hooks_check);
 	else if (dry_option_check && !secure)
 		dry_warn("check:1: no address space for it");
 	if (secure) {
 		dry_kinds_keep();
-		dry_heaps_debug(dry_hooks_secure());
+		dry_heaps_debug(&dry_hooks_secure);
 		fit();
 		/* Where address space is short, every page is for blocks. */
 		if (dry_port_address_room() == SIZE_MAX)

@@ -27,7 +27,7 @@ static bool make_heap(void)
 
 	if (made == NULL)
 		return false;
-	made->caches.hooks = dry_hooks_sparing(); /* a refill is a long way down (docs/design/stack.md) */
+	made->caches.hooks = &dry_hooks_sparing; /* a refill is a long way down (docs/design/stack.md) */
 	if (!atomic_compare_exchange_strong_explicit(&home, &none, made, memory_order_acq_rel, memory_order_acquire))
 		dry_heap_destroy(made);
 	return true;

@@ -264,7 +264,7 @@ static void end_of_process(void)
 	dry_profile_finish(&dry_main_heap);
 	EXPECT(faults.reports == damage);
 	EXPECT(!damage || strstr(faults.line, "written beyond its end"));
-	dry_main_heap.caches.hooks = dry_hooks_usual();
+	dry_main_heap.caches.hooks = &dry_hooks_usual;
 	if (!LLVMFuzzerRunDriver)
 		exit(0);
 }
