@@ -500,17 +500,11 @@ void *dry_guard_alloc_instead(struct dry_cache *cache, void *object)
 	return ptr;
 }
 
-/* The cache whose object a block stands for; NULL: none. */
-static struct dry_cache *cache_of(const struct dry_guard_block *block)
-{
-	return block->instead != NULL ? dry_backing_find(&dry_main_heap.caches.backing, block->instead)->cache : NULL;
-}
-
 void dry_guard_free(void *ptr, const struct dry_cache *of)
 {
 	struct dry_guard_region *g = &dry_guarded;
 	struct dry_guard_block *block = find_live(ptr, true);
-	struct dry_cache *cache = block != NULL ? cache_of(block) : NULL;
+	struct dry_cache *cache = block != NULL ? dry_heap_cache_instead(block->instead) : NULL;
 	uint8_t live = DRY_GUARD_LIVE;
 
 	if (block == NULL)

@@ -62,6 +62,12 @@ static inline const struct dry_secondary *dry_heap_secondary(const struct dry_he
 	return atomic_load_explicit(&heap->secondary, memory_order_relaxed);
 }
 
+/* The cache whose object (of the default heap) a block of the secondary allocator stands for; NULL: none. */
+static inline struct dry_cache *dry_heap_cache_instead(const void *object)
+{
+	return object != NULL ? dry_backing_find(&dry_main_heap.caches.backing, object)->cache : NULL;
+}
+
 /* heap.c */
 
 /* A heap argument of the public interface: NULL means the default heap, made at first use; NULL if that fails. */

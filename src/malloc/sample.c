@@ -178,19 +178,13 @@ bool dry_sample_contains(const void *ptr)
 	       (dry_arena_contains(dry_heap_arena(heap), ptr) || dry_extent_size(&heap->extents, ptr) != 0);
 }
 
-/* The cache whose object a block stands for; NULL: none. */
-static struct dry_cache *cache_of(void *object)
-{
-	return object != NULL ? dry_backing_find(&dry_main_heap.caches.backing, object)->cache : NULL;
-}
-
 void dry_sample_free(void *block, const struct dry_cache *of)
 {
 	struct dry_site_block as;
 	struct dry_cache *cache;
 
-	if (of != NULL && dry_sites_find(block, &as) && cache_of(as.instead) != of->root) {
-		cache = cache_of(as.instead);
+	if (of != NULL && dry_sites_find(block, &as) && dry_heap_cache_instead(as.instead) != of->root) {
+		cache = dry_heap_cache_instead(as.instead);
 		dry_fatal(DRY_FATAL_WRONG_CACHE, block, of->name, cache != NULL ? cache->name : "of no cache");
 		return;
 	}
@@ -199,7 +193,7 @@ void dry_sample_free(void *block, const struct dry_cache *of)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, block, NULL, "among sampled blocks: freed twice, or no start of one");
 		return;
 	}
-	cache = cache_of(as.instead);
+	cache = dry_heap_cache_instead(as.instead);
 	DRY_PROBE_1(otel_memory, free, (uintptr_t)block);
 	if (cache != NULL && cache->dtor != NULL)
 		cache->dtor(block, cache->arg);
