@@ -6,8 +6,8 @@
 
 #include "base/bits.h"
 #include "base/fatal.h"
-#include "base/fmt.h"
 #include "core/cache.h"
+#include "debug/say.h"
 #include "port/stack.h"
 
 #define FRAMES  64
@@ -167,17 +167,8 @@ static bool is_chosen(uint64_t number)
 
 static void say_it(const struct dry_cache *cache, uint64_t number)
 {
-	uintptr_t frame[FRAMES];
-	unsigned frames = dry_port_stack(frame, FRAMES);
-	char line[192];
-
 	dry_warn("allocation %lu (%s) fails on purpose", (unsigned long)number, cache != NULL ? cache->name : "big");
-	for (unsigned i = 0; i < frames; i++) {
-		size_t n = dry_format(line, sizeof(line), "  ");
-		n += dry_port_symbol(frame[i], line + n, sizeof(line) - n - 1);
-		line[n++] = '\n';
-		dry_port_write(line, n);
-	}
+	dry_debug_say_stack();
 }
 
 bool dry_fail_allows(const struct dry_cache *cache)

@@ -87,7 +87,5 @@ void dry_owners_left_over(struct dry_cache *cache);
 void dry_debug_explain(enum dry_fatal_code code, const void *address);
 /* One line on an allocation or a free. */
 void dry_debug_trace(const struct dry_cache *cache, const char *what, const void *object, uint32_t stack);
-/* The frames of a saved stack, a line each, in pieces to write(). */
-void dry_debug_write_stack(uint32_t stack, void (*write)(void *arg, const char *text, size_t bytes), void *arg);
 
 #endif

@@ -6,9 +6,9 @@
 #include "base/fmt.h"
 #include "core/slab.h"
 #include "debug/object.h"
-#include "debug/say.h"
 #include "debug/stacks.h"
 #include "heap/heap.h"
+#include "port/stack.h"
 
 static atomic_flag listing = ATOMIC_FLAG_INIT; /* the stacks have one set of counts */
 
@@ -60,6 +60,19 @@ static void put_line(struct listing *list, size_t objects, size_t bytes, const c
 	list->write(list->arg, line, n);
 }
 
+static void put_frames(struct listing *list, uint32_t stack)
+{
+	const uintptr_t *frame;
+	unsigned count = dry_stack_frames(stack, &frame);
+
+	for (unsigned i = 0; i < count; i++) {
+		char line[192] = "  ";
+		size_t n = 2 + dry_port_symbol(frame[i], line + 2, sizeof(line) - 3);
+		line[n++] = '\n';
+		list->write(list->arg, line, n);
+	}
+}
+
 static void put_stacks(struct listing *list)
 {
 	size_t objects, bytes;
@@ -69,7 +82,7 @@ static void put_stacks(struct listing *list)
 		if (list->write == NULL)
 			continue;
 		put_line(list, objects, bytes, "by");
-		dry_debug_write_stack(stack, list->write, list->arg);
+		put_frames(list, stack);
 	}
 	if (list->write != NULL && list->unknown != 0)
 		put_line(list, list->unknown, list->unknown_bytes, "where no stack was to be had");
@@ -91,9 +104,15 @@ static void end(void)
 	atomic_flag_clear_explicit(&listing, memory_order_release);
 }
 
+static void write_to_log(void *arg, const char *text, size_t bytes)
+{
+	(void)arg;
+	dry_port_write(text, bytes);
+}
+
 void dry_owners_left_over(struct dry_cache *cache)
 {
-	struct listing list = { .write = dry_debug_write };
+	struct listing list = { .write = write_to_log };
 
 	if (!listed(cache))
 		return;

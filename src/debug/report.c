@@ -13,10 +13,9 @@
 #include "heap/heap.h"
 #include "port/stack.h"
 
-#define CALL_FRAMES 64u
-#define ROW         16u  /* bytes in a line of the dump */
-#define DUMP_HEAD   64u  /* of a long object, its first bytes and those around the damage */
-#define PATIENCE    2000 /* yields that a report waits for another to end */
+#define ROW       16u  /* bytes in a line of the dump */
+#define DUMP_HEAD 64u  /* of a long object, its first bytes and those around the damage */
+#define PATIENCE  2000 /* yields that a report waits for another to end */
 
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
@@ -47,27 +46,16 @@ static bool find(const void *address, struct place *place)
 	return false;
 }
 
-void dry_debug_write_stack(uint32_t stack, void (*write)(void *arg, const char *text, size_t bytes), void *arg)
-{
-	const uintptr_t *frame;
-	unsigned count = dry_stack_frames(stack, &frame);
-
-	for (unsigned i = 0; i < count; i++) {
-		char line[192] = "  ";
-		size_t n = 2 + dry_port_symbol(frame[i], line + 2, sizeof(line) - 3);
-		line[n++] = '\n';
-		write(arg, line, n);
-	}
-}
-
 static void say_track(const char *what, const struct dry_track *track)
 {
 	uint32_t age = (uint32_t)dry_port_clock_ms() - track->when;
+	const uintptr_t *frame;
+	unsigned count = dry_stack_frames(track->stack, &frame);
 
 	if (track->when == 0)
 		return;
 	dry_debug_say("%s %u ms ago by thread %u", what, (int32_t)age < 0 ? 0 : age, track->thread);
-	dry_debug_write_stack(track->stack, dry_debug_write, NULL);
+	dry_debug_say_frames(frame, count);
 }
 
 /* Sixteen bytes from `at` that are not past `end`, in hexadecimal and as characters. */
@@ -123,9 +111,8 @@ static void say_object(const struct place *place, const unsigned char *address)
 	dry_debug_say("Slab %p objects=%u used=%u flags=0x%x", (void *)(dry_slab_objects(cache, place->slab) - cache->before),
 	    cache->num, place->slab->active, cache->flags);
 	if (owner != NULL)
-		dry_debug_say("Object %p, %u of %u bytes asked for, %s; the address is at offset %s%ld", (void *)place->object,
-		    owner->asked, (unsigned)cache->object_size, state_of(owner), offset < 0 ? "-" : "",
-		    offset < 0 ? -offset : offset);
+		dry_debug_say("Object %p, %u of %u bytes asked for, %s; the address is at offset %ld", (void *)place->object,
+		    owner->asked, (unsigned)cache->object_size, state_of(owner), offset);
 	else
 		dry_debug_say("Object %p, %u bytes; the address is at offset %ld", (void *)place->object,
 		    (unsigned)cache->object_size, offset);
@@ -140,7 +127,6 @@ void dry_debug_explain(enum dry_fatal_code code, const void *address)
 {
 	static const char line[] = "-----------------------------------------------------------------------------";
 	static const char thick[] = "=============================================================================";
-	uintptr_t frame[CALL_FRAMES];
 	struct place place;
 
 	/* Reports of several threads one after the other, but none waits for one that does not end. */
@@ -155,10 +141,8 @@ void dry_debug_explain(enum dry_fatal_code code, const void *address)
 		dry_debug_say("BUG: %s", dry_fatal_text(code));
 		dry_debug_say("%s", line);
 	}
-	unsigned count = dry_port_stack(frame, CALL_FRAMES);
 	dry_debug_say("Call trace, thread %u:", dry_port_thread());
-	for (unsigned i = 0; i < count; i++)
-		dry_debug_say_frame(frame[i]);
+	dry_debug_say_stack();
 	dry_debug_say("%s", thick);
 	atomic_flag_clear_explicit(&busy, memory_order_release);
 }

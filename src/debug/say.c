@@ -23,27 +23,26 @@ void dry_debug_say(const char *fmt, ...)
 	dry_port_write(line, n);
 }
 
-void dry_debug_say_frame(uintptr_t address)
+void dry_debug_say_frames(const uintptr_t *frame, unsigned count)
 {
 	char text[192];
 
-	dry_port_symbol(address, text, sizeof(text));
-	dry_debug_say("  %s", text);
+	for (unsigned i = 0; i < count; i++) {
+		dry_port_symbol(frame[i], text, sizeof(text));
+		dry_debug_say("  %s", text);
+	}
+}
+
+void dry_debug_say_stack(void)
+{
+	uintptr_t frame[FRAMES];
+
+	dry_debug_say_frames(frame, dry_port_stack(frame, FRAMES));
 }
 
 void dry_debug_say_call(enum dry_fatal_code code, const void *address)
 {
-	uintptr_t frame[FRAMES];
-	unsigned count = dry_port_stack(frame, FRAMES);
-
 	(void)code, (void)address;
 	dry_debug_say("call by thread %u", dry_port_thread());
-	for (unsigned i = 0; i < count; i++)
-		dry_debug_say_frame(frame[i]);
-}
-
-void dry_debug_write(void *arg, const char *text, size_t bytes)
-{
-	(void)arg;
-	dry_port_write(text, bytes);
+	dry_debug_say_stack();
 }

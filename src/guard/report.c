@@ -18,22 +18,18 @@ void dry_guard_note_stack(struct dry_guard_stack *stack)
 	stack->count = dry_port_stack(stack->frame, DRY_GUARD_FRAMES);
 }
 
-static void say_frames(const uintptr_t *frame, unsigned count)
+static void say_stack(const char *what, const struct dry_guard_stack *stack)
 {
-	for (unsigned i = 0; i < count; i++)
-		dry_debug_say_frame(frame[i]);
+	if (stack->count == 0)
+		return;
+	dry_debug_say("%s by thread %u", what, stack->thread);
+	dry_debug_say_frames(stack->frame, stack->count);
 }
 
 static void say_owners(const struct dry_guard_block *block)
 {
-	if (block->allocated.count != 0) {
-		dry_debug_say("allocated by thread %u", block->allocated.thread);
-		say_frames(block->allocated.frame, block->allocated.count);
-	}
-	if (block->freed.count != 0) {
-		dry_debug_say("freed by thread %u", block->freed.thread);
-		say_frames(block->freed.frame, block->freed.count);
-	}
+	say_stack("allocated", &block->allocated);
+	say_stack("freed", &block->freed);
 }
 
 static bool is_freed(const struct dry_guard_block *block)
@@ -139,14 +135,14 @@ void dry_guard_report_fault(uintptr_t pointer, const char *access, uintptr_t pc)
 		dry_warn("%s: %p: %s, %s", dry_fatal_text((enum dry_fatal_code)code), (void *)address, access, detail);
 	dry_debug_say("access by thread %u", dry_port_thread());
 	if (pc != 0)
-		say_frames(&pc, 1);
+		dry_debug_say_frames(&pc, 1);
 	/* First comes the way out of the handler; by tables for unwinding, then pc again. */
 	count = dry_port_stack(frame, DRY_GUARD_FRAMES);
 	while (first < count && frame[first] != pc)
 		first++;
 	first = first < count ? first + 1 : 1;
 	if (count > first)
-		say_frames(frame + first, count - first);
+		dry_debug_say_frames(frame + first, count - first);
 	if (block != NULL)
 		say_owners(block);
 }
