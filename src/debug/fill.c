@@ -6,31 +6,32 @@
 #include "debug/canary.h"
 #include "debug/object.h"
 
-const unsigned char *dry_other_byte(const unsigned char *at, size_t n, unsigned char value)
+const char *dry_other_byte(const char *from, const char *to, unsigned char value)
 {
+	size_t bytes = (size_t)(to - from);
+
 	/* all are like the first: libc looks at many bytes at a time */
-	if (n == 0 || (*at == value && memcmp(at, at + 1, n - 1) == 0))
+	if (bytes == 0 || ((unsigned char)*from == value && memcmp(from, from + 1, bytes - 1) == 0))
 		return NULL;
-	for (; n > 0; n--, at++)
-		if (*at != value)
-			return at;
+	for (; from != to; from++)
+		if ((unsigned char)*from != value)
+			return from;
 	return NULL;
 }
 
-void dry_report_damage(struct dry_cache *cache, enum dry_fatal_code code, const unsigned char *at, unsigned char value)
+void dry_report_damage(struct dry_cache *cache, enum dry_fatal_code code, const char *at, unsigned char value)
 {
 	char detail[40];
 
-	dry_format(detail, sizeof(detail), "0x%02x instead of 0x%02x", *at, value);
+	dry_format(detail, sizeof(detail), "0x%02x instead of 0x%02x", (unsigned char)*at, value);
 	dry_fatal(code, at, cache->name, detail);
 }
 
-void dry_poison(const struct dry_cache *cache, void *object)
+void dry_poison(const struct dry_cache *cache, void *object, size_t bytes)
 {
-	size_t bytes = dry_poisoned_bytes(cache);
-
 	memset(object, DRY_BYTE_FREE, bytes);
-	((unsigned char *)object)[bytes - 1] = DRY_BYTE_END;
+	if (bytes == dry_poisoned_bytes(cache))
+		((unsigned char *)object)[bytes - 1] = DRY_BYTE_END;
 }
 
 uint16_t dry_object_mark(const struct dry_cache *cache, const void *object)
@@ -54,15 +55,14 @@ static bool verify_mark(const struct dry_cache *cache, const void *object)
 
 bool dry_object_verify_free(struct dry_cache *cache, void *object)
 {
-	size_t last = dry_poisoned_bytes(cache) - 1;
-	const unsigned char *end = (unsigned char *)object + last, *wrong;
+	const char *end = (char *)object + dry_poisoned_bytes(cache) - 1, *wrong;
 
 	if (!(cache->flags & DRY_CACHE_POISON))
 		return verify_mark(cache, object);
-	wrong = dry_other_byte(object, last, DRY_BYTE_FREE);
-	if (DRY_LIKELY(wrong == NULL && *end == DRY_BYTE_END))
+	wrong = dry_other_byte(object, end, DRY_BYTE_FREE);
+	if (DRY_LIKELY(wrong == NULL && (unsigned char)*end == DRY_BYTE_END))
 		return true;
 	dry_report_damage(cache, DRY_FATAL_POISON, wrong != NULL ? wrong : end, wrong != NULL ? DRY_BYTE_FREE : DRY_BYTE_END);
-	dry_poison(cache, object); /* it is reported once */
+	dry_poison(cache, object, dry_poisoned_bytes(cache)); /* it is reported once */
 	return false;
 }

@@ -27,14 +27,14 @@ static void paint_zones(const struct dry_cache *cache, void *object, size_t aske
 
 static void verify_zones(struct dry_cache *cache, void *object, size_t asked)
 {
-	uint32_t before = dry_zone_before(cache);
-	const unsigned char *wrong = dry_other_byte((unsigned char *)object - before, before, DRY_BYTE_ZONE);
+	char *start = object;
+	const char *wrong = dry_other_byte(start - dry_zone_before(cache), start, DRY_BYTE_ZONE);
 
 	if (DRY_UNLIKELY(wrong != NULL)) {
 		dry_report_damage(cache, DRY_FATAL_UNDERFLOW, wrong, DRY_BYTE_ZONE);
 		paint_zones(cache, object, asked);
 	}
-	wrong = dry_other_byte((unsigned char *)object + asked, cache->record_at - asked, DRY_BYTE_ZONE);
+	wrong = dry_other_byte(start + asked, start + cache->record_at, DRY_BYTE_ZONE);
 	if (DRY_UNLIKELY(wrong != NULL)) {
 		dry_report_damage(cache, DRY_FATAL_OVERFLOW, wrong, DRY_BYTE_ZONE);
 		paint_zones(cache, object, asked);
@@ -52,26 +52,32 @@ static void save_track(struct dry_track *track, const struct dry_cache *cache)
 	track->when = (uint32_t)dry_port_clock_ms() | 1;
 }
 
+static void begin_owner(const struct dry_cache *cache, struct dry_record *owner, uint32_t state)
+{
+	memset(owner, 0, sizeof(*owner));
+	owner->asked = cache->object_size & ASKED_MAX;
+	atomic_store_explicit(&owner->state, state, memory_order_relaxed);
+}
+
 /* An owner that was written to is set right, as that of a live object of full size. */
 static void verify_owner(struct dry_cache *cache, struct dry_record *owner)
 {
 	uint32_t state = atomic_load_explicit(&owner->state, memory_order_relaxed);
-	const unsigned char *zone = (unsigned char *)owner - ZONE_AFTER, *wrong = NULL;
+	char *zone = (char *)owner - ZONE_AFTER;
+	const char *wrong = NULL;
 
 	if (DRY_LIKELY((state == DRY_OBJECT_LIVE || state == DRY_OBJECT_FREE || state == DRY_OBJECT_KEPT) &&
 		       owner->asked - 1u < cache->object_size))
 		return;
 	if (cache->flags & DRY_CACHE_RED_ZONE)
-		wrong = dry_other_byte(zone, ZONE_AFTER, DRY_BYTE_ZONE);
-	if (wrong != NULL)
+		wrong = dry_other_byte(zone, (char *)owner, DRY_BYTE_ZONE);
+	if (wrong != NULL) {
 		dry_report_damage(cache, DRY_FATAL_OVERFLOW, wrong, DRY_BYTE_ZONE);
-	else
+		memset(zone, DRY_BYTE_ZONE, ZONE_AFTER);
+	} else {
 		dry_fatal(DRY_FATAL_OVERFLOW, owner, cache->name, "far beyond: what is known of its owner is lost");
-	if (wrong != NULL)
-		memset((unsigned char *)owner - ZONE_AFTER, DRY_BYTE_ZONE, ZONE_AFTER);
-	memset(owner, 0, sizeof(*owner));
-	owner->asked = cache->object_size & ASKED_MAX;
-	atomic_store_explicit(&owner->state, DRY_OBJECT_LIVE, memory_order_relaxed);
+	}
+	begin_owner(cache, owner, DRY_OBJECT_LIVE);
 }
 
 /* ---- what the core calls -------------------------------------------------------------------------- */
@@ -100,12 +106,9 @@ static void slab_made(struct dry_cache *cache, void *object)
 	if (cache->flags & DRY_CACHE_RED_ZONE)
 		paint_zones(cache, object, cache->object_size);
 	if (cache->flags & DRY_CACHE_POISON)
-		dry_poison(cache, object);
-	if (owner == NULL)
-		return;
-	memset(owner, 0, sizeof(*owner));
-	owner->asked = cache->object_size & ASKED_MAX;
-	atomic_store_explicit(&owner->state, DRY_OBJECT_FREE, memory_order_relaxed);
+		dry_poison(cache, object, dry_poisoned_bytes(cache));
+	if (owner != NULL)
+		begin_owner(cache, owner, DRY_OBJECT_FREE);
 }
 
 /* A free object: as it was left? */
@@ -166,7 +169,7 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	if (cache->flags & DRY_CACHE_TRACE)
 		dry_debug_trace(cache, "freed", object, dry_stack_save());
 	if (cache->flags & DRY_CACHE_POISON)
-		dry_poison(cache, object);
+		dry_poison(cache, object, dry_poisoned_bytes(cache));
 	if (keep)
 		dry_quarantine_push(cache, object);
 	return !keep;
@@ -174,11 +177,8 @@ static bool taken_back(struct dry_cache *cache, void *object)
 
 static void restore(struct dry_cache *cache, void *object, size_t bytes)
 {
-	if (!(cache->flags & DRY_CACHE_POISON))
-		return;
-	memset(object, DRY_BYTE_FREE, bytes);
-	if (bytes == dry_poisoned_bytes(cache))
-		((unsigned char *)object)[bytes - 1] = DRY_BYTE_END;
+	if (cache->flags & DRY_CACHE_POISON)
+		dry_poison(cache, object, bytes);
 }
 
 static bool sized(struct dry_cache *cache, void *object, size_t size)

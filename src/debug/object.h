@@ -70,11 +70,12 @@ void dry_quarantine_push(struct dry_cache *cache, void *object);
 /* All of it into the slabs. */
 void dry_quarantine_drain(struct dry_cache *cache);
 
-/* fill.c. The first of n bytes that is not `value`; NULL: none. */
-const unsigned char *dry_other_byte(const unsigned char *at, size_t n, unsigned char value);
+/* fill.c. The first byte of [from, to) that is not `value`; NULL: none. */
+const char *dry_other_byte(const char *from, const char *to, unsigned char value);
 /* The byte at `at` should be `value`. */
-void dry_report_damage(struct dry_cache *cache, enum dry_fatal_code code, const unsigned char *at, unsigned char value);
-void dry_poison(const struct dry_cache *cache, void *object);
+void dry_report_damage(struct dry_cache *cache, enum dry_fatal_code code, const char *at, unsigned char value);
+/* The first bytes of a free object, or all that are poisoned. */
+void dry_poison(const struct dry_cache *cache, void *object, size_t bytes);
 /* Of a constructed object, whose content stays when it is freed, and which nobody may look at then; 0: of no other. */
 uint16_t dry_object_mark(const struct dry_cache *cache, const void *object);
 /* Verify a free object's poison, or mark; false after a report. */

@@ -25,11 +25,6 @@ enum { KIND_AT = 12, SLACK = (1 << KIND_AT) - 1 }; /* LIVE: enum dry_kind from t
 static struct dry_side shadows; /* of the default heap */
 bool dry_secure_zero = true;
 
-static const char *find_nonzero(const char *from, const char *to)
-{
-	return (const char *)dry_other_byte((const unsigned char *)from, (size_t)(to - from), 0);
-}
-
 /* ---- shadows ------------------------------------------------------------------ */
 
 static _Atomic uint16_t *shadow_of(const struct dry_cache *cache, const void *object)
@@ -108,7 +103,7 @@ static const char *end_of_content(const struct dry_cache *cache, const char *obj
 static bool verify_free(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow, uint64_t canary)
 {
 	size_t slack = shadow_get(shadow) & SLACK; /* of its last life */
-	const char *end = end_of_content(cache, object, slack), *bad = is_wiped(cache) ? find_nonzero(object, end) : NULL;
+	const char *end = end_of_content(cache, object, slack), *bad = is_wiped(cache) ? dry_other_byte(object, end, 0) : NULL;
 
 	if (DRY_LIKELY(bad == NULL))
 		bad = dry_canary_find_broken(canary, end, object + cache->size);
@@ -439,7 +434,7 @@ static bool check_free(const struct dry_cache *cache, const char *object)
 		return false;
 	if (!is_wiped(cache))
 		return is_marked(cache) && (verify_free(cache, object, shadow, canary_of(cache, object)) || true);
-	while ((bad = find_nonzero(bad, end)) != NULL &&
+	while ((bad = dry_other_byte(bad, end, 0)) != NULL &&
 	       *(const unsigned char *)bad == dry_canary_byte(canary_of(cache, object), bad))
 		bad++;
 	if (bad != NULL && atomic_load_explicit(shadow, memory_order_acquire) == seen)

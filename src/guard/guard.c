@@ -306,12 +306,6 @@ static size_t alignment(size_t size, size_t align)
 	return align > natural ? align : natural;
 }
 
-/* [from, to) is as it was filled; NULL, or the first byte that differs. */
-static const char *find_changed(const char *from, const char *to)
-{
-	return (const char *)dry_other_byte((const unsigned char *)from, (size_t)(to - from), FILL);
-}
-
 static void fill_sides(const struct dry_guard_block *block)
 {
 	char *start = page_address(block->page), *end = start + ((size_t)block->pages << dry_guarded.page_shift);
@@ -325,12 +319,12 @@ static void fill_sides(const struct dry_guard_block *block)
 static bool verify_sides(const struct dry_guard_block *block)
 {
 	const char *start = page_address(block->page), *end = start + ((size_t)block->pages << dry_guarded.page_shift);
-	const char *object = (const char *)block->user, *bad = find_changed(start, object);
+	const char *object = (const char *)block->user, *bad = dry_other_byte(start, object, FILL);
 	enum dry_fatal_code code = DRY_FATAL_UNDERFLOW;
 
 	if (bad == NULL) {
 		code = DRY_FATAL_OVERFLOW;
-		bad = find_changed(object + block->size, end);
+		bad = dry_other_byte(object + block->size, end, FILL);
 	}
 	if (bad != NULL)
 		dry_guard_report(code, block, (uintptr_t)bad);
