@@ -27,6 +27,7 @@ bool dry_secure_zero = true;
 
 /* ---- shadows ------------------------------------------------------------------ */
 
+/* NULL: its heap has none. */
 static _Atomic uint16_t *shadow_of(const struct dry_cache *cache, const void *object)
 {
 	const struct dry_side *side = cache->caches->shadows;
@@ -53,11 +54,10 @@ static void shadow_set(_Atomic uint16_t *shadow, unsigned state, size_t slack)
 static void report_at(enum dry_fatal_code code, const struct dry_cache *cache, const void *object, const char *bad,
 		      size_t size)
 {
+	long at = bad - (const char *)object;
 	char detail[96];
 
-	dry_format(detail, sizeof(detail), "%zu bytes were asked for, byte %s%zu is the first", size,
-		   bad < (const char *)object ? "-" : "+",
-		   bad < (const char *)object ? (size_t)((const char *)object - bad) : (size_t)(bad - (const char *)object));
+	dry_format(detail, sizeof(detail), "%zu bytes were asked for, byte %s%ld is the first", size, at < 0 ? "" : "+", at);
 	dry_fatal(code, object, cache->name, detail);
 }
 
@@ -306,7 +306,7 @@ enum dry_freed dry_secure_free(void *pointer, enum dry_kind kind)
 /* NULL: it is in no slab of secure objects. */
 static struct dry_slab *slab_around(const void *address)
 {
-	bool covered = shadows.at != NULL && (uintptr_t)address - shadows.base < dry_side_covered(&shadows);
+	bool covered = (uintptr_t)address - shadows.base < dry_side_covered(&shadows);
 	struct dry_slab *slab = covered ? dry_slab_in(dry_arena_run_of(shadows.arena, address)) : NULL;
 
 	return slab != NULL && slab->cache->debug == &dry_debug_secure ? slab : NULL;
@@ -418,16 +418,15 @@ const struct dry_debug_ops dry_debug_secure = {
 	.kind = kind,
 };
 
-/* ---- when the process ends ---------------------------------------------------- */
+/* ---- when the process ends: of heaps with shadows ------------------------------- */
 
 /*
  * An object in its slab. One that is being handed out now gets canaries where it was zero, so these are no damage.
  * true: it was free.
  */
-static bool check_free(const struct dry_cache *cache, const char *object)
+static bool check_free(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow)
 {
-	_Atomic uint16_t *shadow = shadow_of(cache, object);
-	uint16_t seen = shadow != NULL ? atomic_load_explicit(shadow, memory_order_acquire) : 0;
+	uint16_t seen = atomic_load_explicit(shadow, memory_order_acquire);
 	const char *end = end_of_content(cache, object, seen & SLACK), *bad = object;
 
 	if ((seen & STATE) != FREE)
@@ -446,14 +445,13 @@ static bool check_free(const struct dry_cache *cache, const char *object)
  * Other threads may still run. An object whose shadow is the same before and after was not freed meanwhile, or was
  * freed and handed out again with the same size; then a second look finds it in order.
  */
-static void check_object(const struct dry_cache *cache, const char *object)
+static void check_object(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow)
 {
-	_Atomic uint16_t *shadow = shadow_of(cache, object);
 	const char *end = object + cache->size, *bad = NULL;
 	uint16_t seen = 0;
 
 	for (unsigned tries = 0; tries < 3; tries++) {
-		seen = shadow != NULL ? atomic_load_explicit(shadow, memory_order_acquire) : 0;
+		seen = atomic_load_explicit(shadow, memory_order_acquire);
 		if ((seen & STATE) != LIVE)
 			return;
 		bad = dry_canary_find_broken(canary_of(cache, object), end - (seen & SLACK), end);
@@ -478,8 +476,9 @@ static uint32_t check_slab(struct dry_page *page, struct dry_slab *slab, struct 
 		return 0;
 	for (; dry_slab_in(page) == slab && slab->list != DRY_LIST_NONE && index < cache->num; index++) {
 		const char *object = dry_slab_objects(cache, slab) + (size_t)index * cache->size;
-		check_object(cache, object);
-		if (*read < MAX_READ && check_free(cache, object))
+		_Atomic uint16_t *shadow = shadow_of(cache, object);
+		check_object(cache, object, shadow);
+		if (*read < MAX_READ && check_free(cache, object, shadow))
 			*read += cache->size;
 	}
 	dry_lock_release(&node->lock);
@@ -490,7 +489,7 @@ static void check_pooled(const struct dry_cache *cache, const char *object)
 {
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
 
-	if (shadow != NULL && (shadow_get(shadow) & STATE) == FREE)
+	if ((shadow_get(shadow) & STATE) == FREE)
 		verify_free(cache, object, shadow, canary_of(cache, object));
 }
 

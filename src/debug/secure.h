@@ -55,7 +55,6 @@ static inline void *dry_secure_give(const struct dry_cache *cache, void *object,
 bool dry_secure_is_current_tagged(const void *pointer);
 void dry_secure_report_old(const void *pointer);
 
-
 /* false: an old pointer, or one without its tag, to an object that the program has now. */
 static inline bool dry_secure_is_current(const void *pointer)
 {

@@ -23,7 +23,7 @@ static unsigned tag_at(const char *address)
 	return 1u << ((uintptr_t)dry_tag_load(address) >> 56 & 15);
 }
 
-void *dry_tags_give_slow(void *object, size_t size, size_t slot)
+void *dry_tags_give(void *object, size_t size, size_t slot)
 {
 	size_t tagged = dry_round_up(size, DRY_TAG_BYTES);
 	char *at = object, *pointer;

@@ -47,13 +47,8 @@ static inline void *dry_tags_strip(const void *pointer)
 	return (void *)(dry_tags_are_used() ? bits & (UINTPTR_MAX >> 8) : bits);
 }
 
-void *dry_tags_give_slow(void *object, size_t size, size_t slot);
-
-/* `size` bytes of a slot of `slot` bytes are the program's from now on. Returns its pointer. */
-static inline void *dry_tags_give(void *object, size_t size, size_t slot)
-{
-	return dry_tags_are_used() ? dry_tags_give_slow(object, size, slot) : object;
-}
+/* While they are used: `size` bytes of a slot of `slot` bytes are the program's from now on. Returns its pointer. */
+void *dry_tags_give(void *object, size_t size, size_t slot);
 
 /* They are no longer. */
 static inline void dry_tags_take(void *object, size_t slot)
