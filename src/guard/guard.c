@@ -246,10 +246,11 @@ static uint32_t find_room_locked(uint32_t pages, uint32_t most)
 	return 0;
 }
 
-static void own_locked(uint32_t page, uint32_t pages, uint32_t id)
+/* Its pages and the guard after them. */
+static void own_locked(const struct dry_guard_block *block, uint32_t id)
 {
-	for (uint32_t i = 0; i < pages; i++)
-		dry_guarded.owner[page + i] = id;
+	for (uint32_t i = 0; i <= block->pages; i++)
+		dry_guarded.owner[block->page + i] = id;
 }
 
 /* The oldest held block gives up its place and its number. */
@@ -260,7 +261,7 @@ static uint32_t let_go_locked(void)
 	struct dry_guard_block *block = &g->block[id];
 
 	g->held_first++;
-	own_locked(block->page, block->pages + 1, 0);
+	own_locked(block, 0);
 	block->state = DRY_GUARD_UNUSED;
 	return id;
 }
@@ -306,9 +307,14 @@ static size_t alignment(size_t size, size_t align)
 	return align > natural ? align : natural;
 }
 
+static size_t bytes_of(const struct dry_guard_block *block)
+{
+	return (size_t)block->pages << dry_guarded.page_shift;
+}
+
 static void fill_sides(const struct dry_guard_block *block)
 {
-	char *start = page_address(block->page), *end = start + ((size_t)block->pages << dry_guarded.page_shift);
+	char *start = page_address(block->page), *end = start + bytes_of(block);
 	char *object = (char *)block->user;
 
 	memset(start, FILL, (size_t)(object - start));
@@ -318,7 +324,7 @@ static void fill_sides(const struct dry_guard_block *block)
 /* false after a report. */
 static bool verify_sides(const struct dry_guard_block *block)
 {
-	const char *start = page_address(block->page), *end = start + ((size_t)block->pages << dry_guarded.page_shift);
+	const char *start = page_address(block->page), *end = start + bytes_of(block);
 	const char *object = (const char *)block->user, *bad = dry_other_byte(start, object, FILL);
 	enum dry_fatal_code code = DRY_FATAL_UNDERFLOW;
 
@@ -332,39 +338,37 @@ static bool verify_sides(const struct dry_guard_block *block)
 }
 
 /* 0; -EBUSY: others' memory is there; -ENOMEM. */
-static int get_pages(uint32_t page, uint32_t pages)
+static int get_pages(const struct dry_guard_block *block)
 {
-	size_t bytes = (size_t)pages << dry_guarded.page_shift;
+	char *start = page_address(block->page);
+	size_t bytes = bytes_of(block);
 	int rc;
 
 	if (!dry_budget_take(bytes))
 		return -DRY_ENOMEM;
-	rc = dry_guarded.sparse ? dry_port_reserve_at(page_address(page), bytes, DRY_ACCESS_WRITE) :
-				  dry_port_commit(page_address(page), bytes);
+	rc = dry_guarded.sparse ? dry_port_reserve_at(start, bytes, DRY_ACCESS_WRITE) : dry_port_commit(start, bytes);
 	if (rc != 0)
 		dry_budget_give(bytes);
 	return rc;
 }
 
-static void give_pages(uint32_t page, uint32_t pages)
+static void give_pages(const struct dry_guard_block *block)
 {
-	size_t bytes = (size_t)pages << dry_guarded.page_shift;
-
 	if (dry_guarded.sparse)
-		dry_port_release(page_address(page), bytes);
+		dry_port_release(page_address(block->page), bytes_of(block));
 	else
-		dry_port_decommit(page_address(page), bytes);
-	dry_budget_give(bytes);
+		dry_port_decommit(page_address(block->page), bytes_of(block));
+	dry_budget_give(bytes_of(block));
 }
 
 /*
- * A place for `pages` pages and the one after them that faults, the first at a multiple of `align`; 0: there is none. Pages that
- * the alignment takes before it are nobody's.
+ * A place for `pages` pages and the one after them that faults, the first at a multiple of `align`, a page at least; 0: there is
+ * none. Pages that the alignment takes before it are nobody's.
  */
 static uint32_t find_place_locked(uint32_t pages, size_t align)
 {
 	struct dry_guard_region *g = &dry_guarded;
-	uint32_t before = align > page_size() ? (uint32_t)(align >> g->page_shift) - 1 : 0, room = before + pages + 1;
+	uint32_t room = (uint32_t)(align >> g->page_shift) + pages;
 	uint32_t at = find_room_locked(room, DRY_GUARD_SKIPS);
 
 	if (at == 0) {
@@ -387,7 +391,7 @@ static struct dry_guard_block *take_place(size_t size, size_t align)
 {
 	struct dry_guard_region *g = &dry_guarded;
 	size_t within = align < page_size() ? align : page_size();
-	uint32_t pages = (uint32_t)((dry_round_up(size, within) + page_size() - 1) >> g->page_shift), id, at = 0;
+	uint32_t pages = (uint32_t)(dry_round_up(size, page_size()) >> g->page_shift), id, at = 0;
 	struct dry_guard_block *block;
 
 	dry_lock_acquire(&g->lock);
@@ -407,7 +411,7 @@ static struct dry_guard_block *take_place(size_t size, size_t align)
 	block->user = (uintptr_t)page_address(at) + dry_round_down(((size_t)pages << g->page_shift) - size, within);
 	block->state = DRY_GUARD_MAKING;
 	g->live++;
-	own_locked(at, pages + 1, id);
+	own_locked(block, id);
 	/* Far, so that a wrong index does not meet the next one, and where is not to be known. */
 	g->cursor = at + pages + 1 + GAP + (uint32_t)(dry_secret_random() & 3);
 	dry_lock_release(&g->lock);
@@ -425,14 +429,14 @@ void *dry_guard_alloc(size_t size, size_t align)
 	block = take_place(size, align);
 	if (block == NULL)
 		return NULL;
-	int rc = block->pages != 0 ? get_pages(block->page, block->pages) : 0;
+	int rc = block->pages != 0 ? get_pages(block) : 0;
 	if (rc != 0) {
 		dry_lock_acquire(&g->lock);
 		g->live--;
 		if (rc == -DRY_EBUSY) { /* the place is nobody's for good */
 			block->state = DRY_GUARD_UNUSED;
 		} else {
-			own_locked(block->page, block->pages + 1, 0);
+			own_locked(block, 0);
 			give_id_locked((uint32_t)(block - g->block));
 		}
 		dry_lock_release(&g->lock);
@@ -443,7 +447,7 @@ void *dry_guard_alloc(size_t size, size_t align)
 	block->instead = NULL;
 	block->allocated.count = block->freed.count = 0;
 	dry_guard_note_stack(&block->allocated);
-	atomic_fetch_add_explicit(&dry_main_heap.guarded, (size_t)block->pages << g->page_shift, memory_order_relaxed);
+	atomic_fetch_add_explicit(&dry_main_heap.guarded, bytes_of(block), memory_order_relaxed);
 	__atomic_store_n(&block->state, DRY_GUARD_LIVE, __ATOMIC_RELEASE); /* pairs with find_live() */
 	return (void *)block->user;
 }
@@ -519,9 +523,9 @@ void dry_guard_free(void *ptr, const struct dry_cache *of)
 	dry_guard_note_stack(&block->freed);
 	if (cache != NULL)
 		dry_free_slow(cache, block->instead);
-	atomic_fetch_sub_explicit(&dry_main_heap.guarded, (size_t)block->pages << g->page_shift, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&dry_main_heap.guarded, bytes_of(block), memory_order_relaxed);
 	if (block->pages != 0)
-		give_pages(block->page, block->pages);
+		give_pages(block);
 	dry_lock_acquire(&g->lock);
 	g->live--;
 	while (g->held_end - g->held_first >= g->held_max)
