@@ -140,12 +140,23 @@ static bool let_go(struct dry_arena *arena, struct dry_page *run)
 	return (suits && store(run)) || give_up(arena, run);
 }
 
-/* Linked runs, first to last, before those that are refused already. */
-static void refuse(uint32_t first, struct dry_page *last)
+/* A run and those that are linked behind it, before those that are refused already. */
+static void refuse(struct dry_arena *arena, struct dry_page *run)
 {
+	struct dry_page *last = run;
+
+	while (last->next != DRY_PAGE_NIL)
+		last = &arena->desc[last->next];
 	last->next = atomic_load_explicit(&refused, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&refused, &last->next, first, memory_order_acq_rel, memory_order_relaxed))
+	while (!atomic_compare_exchange_weak_explicit(&refused, &last->next, dry_arena_index_of(arena, run), memory_order_acq_rel,
+						      memory_order_relaxed))
 		;
+}
+
+static void refuse_one(struct dry_arena *arena, struct dry_page *run)
+{
+	run->next = DRY_PAGE_NIL;
+	refuse(arena, run);
 }
 
 /* Into a place, whose run has its turn. */
@@ -154,7 +165,7 @@ static void keep(struct dry_arena *arena, struct dry_page *run, uint32_t at)
 	struct dry_page *oldest = atomic_exchange_explicit(&kept[at], run, memory_order_acq_rel);
 
 	if (oldest != NULL && !let_go(arena, oldest))
-		refuse(dry_arena_index_of(arena, oldest), oldest);
+		refuse_one(arena, oldest);
 }
 
 /* Where a run may wait: kept ones, then those that are stored. */
@@ -195,8 +206,8 @@ static void take_from_place(struct taken *taken, struct dry_arena *arena, struct
 
 static void take_refused(struct taken *taken, struct dry_arena *arena)
 {
-	uint32_t at = atomic_exchange_explicit(&refused, DRY_PAGE_NIL, memory_order_acq_rel), first = DRY_PAGE_NIL;
-	struct dry_page *run, *last = NULL;
+	uint32_t at = atomic_exchange_explicit(&refused, DRY_PAGE_NIL, memory_order_acq_rel), others = DRY_PAGE_NIL;
+	struct dry_page *run;
 
 	while (at != DRY_PAGE_NIL) {
 		run = &arena->desc[at];
@@ -205,21 +216,11 @@ static void take_refused(struct taken *taken, struct dry_arena *arena)
 			take(taken, arena, run);
 			continue;
 		}
-		last = last == NULL ? run : last;
-		run->next = first;
-		first = dry_arena_index_of(arena, run);
+		run->next = others;
+		others = dry_arena_index_of(arena, run);
 	}
-	if (last != NULL)
-		refuse(first, last);
-}
-
-static void take_back(const struct taken *taken, struct dry_arena *arena)
-{
-	struct dry_page *last = &arena->desc[taken->first];
-
-	while (last->next != DRY_PAGE_NIL)
-		last = &arena->desc[last->next];
-	refuse(taken->first, last);
+	if (others != DRY_PAGE_NIL)
+		refuse(arena, &arena->desc[others]);
 }
 
 /*
@@ -242,7 +243,7 @@ static bool give_up_chunk(struct dry_arena *arena, uint32_t chunk)
 	}
 	blank(arena, taken.pages);
 	if (taken.first != DRY_PAGE_NIL)
-		take_back(&taken, arena);
+		refuse(arena, &arena->desc[taken.first]);
 	return false;
 }
 
@@ -262,23 +263,20 @@ static bool give_up_some(struct dry_arena *arena, bool *any)
 {
 	uint32_t at = atomic_exchange_explicit(&refused, DRY_PAGE_NIL, memory_order_acq_rel);
 	size_t room = dry_port_is_scarce() ? dry_port_data_room() : SIZE_MAX;
-	struct dry_page *run = NULL, *last;
+	struct dry_page *run;
 
 	for (; at != DRY_PAGE_NIL; *any = true) {
 		run = &arena->desc[at];
 		at = run->next;
 		if (give_up_within(arena, run, &room))
 			continue;
-		run->next = at;
-		for (last = run; last->next != DRY_PAGE_NIL;)
-			last = &arena->desc[last->next];
-		refuse(dry_arena_index_of(arena, run), last);
+		refuse(arena, run); /* and those behind it */
 		return false;
 	}
 	for (uint32_t i = 0; i < PLACES; i++) {
 		run = atomic_exchange_explicit(place_at(i), NULL, memory_order_acq_rel);
 		if (run != NULL && !give_up_within(arena, run, &room)) {
-			refuse(dry_arena_index_of(arena, run), run);
+			refuse_one(arena, run);
 			return false;
 		}
 		*any = *any || run != NULL;
