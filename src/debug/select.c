@@ -4,13 +4,12 @@
 #include <drystone/drystone.h>
 #include <string.h>
 
-
 #define SELECTIONS 16
 #define NAME_ROOM  64
 
 static struct {
 	unsigned flags;
-	unsigned length;      /* of name; 0: all caches */
+	unsigned length;      /* of name */
 	bool begins;          /* names may go on */
 	char name[NAME_ROOM];
 } selection[SELECTIONS];
@@ -35,7 +34,7 @@ static unsigned flag_of(char letter)
 bool dry_debug_select(const char *from, const char *end)
 {
 	unsigned flags = 0, length;
-	bool begins = false;
+	bool begins;
 
 	for (; from < end && *from != '/'; from++) {
 		if (flag_of(*from) == 0)
@@ -44,9 +43,10 @@ bool dry_debug_select(const char *from, const char *end)
 	}
 	if (flags == 0)
 		flags = DRY_CACHE_CHECKS | DRY_CACHE_RED_ZONE | DRY_CACHE_POISON | DRY_CACHE_STORE_USER;
-	if (from < end && ++from == end) /* a slash, and no name */
+	begins = from == end; /* no name: all names */
+	if (!begins && ++from == end) /* a slash, and no name */
 		return false;
-	if (from < end && end[-1] == '*') {
+	if (!begins && end[-1] == '*') {
 		begins = true;
 		end--;
 	}
@@ -66,18 +66,16 @@ bool dry_debug_selects(void)
 	return count != 0;
 }
 
-unsigned dry_debug_wanted(const char *given)
+unsigned dry_debug_wanted(const char *name)
 {
-	char name[NAME_ROOM] = "";
 	unsigned flags = 0, length = 0;
 
 	if (count == 0)
 		return 0;
-	for (; length < NAME_ROOM - 1 && given[length] != '\0'; length++)
-		name[length] = given[length];
+	while (length < NAME_ROOM - 1 && name[length] != '\0')
+		length++;
 	for (unsigned i = 0; i < count; i++) {
-		bool same = selection[i].length == length || (selection[i].begins && selection[i].length < length) ||
-			    (selection[i].length == 0 && !selection[i].begins);
+		bool same = selection[i].length == length || (selection[i].begins && selection[i].length < length);
 		if (same && memcmp(selection[i].name, name, selection[i].length) == 0)
 			flags |= selection[i].flags;
 	}
