@@ -236,7 +236,7 @@ static DRY_SLOW void free_missed(struct dry_cache *cache, void *object)
 	if (DRY_UNLIKELY(secondary != NULL))
 		object = secondary->address(object);
 	if (DRY_UNLIKELY(secondary != NULL) && cache->state == DRY_CACHE_LIVE && secondary->contains(object))
-		secondary->free(&dry_main_heap, cache, object);
+		secondary->free(cache, object);
 	else
 		dry_free_slow(cache, object);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The secondary allocator of a heap: somebody who takes some of its general allocations over, such as guarded blocks. It
+ * The secondary allocator of the default heap: somebody who takes some of its general allocations over, such as guarded blocks. It
  * is asked in slow paths only; who asks knows nothing of who is behind it.
  */
 #ifndef DRY_HEAP_SECONDARY_H
@@ -12,11 +12,10 @@
 #include "base/kind.h"
 
 struct dry_cache;
-struct dry_heap;
 
 struct dry_secondary {
 	/* Asked for each allocation that goes by the slow path. NULL: it leaves it to the heap. */
-	void *(*allocate)(struct dry_heap *heap, size_t size, size_t align, bool zero);
+	void *(*allocate)(size_t size, size_t align, bool zero);
 	/* A block of its own where all else has failed. NULL: it has no memory either. */
 	void *(*last)(size_t size, size_t align);
 	/* Whether ptr lies where its blocks are. */
@@ -30,7 +29,7 @@ struct dry_secondary {
 	/* The address in a program's pointer to an object or block. NULL: it is none any more, which was reported. */
 	void *(*address)(void *pointer);
 	/* Of such a one; of any cache and none (NULL), or of this cache. Reports what is no live block. */
-	void (*free)(struct dry_heap *heap, struct dry_cache *cache, void *block);
+	void (*free)(struct dry_cache *cache, void *block);
 	/* Bytes asked for; DRY_REPORTED (core/debug_ops.h): no live block. */
 	size_t (*size)(void *block);
 	/* Its kind, which becomes `to`; UNKNOWN: it has none. Reports nothing. */

@@ -359,7 +359,7 @@ static void free_at(struct dry_heap *heap, void *object)
 	if (dry_arena_contains(dry_heap_arena(heap), object))
 		free_in_arena(heap, object);
 	else if (secondary != NULL && secondary->contains(object))
-		secondary->free(heap, NULL, object);
+		secondary->free(NULL, object);
 	else if (!dry_extent_free(&heap->extents, object))
 		report_foreign(heap, object);
 }

@@ -15,7 +15,7 @@ static inline void *dry_general_ask_secondary(struct dry_heap *heap, size_t size
 {
 	const struct dry_secondary *secondary = dry_heap_secondary(heap);
 
-	return DRY_UNLIKELY(secondary != NULL) ? secondary->allocate(heap, size, align, zero) : NULL;
+	return DRY_UNLIKELY(secondary != NULL) ? secondary->allocate(size, align, zero) : NULL;
 }
 
 /* The class of a block; DRY_CLASS_COUNT: none is as big, or aligned like that. */

@@ -26,7 +26,7 @@ void dry_plain_fit(size_t memory)
 }
 
 /* From three quarters of the group's memory on: what waits in quarantine, or is free, must not be what is killed for. */
-static void give_back_idle(struct dry_heap *heap)
+static void give_back_idle(void)
 {
 	static _Atomic uint64_t next; /* ms; relaxed: two at once do no harm */
 	size_t from = atomic_load_explicit(&dry_plain_from, memory_order_relaxed);
@@ -38,13 +38,13 @@ static void give_back_idle(struct dry_heap *heap)
 	if (now < atomic_load_explicit(&next, memory_order_relaxed))
 		return;
 	atomic_store_explicit(&next, now + PAUSE, memory_order_relaxed);
-	dry_heap_trim(heap);
+	dry_heap_trim(&dry_main_heap);
 }
 
-static struct dry_cache *make(struct dry_heap *heap, unsigned class)
+static struct dry_cache *make(unsigned class)
 {
 	size_t size = dry_class_size(class), natural = size & -size;
-	bool many = size * DRY_BITMAP_OBJECTS < (size_t)1 << dry_heap_arena(heap)->page_shift;
+	bool many = size * DRY_BITMAP_OBJECTS < (size_t)1 << dry_heap_arena(&dry_main_heap)->page_shift;
 	/* a type that is asked for: such caches are never secure */
 	struct dry_cache_attr attr = { .size = size,
 				       .flags = DRY_CACHE_NO_MERGE | (many ? DRY_CACHE_OFF_SLAB : DRY_CACHE_BITMAP) };
@@ -54,20 +54,20 @@ static struct dry_cache *make(struct dry_heap *heap, unsigned class)
 	dry_format(name, sizeof(name), "plain-%zu", size);
 	attr.name = name;
 	attr.align = natural < DRY_NATURAL_MAX ? natural : DRY_NATURAL_MAX;
-	return dry_cache_make(&heap->caches, &attr, true, &error);
+	return dry_cache_make(&dry_main_heap.caches, &attr, true, &error);
 }
 
-void *dry_plain_alloc(struct dry_heap *heap, size_t size, size_t align)
+void *dry_plain_alloc(size_t size, size_t align)
 {
 	static struct dry_cache *_Atomic caches[DRY_CLASS_COUNT];
 	unsigned class = size <= DRY_CLASS_MAX ? dry_class_for(size < LEAST ? LEAST : size, align) : DRY_CLASS_COUNT;
 	struct dry_cache *cache, *expected = NULL;
 
-	if (class == DRY_CLASS_COUNT || !heap->is_default)
+	if (class == DRY_CLASS_COUNT)
 		return NULL;
 	cache = atomic_load_explicit(&caches[class], memory_order_acquire);
 	if (cache == NULL) {
-		cache = make(heap, class);
+		cache = make(class);
 		if (cache == NULL)
 			return NULL;
 		/* acq_rel: publishes the cache; who loses the race drops its own, still unused */
@@ -79,6 +79,6 @@ void *dry_plain_alloc(struct dry_heap *heap, size_t size, size_t align)
 			DRY_PROBE_3(drystone, cache_made, (uintptr_t)cache, (uintptr_t)cache->name, cache->object_size);
 		}
 	}
-	give_back_idle(heap);
+	give_back_idle();
 	return dry_heap_alloc_slow(cache);
 }

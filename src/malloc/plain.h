@@ -35,6 +35,6 @@ static inline bool dry_plain_due(size_t size)
 }
 
 /* NULL: no memory, or bigger than a class. */
-void *dry_plain_alloc(struct dry_heap *heap, size_t size, size_t align);
+void *dry_plain_alloc(size_t size, size_t align);
 
 #endif

@@ -62,9 +62,9 @@ static DRY_CONSTRUCTOR void loaded(void)
 	dry_heaps_debug(&dry_hooks_usual);
 	dry_process_begin();
 	/* Others may have allocated before this ran; from now on it is from debugged caches. */
-	if (dry_profile_start(&dry_main_heap))
+	if (dry_profile_start())
 		dry_general_forget(&dry_main_heap);
-	dry_profile_begin(&dry_main_heap);
+	dry_profile_begin();
 	dry_metrics_start();
 }
 
@@ -76,7 +76,7 @@ static DRY_DESTRUCTOR void unloaded(void)
 		dry_print_stats();
 	dry_metrics_finish();
 	dry_port_ending();
-	dry_profile_finish(&dry_main_heap);
+	dry_profile_finish();
 }
 
 DRY_EXPORT const char *dry_version(void)

@@ -90,20 +90,20 @@ static bool is_chosen(size_t size, unsigned class)
 			  count_to(&first_of[class], FIRST_SIZE));
 }
 
-static void *allocate(struct dry_heap *heap, size_t size, size_t align, bool zero)
+static void *allocate(size_t size, size_t align, bool zero)
 {
-	unsigned class = dry_general_class(heap, size, align);
+	unsigned class = dry_general_class(&dry_main_heap, size, align);
 	void *block;
 
 	if (DRY_UNLIKELY(dry_starter_is_below()))
 		return dry_starter_take(size, align, zero);
-	enum dry_turn turn = is_chosen(size, class) ? DRY_TURN_GUARD : dry_turns_take(heap, class, size);
+	enum dry_turn turn = is_chosen(size, class) ? DRY_TURN_GUARD : dry_turns_take(class, size);
 
 	block = turn == DRY_TURN_GUARD && make_guards() ? dry_guard_alloc(size, align) : NULL;
 	if (block == NULL && size == 0 && empties)
 		block = dry_empty_alloc(align);
 	if (block == NULL && dry_plain_due(size))
-		block = dry_plain_alloc(heap, size, align);
+		block = dry_plain_alloc(size, align);
 	if (block == NULL)
 		return secure ? NULL : dry_sample_allocate(size, align, zero, turn == DRY_TURN_PROFILE);
 	return zero ? memset(block, 0, size) : block;
@@ -137,9 +137,8 @@ static bool contains(const void *ptr)
 	return dry_guard_contains(ptr) || dry_empty_contains(ptr) || dry_sample_contains(ptr);
 }
 
-static void free_block(struct dry_heap *heap, struct dry_cache *cache, void *block)
+static void free_block(struct dry_cache *cache, void *block)
 {
-	(void)heap;
 	if (dry_guard_contains(block))
 		dry_guard_free(block, cache);
 	else if (!dry_empty_contains(block))
@@ -172,24 +171,35 @@ static void *last(size_t size, size_t align)
 
 static const struct dry_secondary guards = { allocate, last, contains, object, address, free_block, size_of, kind_of };
 
-static bool sample(struct dry_heap *heap, size_t mean)
+static void take_part(void)
 {
-	atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
+	atomic_store_explicit(&dry_main_heap.secondary, &guards, memory_order_relaxed);
+}
+
+static bool sample(size_t mean)
+{
+	take_part();
 	return dry_turns_set(DRY_TURN_GUARD, mean);
 }
 
 /* No arrays: what comes from one would not be noted. And no thread of ours, which could not be stopped at the end. */
-static bool start_leaks(struct dry_heap *heap)
+static bool start_leaks(void)
 {
 	dry_option_background = false;
 	dry_heaps_debug(dry_noted_hooks());
 	leaks = dry_sample_all();
 	if (leaks)
-		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
+		take_part();
 	return leaks;
 }
 
 /* ---- start ------------------------------------------------------------------- */
+
+/* All allocations go the way that somebody else has for them. */
+static bool others_look(void)
+{
+	return dry_annotate != NULL || dry_debug_selects() || dry_fail_selects();
+}
 
 /* secure:1 takes what it needs for itself from what the process may have. */
 static void fit(void)
@@ -209,80 +219,92 @@ void dry_profile_follow(void)
 }
 
 /* What is in no slot with zones and an owner, where those of the biggest have them, is guarded. */
-static bool start_debug(struct dry_heap *heap)
+static bool start_debug(void)
 {
 	if (!dry_debug_selects())
 		return false;
 	dry_kinds_keep();
 	empties = big = dry_annotate == NULL && (dry_debug_wanted(BIGGEST) & WATCHED) != 0;
 	if (big) {
-		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
+		take_part();
 		dry_guard_report_faults();
 	}
 	return true;
 }
 
-bool dry_profile_start(struct dry_heap *heap)
+static void start_check(void)
+{
+	if (dry_live_init(&dry_main_heap.caches))
+		dry_heaps_debug(&dry_hooks_check);
+	else
+		dry_warn("check:1: no address space for it");
+}
+
+static void start_secure(void)
+{
+	bool notes;
+
+	dry_kinds_keep();
+	dry_heaps_debug(&dry_hooks_secure);
+	fit();
+	/* Where address space is short, every page is for blocks. */
+	if (dry_port_address_room() == SIZE_MAX)
+		dry_main_heap.caches.backing.pages = &dry_fences;
+	notes = dry_secure_init(&dry_main_heap.caches);
+	if (!make_guards() || !notes)
+		dry_warn("secure:1: no address space for all of it");
+}
+
+bool dry_profile_start(void)
 {
 	if (dry_fail_selects()) {
 		/* Every allocation has to come by, and under the name that its cache always has. */
-		heap->caches.hooks = &dry_hooks_failing;
+		dry_main_heap.caches.hooks = &dry_hooks_failing;
 		return true;
 	}
 	/* A memory checker or a debugging cache sees more. */
 	if (dry_annotate != NULL || dry_debug_selects())
-		return start_debug(heap);
+		return start_debug();
 	secure = big = dry_option_secure;
-	if (dry_option_leaks_file[0] != '\0' && !secure && start_leaks(heap))
+	if (dry_option_leaks_file[0] != '\0' && !secure && start_leaks())
 		return true;
 	empties = secure || dry_option_check;
 	if (empties)
-		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
-	if (dry_option_check && !secure && dry_live_init(&heap->caches))
-		dry_heaps_debug(&dry_hooks_check);
-	else if (dry_option_check && !secure)
-		dry_warn("check:1: no address space for it");
-	if (secure) {
-		dry_kinds_keep();
-		dry_heaps_debug(&dry_hooks_secure);
-		fit();
-		/* Where address space is short, every page is for blocks. */
-		if (dry_port_address_room() == SIZE_MAX)
-			heap->caches.backing.pages = &dry_fences;
-		bool notes = dry_secure_init(&heap->caches);
-		if (!make_guards() || !notes)
-			dry_warn("secure:1: no address space for all of it");
-	}
+		take_part();
+	if (secure)
+		start_secure();
+	else if (dry_option_check)
+		start_check();
 	if (secure || dry_option_guard) {
 		dry_guard_report_faults();
-		(void)sample(heap, dry_option_guard_rate); /* nobody else has an array yet */
+		(void)sample(dry_option_guard_rate); /* nobody else has an array yet */
 	}
 	return empties;
 }
 
 DRY_EXPORT int dry_guard(size_t mean)
 {
-	struct dry_heap *heap = dry_heap_get(NULL);
+	bool made = dry_heap_get(NULL) != NULL;
 
-	if (mean != 0 && (heap == NULL || !make_guards()))
+	if (mean != 0 && (!made || !make_guards()))
 		return -DRY_ENOMEM;
-	if (heap == NULL || dry_annotate != NULL || dry_debug_selects() || dry_fail_selects())
+	if (!made || others_look())
 		return 0;
 	if (mean != 0)
 		dry_guard_report_faults();
-	return sample(heap, mean) ? 0 : -DRY_EAGAIN;
+	return sample(mean) ? 0 : -DRY_EAGAIN;
 }
 
 /* ---- heap profiles -------------------------------------------------------------------------- */
 
-static int profile(struct dry_heap *heap, size_t mean)
+static int profile(size_t mean)
 {
-	if (secure || leaks || dry_annotate != NULL || dry_debug_selects() || dry_fail_selects())
+	if (secure || leaks || others_look())
 		return -DRY_EOPNOTSUPP;
 	if (!dry_sample_set(mean))
 		return -DRY_ENOMEM;
 	if (mean != 0)
-		atomic_store_explicit(&heap->secondary, &guards, memory_order_relaxed);
+		take_part();
 	if (dry_turns_set(DRY_TURN_PROFILE, mean != 0 ? (size_t)dry_profile.mean : 0))
 		return 0;
 	(void)dry_sample_set(0);
@@ -305,13 +327,13 @@ static void write_profile(void)
 		dry_warn("profile_file: cannot be written: %s", dry_option_profile_file);
 }
 
-void dry_profile_begin(struct dry_heap *heap)
+void dry_profile_begin(void)
 {
 	if (dry_option_leaks_file[0] != '\0' && !leaks)
 		dry_warn("leaks_file: not together with debug, fail, secure or a memory checker, and not without memory");
 	if (dry_option_profile == 0)
 		return;
-	if (profile(heap, dry_option_profile) != 0)
+	if (profile(dry_option_profile) != 0)
 		dry_warn("profile: not together with debug, fail, secure, leaks_file or a memory checker, and not without memory");
 	if (dry_option_profile_signal != 0)
 		dry_port_on_signal((int)dry_option_profile_signal, ask_to_write);
@@ -328,14 +350,12 @@ void dry_profile_obey(void)
 	if (request == DRY_INSPECT_PROFILE_WRITE)
 		write_profile();
 	else if (dry_main_heap.ready)
-		profile(&dry_main_heap, request == DRY_INSPECT_PROFILE_OFF ? 0 : request);
+		profile(request == DRY_INSPECT_PROFILE_OFF ? 0 : request);
 }
 
 DRY_EXPORT int dry_profile_heap(size_t mean)
 {
-	struct dry_heap *heap = dry_heap_get(NULL);
-
-	return heap != NULL ? profile(heap, mean) : -DRY_ENOMEM;
+	return dry_heap_get(NULL) != NULL ? profile(mean) : -DRY_ENOMEM;
 }
 
 DRY_EXPORT int dry_profile_write(const char *path)
@@ -365,13 +385,13 @@ static void check_heaps(void)
 	dry_lock_release(&dry_heaps_lock);
 }
 
-void dry_profile_finish(struct dry_heap *heap)
+void dry_profile_finish(void)
 {
 	if (leaks && !dry_sample_write_lost(dry_option_leaks_file))
 		dry_warn("leaks_file: no search for lost blocks can be made, or not written: %s", dry_option_leaks_file);
 	else if (dry_option_profile != 0)
 		write_profile();
-	if (!dry_option_exit_check || !heap->ready)
+	if (!dry_option_exit_check || !dry_main_heap.ready)
 		return;
 	dry_guard_check_all();
 	check_heaps();

@@ -21,10 +21,10 @@
  * Options are parsed: set up what they ask for. true: what the heap has for its size classes by now is of another kind, and
  * has to be forgotten.
  */
-bool dry_profile_start(struct dry_heap *heap);
+bool dry_profile_start(void);
 
 /* Then, with the size classes that stay: a heap profile, if it is asked for. */
-void dry_profile_begin(struct dry_heap *heap);
+void dry_profile_begin(void);
 
 /* Somebody asked for something from outside or by a signal (dry_profile.request, stats/sites.h): do it. No lock is held. */
 void dry_profile_obey(void);
@@ -33,7 +33,7 @@ void dry_profile_obey(void);
 void dry_profile_follow(void);
 
 /* At the end of the process, and around fork. */
-void dry_profile_finish(struct dry_heap *heap);
+void dry_profile_finish(void);
 void dry_profile_before_fork(void);
 void dry_profile_after_fork(bool in_child);
 

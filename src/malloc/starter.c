@@ -32,9 +32,8 @@ void *dry_starter_take(size_t size, size_t align, bool zero)
 
 /* ---- a secondary allocator for as long, where there is none ---------------------------------- */
 
-static void *allocate(struct dry_heap *heap, size_t size, size_t align, bool zero)
+static void *allocate(size_t size, size_t align, bool zero)
 {
-	(void)heap;
 	return dry_starter_is_below() ? dry_starter_take(size, align, zero) : NULL;
 }
 

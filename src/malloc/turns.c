@@ -135,14 +135,14 @@ static enum dry_turn take_big(size_t size)
 	return is_bigs_turn(DRY_TURN_PROFILE, (int64_t)size) ? DRY_TURN_PROFILE : DRY_TURN_NONE;
 }
 
-enum dry_turn dry_turns_take(struct dry_heap *heap, unsigned class, size_t size)
+enum dry_turn dry_turns_take(unsigned class, size_t size)
 {
 	if (class == DRY_CLASS_COUNT)
 		return take_big(size);
 	struct rates rates = { mean_of(DRY_TURN_PROFILE), mean_of(DRY_TURN_GUARD), 0 };
 	struct dry_cache *cache;
 
-	if ((rates.profile == 0 && rates.guard == 0) || (cache = dry_general_cache(heap, class)) == NULL)
+	if ((rates.profile == 0 && rates.guard == 0) || (cache = dry_general_cache(&dry_main_heap, class)) == NULL)
 		return DRY_TURN_NONE;
 	rates.size = cache->size;
 	enum dry_countdown state = dry_countdown_pass(cache);

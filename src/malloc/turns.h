@@ -42,7 +42,7 @@ static inline bool dry_turns_pass(unsigned class)
  * Whose turn this allocation is, which goes the slow way: of a class, or `size` bytes of none (DRY_CLASS_COUNT); or of an object of
  * a cache that is no class's.
  */
-enum dry_turn dry_turns_take(struct dry_heap *heap, unsigned class, size_t size);
+enum dry_turn dry_turns_take(unsigned class, size_t size);
 enum dry_turn dry_turns_take_object(struct dry_cache *root);
 
 #endif

@@ -109,7 +109,7 @@ static void take_settings(void)
 	cramped = input_8(&input) == 0xff;
 	faults.room = cramped ? (size_t)1 << 30 : 0;
 	faults.fail = cramped ? input_64(&input) : 0;
-	if (dry_profile_start(&dry_main_heap))
+	if (dry_profile_start())
 		dry_general_forget(&dry_main_heap);
 	if (cramped) /* what there is no room for is said */
 		faults.reports = 0;
@@ -261,7 +261,7 @@ static void end_of_process(void)
 
 	dry_print_leaks();
 	faults.reports = 0;
-	dry_profile_finish(&dry_main_heap);
+	dry_profile_finish();
 	EXPECT(faults.reports == damage);
 	EXPECT(!damage || strstr(faults.line, "written beyond its end"));
 	dry_main_heap.caches.hooks = &dry_hooks_usual;
