@@ -490,11 +490,8 @@ void *dry_guard_alloc_instead(struct dry_cache *cache, void *object)
 	void *ptr = dry_guard_alloc(cache->object_size, cache->align);
 	uint8_t state;
 
-	if (ptr == NULL)
-		return NULL;
-	find_block(ptr, &state)->instead = object;
-	if (cache->ctor != NULL)
-		cache->ctor(ptr, cache->arg);
+	if (ptr != NULL)
+		find_block(ptr, &state)->instead = object;
 	return ptr;
 }
 

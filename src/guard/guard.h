@@ -50,10 +50,10 @@ void *dry_guard_alloc(size_t size, size_t align);
 /* Whether ptr lies in the region: then all below may be asked about it, and nobody else. */
 bool dry_guard_contains(const void *ptr);
 
-/* One that stands for an object of this cache, and is constructed as that is. NULL: as above. */
+/* One that stands for an object of this cache, not constructed yet. NULL: as above. */
 void *dry_guard_alloc_instead(struct dry_cache *cache, void *object);
 
-/* Free, of any (NULL) or this cache; what it stood for goes to its cache. Reports what is no live block of that cache. */
+/* Free, of any (NULL) or this cache: destructed, and what it stood for back to it. Reports what is no live block of that cache. */
 void dry_guard_free(void *ptr, const struct dry_cache *cache);
 
 /* Size of the live block at ptr; SIZE_MAX after a report if there is none. */

@@ -111,20 +111,23 @@ static void *allocate(size_t size, size_t align, bool zero)
 
 static void *object(struct dry_cache *cache)
 {
-	enum dry_turn turn = leaks ? DRY_TURN_NONE : dry_turns_take_object(cache->root);
+	struct dry_cache *root = cache->root;
+	enum dry_turn turn = leaks ? DRY_TURN_NONE : dry_turns_take_object(root);
 	void *given = dry_fast_alloc(cache), *block = NULL;
 
 	if (given == NULL && turn != DRY_TURN_NONE)
-		(void)dry_countdown_pass(cache->root);
+		(void)dry_countdown_pass(root);
 	if (given == NULL)
 		given = dry_heap_alloc_slow(cache);
 	if (given != NULL && turn == DRY_TURN_GUARD && make_guards())
 		block = dry_guard_alloc_instead(cache, given);
 	else if (given != NULL && turn == DRY_TURN_PROFILE)
 		block = dry_sample_instead(cache, given);
-	if (block != NULL)
-		return block;
-	return dry_heap_of(cache->caches)->is_default ? dry_secure_give(cache->root, given, cache->object_size) : given;
+	if (block == NULL)
+		return dry_secure_give(root, given, cache->object_size);
+	if (root->ctor != NULL)
+		root->ctor(block, root->arg);
+	return block;
 }
 
 static void *address(void *pointer)

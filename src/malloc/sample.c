@@ -155,11 +155,7 @@ void *dry_sample_instead(struct dry_cache *cache, void *object)
 	uintptr_t *frame;
 	void *block = alloc_both(heap, cache->object_size, cache->root->align, false, &frame);
 
-	if (block == NULL || noted_object(heap, block, cache, object, frame) == NULL)
-		return NULL;
-	if (cache->root->ctor != NULL)
-		cache->root->ctor(block, cache->root->arg);
-	return block;
+	return block != NULL ? noted_object(heap, block, cache, object, frame) : NULL;
 }
 
 void *dry_sample_allocate(size_t size, size_t align, bool zero, bool turn)

@@ -31,7 +31,7 @@ bool dry_sample_all(void);
 /* As in heap/secondary.h. turn: it is this one's. */
 void *dry_sample_allocate(size_t size, size_t align, bool zero, bool turn);
 bool dry_sample_contains(const void *ptr);
-/* A block in the stead of an object of a cache (heap/secondary.h); NULL: none. */
+/* A block in the stead of an object of a cache (heap/secondary.h), not constructed yet; NULL: none. */
 void *dry_sample_instead(struct dry_cache *cache, void *object);
 /* of: the cache that the program says it is of; NULL: none, or any. */
 void dry_sample_free(void *block, const struct dry_cache *of);
