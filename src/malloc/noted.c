@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-#include "malloc/noted.h"
-
+/*
+ * Objects of caches, each noted with its stack (stats/sites.h) and its cache's name, for a search for lost blocks: those of the
+ * program's caches, and of general ones in heaps of the program's. They stay in their slabs, which have no arrays then.
+ *
+ * A freed object is wiped, as what it pointed to would be reached through it; not where it stays constructed, or may be
+ * looked at: such a one is a root.
+ *
+ * Not noted: what lies in memory, or pages, that the program brought; that may be a block itself.
+ */
 #include <string.h>
 
 #include "debug/hooks.h"

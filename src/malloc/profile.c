@@ -21,7 +21,6 @@
 #include "guard/guard.h"
 #include "malloc/general.h"
 #include "malloc/kind.h"
-#include "malloc/noted.h"
 #include "malloc/options.h"
 #include "malloc/plain.h"
 #include "malloc/policy.h"

@@ -28,6 +28,9 @@ bool dry_sample_set(size_t mean);
  */
 bool dry_sample_all(void);
 
+/* noted.c: hooks for all heaps then, instead of dry_hooks_slow; at start, once. */
+const struct dry_debug_hooks *dry_noted_hooks(void);
+
 /* As in heap/secondary.h. turn: it is this one's. */
 void *dry_sample_allocate(size_t size, size_t align, bool zero, bool turn);
 bool dry_sample_contains(const void *ptr);
