@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-# Objects of many sizes and lives: dicts, lists, strings, trees. Prints a checksum of what it made.
+# allocate.py ROUNDS: objects of many sizes and lives: dicts, lists, strings, trees. Prints a checksum of what it made.
 import hashlib
 import random
+import sys
 
 random.seed(7)
 digest = hashlib.sha256()
@@ -31,7 +32,7 @@ class Tree:
         return 1 + max(t.depth() if t else 0 for t in (self.left, self.right))
 
 
-for round_number in range(3):
+for round_number in range(int(sys.argv[1])):
     text = words(40000)
     index = {}
     for place, word in enumerate(text):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-// Many template instances, for the compiler to allocate: not for its result.
+// Many template instances, for the compiler to allocate: not for its result. INSTANCES: how many of use().
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -12,6 +12,10 @@
 #include <unordered_map>
 #include <variant>
 #include <vector>
+
+#ifndef INSTANCES
+#define INSTANCES 4
+#endif
 
 template <int N> struct tag {
 	int value[N + 1];
@@ -54,6 +58,6 @@ int main()
 	typename chain<40>::type *deep = nullptr;
 	std::regex expression("(a|b)*c[0-9]+");
 	std::ostringstream out;
-	out << use_all(std::make_integer_sequence<int, 4>()) << std::regex_match("abc1", expression) << (deep == nullptr);
+	out << use_all(std::make_integer_sequence<int, INSTANCES>()) << std::regex_match("abc1", expression) << (deep == nullptr);
 	return int(out.str().size());
 }
