@@ -81,7 +81,7 @@ assert int(root.find("total[@type='live']").get("size")) > 1 << 20, [e.attrib fo
 END
 
 with python /usr/bin/python3 -c '
-import os, sys, threading
+import os, sys, threading, time
 print("ready", flush=True)
 stop = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.readline(), stop.set())).start()
@@ -89,6 +89,8 @@ kept, turn = {}, 0
 while not stop.is_set():
     kept[turn % 50000] = [str(turn) * (turn % 50), {turn: turn}]
     turn += 1
+    if turn % 1000 == 0:
+        time.sleep(0.001)
 print("done", len(kept))' <"$work/orders" >"$work/said" &
 python=$!
 children="$children $python"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-// Eight threads that fill and empty maps until a line of input comes; then malloc_info() to the file of the first argument.
+// Eight threads that fill and empty maps, with pauses for who looks at them, until a line of input comes; then malloc_info() to the file of the first argument.
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <malloc.h>
 #include <map>
@@ -14,7 +15,9 @@ static void work(unsigned state)
 {
 	std::map<unsigned, std::string> map;
 
-	while (!stop) {
+	for (unsigned turn = 1; !stop; turn++) {
+		if (turn % 500 == 0)
+			std::this_thread::sleep_for(std::chrono::milliseconds(1));
 		state = state * 1664525 + 1013904223;
 		map[state >> 20] = std::string(state >> 12 & 511, 'x');
 		if (state >> 31)
