@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 cli, program, slabs = sys.argv[1], sys.argv[2], int(sys.argv[3])
-rounds, seconds = int(sys.argv[4]) if len(sys.argv) > 4 else 30, 0.1
+rounds, seconds = int(sys.argv[4]) if len(sys.argv) > 4 else 20, 0.1
 RATE = 10
 MOST = 3  # per cent, with other tests beside it; by itself, of 15 turns: -0.1 to +0.5
 watchers = {"alone": [], "info --watch": ["info", "--watch=%g" % (1 / RATE)], "top": ["top", "--batch", "--delay=%g" % (1 / RATE)]}

@@ -10,7 +10,7 @@ same gcc 'set -e
 	printf "#include <stdio.h>\nint main(void){puts(\"built\");return 0;}\n" > t.c
 	gcc -O2 -g t.c -o t && ./t && cksum < t'
 same g++ 'set -e
-	g++ -std=c++17 -O1 -S -o - "$TOP/scripts/demo.d/templates.cpp" | cksum
+	g++ -std=c++17 -O1 -S -DINSTANCES=1 -o - "$TOP/scripts/demo.d/templates.cpp" | cksum
 	printf "#include <map>\n#include <string>\n#include <iostream>\nint main(){std::map<std::string,int>m;for(int i=0;i<50000;i++)m[std::to_string(i*7919%%10007)]+=i;long s=0;for(auto&p:m)s=s*31+p.second;std::cout<<m.size()<<s<<std::endl;}\n" > t.cc
 	g++ -O1 t.cc -o t && ./t'
 finish
