@@ -22,7 +22,6 @@
 #define KEEP_LEAST  ((size_t)2 << 20)
 #define KEEP_BIG    ((size_t)4 << 20) /* big blocks; one that is freed twice is known while it is kept */
 #define KEEP_MOST   ((size_t)64 << 20)
-#define REST        4 /* times decay_ms */
 #define SOON        100 /* ms */
 #define FIRST_LOOK  ((size_t)2 << 20) /* small programs do without; the first one costs some ten system calls */
 #define PRICE       2000 /* us for a huge page, as long as nothing is known */
@@ -206,7 +205,7 @@ static DRY_SLOW void give_back(struct dry_heap *heap)
 	if (alone.gone != 0 && now - alone.step < dry_option_decay_ms && held > alone.held + alone.gone / 2) {
 		size_t keep = held - alone.held > 2 * kept() ? held - alone.held : 2 * kept();
 		alone.keep = keep < KEEP_MOST ? keep : KEEP_MOST;
-		alone.rest = now + REST * dry_option_decay_ms;
+		alone.rest = now + dry_option_decay_ms;
 		alone.gone = 0;
 	}
 	if (now < alone.rest)

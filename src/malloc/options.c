@@ -26,7 +26,7 @@ bool dry_option_secure;
 bool dry_option_guard;
 bool dry_option_exit_check = true;
 unsigned dry_option_guard_rate = 100000;
-unsigned dry_option_decay_ms = 500;
+unsigned dry_option_decay_ms = 2000;
 unsigned dry_option_profile;
 unsigned dry_option_profile_signal;
 char dry_option_profile_file[DRY_OPTION_PATH];
