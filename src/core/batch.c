@@ -278,18 +278,19 @@ static struct dry_slab *fullest_locked(const struct dry_backing *backing, const 
 	return node->list[DRY_LIST_FREE] != DRY_SLAB_NIL ? dry_backing_deref(backing, node->list[DRY_LIST_FREE]) : NULL;
 }
 
-static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, void **objects, unsigned max)
+static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, void **objects, unsigned max, unsigned more)
 {
 	struct dry_slab *slab;
 	unsigned count = 0;
-	bool restore = false;
+	bool restore = false, rest = false;
 
 	/* whoever misses an object here makes a new slab or retries */
 	if (get(&node->free_objects) == 0)
 		return 0;
 	node_acquire(node);
-	while (count < max && (slab = fullest_locked(&cache->caches->backing, node)) != NULL) {
-		count += dry_slab_take(cache, slab, objects + count, max - count);
+	while (count < max && !rest && (slab = fullest_locked(&cache->caches->backing, node)) != NULL) {
+		count += dry_slab_take(cache, slab, objects + count, max - count, more);
+		rest = more != 0 && slab->active < cache->num; /* for the next piece */
 		restore = cache->debug && dry_slab_wrote_into(cache, slab);
 		check_slab_locked(cache, slab);
 		relist_locked(cache, node, slab);
@@ -335,7 +336,7 @@ static struct dry_slab *new_slab(struct dry_cache *cache, unsigned home, dry_gfp
 }
 
 /* As it was before: others may take what the new slab holds, so it is done until some are left. */
-static unsigned attach_first(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+static unsigned attach_first(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max, unsigned more)
 {
 	struct dry_slab *slab;
 	unsigned count = 0;
@@ -343,7 +344,7 @@ static unsigned attach_first(struct dry_cache *cache, unsigned home, dry_gfp gfp
 	while (count == 0 && (slab = new_slab(cache, home, gfp)) != NULL) {
 		struct dry_node *node = &cache->node[dry_slab_node(cache, slab)];
 		attach(cache, slab);
-		count = take_from_lists(cache, node, objects, max);
+		count = take_from_lists(cache, node, objects, max, more);
 	}
 	return count;
 }
@@ -358,9 +359,9 @@ struct dry_slab *dry_node_slab(struct dry_cache *cache, unsigned home, dry_gfp g
  * lock is touched, and the lock is not taken at all if none is left over
  * (Linux mm/slab, 2016).
  */
-unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max)
+unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max, unsigned more)
 {
-	unsigned count = dry_slab_take(cache, slab, objects, max);
+	unsigned count = dry_slab_take(cache, slab, objects, max, more);
 
 	if (cache->debug && dry_slab_wrote_into(cache, slab))
 		dry_slab_restore(cache, objects[0]);
@@ -369,31 +370,31 @@ unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void
 	return count;
 }
 
-static unsigned take_from_new_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+static unsigned take_from_new_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max, unsigned more)
 {
 	if (cache->flags & DRY_CACHE_ATTACH_FIRST)
-		return attach_first(cache, home, gfp, objects, max);
+		return attach_first(cache, home, gfp, objects, max, more);
 	struct dry_slab *slab = new_slab(cache, home, gfp);
-	return slab != NULL ? dry_node_take_slab(cache, slab, objects, max) : 0;
+	return slab != NULL ? dry_node_take_slab(cache, slab, objects, max, more) : 0;
 }
 
-unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max, unsigned more)
 {
-	unsigned count = take_from_lists(cache, &cache->node[home], objects, max);
+	unsigned count = take_from_lists(cache, &cache->node[home], objects, max, more);
 
 	if (count == 0)
-		count = take_from_new_slab(cache, home, gfp, objects, max);
+		count = take_from_new_slab(cache, home, gfp, objects, max, more);
 	for (unsigned n = 0; count == 0 && n < cache->caches->nodes; n++)
-		count = take_from_lists(cache, &cache->node[n], objects, max);
+		count = take_from_lists(cache, &cache->node[n], objects, max, more);
 	return count;
 }
 
-unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max, unsigned more)
 {
 	/* without arrays it may be a pool (debug/pool.h) */
 	unsigned count = cache->place != 0 ? dry_depot_take(&cache->node[home].shared, objects, max) : 0;
 
-	return count != 0 ? count : dry_node_take_slabs(cache, home, gfp, objects, max);
+	return count != 0 ? count : dry_node_take_slabs(cache, home, gfp, objects, max, more);
 }
 
 bool dry_node_slabs_have_free(const struct dry_cache *cache, unsigned home)

@@ -15,13 +15,13 @@ void dry_node_init(struct dry_node *node);
 struct dry_slab *dry_node_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp);
 
 /* Up to max of its objects, as dry_slab_take(); then it goes onto its node's lists if any are left. */
-unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max);
+unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max, unsigned more);
 
-/* Up to max objects for a slot of node `home`; 0: no memory anywhere. */
-unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max);
+/* Up to max objects for a slot of node `home`, which will ask for so many more; 0: no memory anywhere. */
+unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max, unsigned more);
 
 /* As refill, straight from the slabs. */
-unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max);
+unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max, unsigned more);
 
 /* A hint: whether a refill there needs no new slab. */
 bool dry_node_has_free(const struct dry_cache *cache, unsigned home);

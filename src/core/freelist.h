@@ -20,8 +20,8 @@ struct dry_freelist {
 	/* All free. life: counts the slabs of the cache. false: no memory */
 	bool (*init)(struct dry_cache *cache, struct dry_slab *slab, uint32_t life);
 	void (*fini)(struct dry_cache *cache, struct dry_slab *slab); /* NULL: nothing to do */
-	/* count of those that are free, the last one with the lowest address if the slab is fresh */
-	void (*take)(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count);
+	/* count of those that are free, the last with the lowest address if the slab is fresh; of a bitmap, above `lower` others */
+	void (*take)(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count, unsigned lower);
 	/* false: it is free already */
 	bool (*put)(struct dry_cache *cache, struct dry_slab *slab, void *object, uint32_t index);
 	bool (*is_free)(const struct dry_cache *cache, const struct dry_slab *slab, uint32_t index);

@@ -15,12 +15,20 @@ static void set_all(uint64_t *bits, uint32_t words, uint32_t num)
 	}
 }
 
-static inline void take_from(const struct dry_cache *cache, char *base, uint64_t *words, void **objects, unsigned count)
+static inline void take_from(const struct dry_cache *cache, char *base, uint64_t *words, void **objects, unsigned count,
+			     unsigned lower)
 {
 	size_t size = cache->size;
 
 	for (uint64_t *at = words; count > 0; at++, base += 64 * size) {
-		uint64_t bits = *at;
+		uint64_t bits = *at, stay = 0;
+		unsigned free = lower != 0 ? dry_popcount64(bits) : ~0u;
+		if (free <= lower) {
+			lower -= free;
+			continue;
+		}
+		for (; lower > 0; lower--, bits &= bits - 1)
+			stay |= bits & -bits;
 		if (bits == 0)
 			continue;
 		if (bits == UINT64_MAX && count >= 64) { /* as of a fresh slab */
@@ -29,7 +37,7 @@ static inline void take_from(const struct dry_cache *cache, char *base, uint64_t
 		}
 		for (; bits != 0 && count > 0; bits &= bits - 1)
 			objects[--count] = base + dry_ctz64(bits) * size;
-		dry_poke64(at, bits);
+		dry_poke64(at, stay | bits);
 	}
 }
 
@@ -64,9 +72,9 @@ static bool init(struct dry_cache *cache, struct dry_slab *slab, uint32_t life)
 	return true;
 }
 
-static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count)
+static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count, unsigned lower)
 {
-	take_from(cache, dry_slab_objects(cache, slab), slab->bits, objects, count);
+	take_from(cache, dry_slab_objects(cache, slab), slab->bits, objects, count, lower);
 }
 
 static bool put(struct dry_cache *cache, struct dry_slab *slab, void *object, uint32_t index)
@@ -107,9 +115,9 @@ static void fini_beside(struct dry_cache *cache, struct dry_slab *slab)
 	dry_backing_meta_free(&cache->caches->backing, slab->freelist, cache->waste);
 }
 
-static void take_beside(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count)
+static void take_beside(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count, unsigned lower)
 {
-	take_from(cache, dry_slab_objects(cache, slab), slab->freelist, objects, count);
+	take_from(cache, dry_slab_objects(cache, slab), slab->freelist, objects, count, lower);
 }
 
 static bool put_beside(struct dry_cache *cache, struct dry_slab *slab, void *object, uint32_t index)

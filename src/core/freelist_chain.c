@@ -67,8 +67,9 @@ static DRY_SLOW void lost(const struct dry_cache *cache, const void *object)
 	dry_backing_corrupt(DRY_FATAL_INTERNAL, object, cache->name, "free objects are lost");
 }
 
-static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count)
+static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count, unsigned lower)
 {
+	(void)lower;
 	for (unsigned left = count; left > 0;) {
 		uint64_t index = first_free(slab);
 		if (index == END) {

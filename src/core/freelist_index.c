@@ -42,10 +42,11 @@ static void fini(struct dry_cache *cache, struct dry_slab *slab)
 		dry_backing_meta_free(&cache->caches->backing, slab->freelist, cache->waste);
 }
 
-static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count)
+static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count, unsigned lower)
 {
 	uint32_t active = slab->active;
 
+	(void)lower;
 	for (unsigned i = 0; i < count; i++)
 		objects[count - 1 - i] = dry_slab_object(cache, slab, get(cache, slab->freelist, active + i));
 	if (cache->mgmt == DRY_MGMT_OBJFREELIST && active + count == cache->num)

@@ -96,13 +96,13 @@ void dry_slab_free(struct dry_cache *cache, struct dry_slab *slab)
 	grace->call(grace->arg, (struct dry_grace_head *)(void *)slab->grace, release_after_grace);
 }
 
-unsigned dry_slab_take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max)
+unsigned dry_slab_take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max, unsigned more)
 {
-	unsigned count = cache->num - slab->active;
+	unsigned free = cache->num - slab->active, all = free < max + more ? free : max + more;
+	unsigned least = all > max ? all - max : 0, whole = (least + 63) & ~63u, lower = whole < all ? whole : least;
+	unsigned count = all - lower;
 
-	if (count > max)
-		count = max;
-	dry_freelist_of(cache)->take(cache, slab, objects, count);
+	dry_freelist_of(cache)->take(cache, slab, objects, count, lower);
 	slab->active = (uint16_t)(slab->active + count);
 	return count;
 }

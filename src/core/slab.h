@@ -21,10 +21,11 @@ struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gf
 void dry_slab_free(struct dry_cache *cache, struct dry_slab *slab);
 
 /*
- * Take up to max objects. They stand in objects[] so that the last one has the
- * lowest address: pushed on a stack, they come off in address order. Returns the number.
+ * Take up to max objects. They stand in objects[] so that the last one has the lowest address: pushed on a stack, they come off
+ * in address order. So many `more` are asked for next and pushed on top: they are the lower ones of a bitmap, and some of `max`
+ * are left to them, so that of a new slab whole words are taken. Returns the number.
  */
-unsigned dry_slab_take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max);
+unsigned dry_slab_take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max, unsigned more);
 
 /*
  * Put objects back: the first one, which lies in this slab, and those after it that do. Their number. Reports those that are

@@ -206,8 +206,8 @@ static DRY_NOINLINE bool fill_piece(struct dry_cache *cache, struct dry_slab *fr
 {
 	unsigned least = DRY_CHOICE(cache->size), want = least < FILLING ? least : FILLING, placed;
 	DRY_FILLED_LATER void *objects[FILLING];
-	unsigned count = fresh != NULL ? dry_node_take_slab(cache, fresh, objects, want) :
-					 dry_node_take_slabs(cache, node, gfp, objects, want);
+	unsigned count = fresh != NULL ? dry_node_take_slab(cache, fresh, objects, want, 0) :
+					 dry_node_take_slabs(cache, node, gfp, objects, want, 0);
 
 	if (count == 0)
 		return false;

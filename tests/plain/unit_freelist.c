@@ -25,13 +25,13 @@ static void check_model(const struct model *model)
 		CHECK_EQ(dry_slab_is_free(cache, model->slab, i), model->free[i]);
 }
 
-static void take(struct model *model, unsigned max)
+static void take(struct model *model, unsigned max, unsigned more)
 {
-	unsigned left = model->cache->num - model->count, got;
+	unsigned left = model->cache->num - model->count, most = left < max ? left : max, got;
 	void *objects[MOST];
 
-	got = dry_slab_take(model->cache, model->slab, objects, max);
-	CHECK_EQ(got, left < max ? left : max);
+	got = dry_slab_take(model->cache, model->slab, objects, max, more);
+	CHECK(got <= most && (more == 0 ? got == most : got != 0 || most == 0));
 	for (unsigned i = 0; i < got; i++) {
 		uint32_t index = dry_slab_index(model->cache, model->slab, objects[i]);
 		CHECK(index < model->cache->num && model->free[index]);
@@ -39,6 +39,24 @@ static void take(struct model *model, unsigned max)
 		model->out[model->count++] = objects[i];
 		pattern_fill(objects[i], model->cache->object_size);
 	}
+}
+
+/* Taken in pieces, which are pushed on a stack, objects come off it in the order of their addresses. */
+static void test_pieces(struct dry_cache *cache, struct dry_slab *slab)
+{
+	static void *stack[MOST];
+	unsigned count = 0, got;
+
+	for (unsigned left = cache->num; left != 0; left -= got, count += got) {
+		unsigned want = left < 64 ? left : 64;
+		got = dry_slab_take(cache, slab, stack + count, want, left - want);
+		CHECK(got != 0 && got <= want);
+	}
+	for (unsigned i = 0; i < count && cache->mgmt == DRY_MGMT_BITMAP; i++)
+		CHECK_EQ(dry_slab_index(cache, slab, stack[count - 1 - i]), i);
+	for (unsigned done = 0; done < count;)
+		done += dry_slab_put(cache, slab, stack + done, count - done);
+	CHECK_EQ(slab->active, 0);
 }
 
 static void put(struct model *model, unsigned count)
@@ -84,19 +102,21 @@ static void test_type(struct dry_caches *caches, unsigned type, size_t size, uns
 	check_model(&model);
 	/* A fresh slab from its lowest address up, the last of a batch the lowest. */
 	unsigned want = cache->num < 4 ? cache->num : 4;
-	CHECK_EQ(dry_slab_take(cache, model.slab, first, want), want);
+	CHECK_EQ(dry_slab_take(cache, model.slab, first, want, 0), want);
 	for (unsigned i = 0; i < want; i++)
 		CHECK_EQ(dry_slab_index(cache, model.slab, first[i]), want - 1 - i);
 	CHECK_EQ(dry_slab_put(cache, model.slab, first, want), want);
 	CHECK_EQ(model.slab->active, 0);
+	test_pieces(cache, model.slab);
 	for (unsigned step = 0; step < 300; step++) {
 		if (rng_below(&rng, 2) == 0)
-			take(&model, 1 + (unsigned)rng_below(&rng, rng_below(&rng, 8) ? 16 : cache->num));
+			take(&model, 1 + (unsigned)rng_below(&rng, rng_below(&rng, 8) ? 16 : cache->num),
+			     (unsigned)rng_below(&rng, 100));
 		else if (model.count != 0)
 			put(&model, 1 + (unsigned)rng_below(&rng, model.count < 16 ? model.count : 16));
 		check_model(&model);
 	}
-	take(&model, cache->num);
+	take(&model, cache->num, 0);
 	check_model(&model);
 	test_refused(&model);
 	put(&model, model.count);
@@ -128,7 +148,7 @@ static void test_accepts(struct dry_caches *caches)
 	struct dry_slab *slab = dry_slab_new(one, 0, DRY_GFP_DEFAULT, 0);
 	void *object;
 
-	CHECK_EQ(dry_slab_take(one, slab, &object, 1), 1);
+	CHECK_EQ(dry_slab_take(one, slab, &object, 1, 0), 1);
 	plain_expect();
 	CHECK_EQ(dry_slab_put(two, slab, &object, 1), 1);
 	plain_expected(DRY_FATAL_WRONG_CACHE, object);
@@ -149,7 +169,7 @@ static void test_chain_damage(uint64_t damage, bool notices_put)
 	void *objects[3];
 	jmp_buf end;
 
-	CHECK_EQ(dry_slab_take(cache, slab, objects, 3), 3);
+	CHECK_EQ(dry_slab_take(cache, slab, objects, 3, 0), 3);
 	CHECK_EQ(dry_slab_put(cache, slab, objects, 3), 3);
 	dry_store64(objects[2], dry_load64(objects[2]) ^ damage);
 	/* A second free of it is noticed by its mark, or (mark gone) goes in twice and shows in the count. */
@@ -160,7 +180,7 @@ static void test_chain_damage(uint64_t damage, bool notices_put)
 	plain_expect();
 	plain.end = &end;
 	if (setjmp(end) == 0) {
-		dry_slab_take(cache, slab, objects, 3);
+		dry_slab_take(cache, slab, objects, 3, 0);
 		plain_wrong("a damaged link went unnoticed");
 	}
 	CHECK_EQ(plain.reports, 2);
