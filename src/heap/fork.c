@@ -61,3 +61,9 @@ void dry_heaps_unlock_all(bool in_child)
 	else
 		dry_lock_release(&dry_heaps_lock);
 }
+
+void dry_heaps_inherit(void)
+{
+	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
+		dry_arena_inherit(dry_heap_arena(heap));
+}

@@ -99,6 +99,8 @@ bool dry_heap_is_quiet(struct dry_heap *heap);
 /* fork.c: take and release every lock of the library. */
 void dry_heaps_lock_all(void);
 void dry_heaps_unlock_all(bool in_child);
+/* In a child, also where the locks were not taken. */
+void dry_heaps_inherit(void);
 
 /* objects.c: from a cache whose array is empty. NULL and errno: no memory. */
 DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache);

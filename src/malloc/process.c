@@ -36,6 +36,7 @@ static void after_fork_child(bool prepared)
 		dry_profile_after_fork(true);
 		dry_heaps_unlock_all(true);
 	}
+	dry_heaps_inherit();
 	dry_background_forked();
 	dry_metrics_forked();
 }

@@ -152,3 +152,8 @@ void dry_arena_after_fork(struct dry_arena *arena)
 	arena->limbo_count = 0;
 	arena->limbo_pages = 0;
 }
+
+void dry_arena_inherit(struct dry_arena *arena)
+{
+	arena->inherited = arena->used + arena->free_dirty;
+}

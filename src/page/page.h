@@ -228,6 +228,7 @@ struct dry_arena {
 	struct dry_arena_lists *more;                   /* [nodes - 1], of the others; NULL: there are none */
 	uint32_t ahead;                                 /* pages that get memory at once while the heap grows; 0 or 1: none */
 	uint32_t huge;                                  /* pages of a huge page; 0: there is none to be had */
+	size_t inherited;                               /* pages that there were when the process was forked; 0: it was not */
 	uint32_t limbo_count;                           /* blocks being purged right now: on no list, kind NONE */
 	size_t limbo_pages;
 	struct dry_arena_block limbo[DRY_ARENA_LIMBO];
@@ -258,6 +259,11 @@ void dry_arena_fini(struct dry_arena *arena);
  * thread of the parent was purging at that moment.
  */
 void dry_arena_after_fork(struct dry_arena *arena);
+/*
+ * In the child, of its only thread, whatever that was doing: what there is says nothing of what the child is going to need. With a
+ * huge page for the first slab that each takes, eight processes of a server had 2 MiB more each, a third of all that they had.
+ */
+void dry_arena_inherit(struct dry_arena *arena);
 
 /* relaxed: who has a pointer to what was reserved later has got it from who saw that */
 static inline size_t dry_arena_granules(const struct dry_arena *arena)

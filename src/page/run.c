@@ -132,7 +132,8 @@ static struct dry_page *annotated(const struct dry_arena *arena, struct dry_page
  * Of a block that a slab is to be taken of: how many pages get memory at once; 0: none before they are touched. What is beyond
  * the slab is dirty then, and so the next to be taken (docs/design/memory-return.md). Runs are blocks of which a program may touch
  * little.
- *   huge   once the heap has as much: one fault instead of 512; not for big slabs, which might not find room in the rest
+ *   huge   once the heap has as much, in a child of a fork of its own: one fault instead of 512; not for big slabs, which might
+ *          not find room in the rest
  *   ahead  while a cache grows: eight faults take 1.6 times as long as eight pages at once
  */
 static uint32_t ahead_locked(const struct dry_arena *arena, uint32_t index, uint32_t count, bool growing)
@@ -141,7 +142,8 @@ static uint32_t ahead_locked(const struct dry_arena *arena, uint32_t index, uint
 
 	if (block->flags & DRY_PAGE_DIRTY)
 		return 0;
-	if (count <= arena->huge / 16 && block->count >= arena->huge && arena->used + arena->free_dirty >= arena->huge)
+	if (count <= arena->huge / 16 && block->count >= arena->huge &&
+	    arena->used + arena->free_dirty >= arena->huge + arena->inherited)
 		return arena->huge;
 	if (!growing || arena->ahead == 0)
 		return 0;

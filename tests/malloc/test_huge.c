@@ -3,7 +3,8 @@
  * thp:never and thp:always: 64 MiB of small blocks have no huge page, or mostly such at once; thp:auto: what is filled gets them
  * while the program works, for a hundredth of its time; by default, those behind the first 2 MiB, and what of those is freed does
  * not come back. What is freed goes back all the same. By default big blocks have them, too, but giants, and keep them as they are
- * replaced, but not once blocks turn out to stay empty. The program starts itself again with each.
+ * replaced, but not once blocks turn out to stay empty. A child of a fork has none before it has grown itself. The program starts
+ * itself again with each.
  * DRY_TEST_NO_POSIX: that port knows no huge pages. DRY_TEST_NO_NORSEQ: the same pages.
  */
 #define _GNU_SOURCE 1
@@ -236,6 +237,53 @@ static int run_ends(void)
 	return 0;
 }
 
+static void fill(size_t count)
+{
+	while (count-- > 0) {
+		char *block = malloc(SIZE);
+
+		CHECK(block != NULL);
+		memset(block, 1, SIZE);
+		OPAQUE(block);
+	}
+}
+
+/* Blocks until there are more huge pages; how many. */
+static size_t fill_one(void)
+{
+	size_t before = huge(), count = 0;
+
+	for (; huge() <= before && count < COUNT; count += 16)
+		fill(16);
+	return count;
+}
+
+/* A server whose processes are forked with a heap of some MiB: a little memory of its own is no huge page in each. */
+static int run_forked(void)
+{
+	size_t in_one, before, little;
+	pid_t child;
+	int status;
+
+	fill_one();
+	in_one = fill_one();
+	fill(in_one / 8 * 7);
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		before = huge();
+		fill(in_one / 4);
+		little = huge();
+		printf("forked: %zu KiB in huge pages, then %zu; %zu blocks in one\n", before, little, in_one);
+		fflush(stdout);
+		CHECK(little <= before || everywhere());
+		CHECK(fill_one() < 3 * in_one);
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	return 0;
+}
+
 /* Whether the machine gives huge pages at all, to who asks, or in place of others. */
 static bool gives(int advice)
 {
@@ -272,6 +320,7 @@ int main(int argc, char **argv)
 		return strcmp(argv[2], "big") == 0      ? run_big() :
 		       strcmp(argv[2], "replaced") == 0 ? run_replaced() :
 		       strcmp(argv[2], "ends") == 0     ? run_ends() :
+		       strcmp(argv[2], "forked") == 0   ? run_forked() :
 		       strncmp(argv[2], "auto", 4) == 0 ? run_auto(argv[2][4] != 0) :
 							  run(argv[1]);
 	start("thp:never", "small");
@@ -280,6 +329,7 @@ int main(int argc, char **argv)
 		start("thp:system", "big");
 		start("thp:system", "replaced");
 		start("thp:system", "ends");
+		start("thp:system", "forked");
 		start("thp:always", "small");
 	}
 	if (gives(MADV_COLLAPSE)) {
