@@ -108,6 +108,7 @@ static void run(void)
 		unsigned sleep = dry_option_decay_ms / 2;
 		if (!dry_port_rest_ms(idle > 4 && sleep < LONG_SLEEP ? LONG_SLEEP : sleep))
 			park();
+		dry_port_thread_leave();
 		dry_profile_follow();
 		dry_heap_reap(heap);
 		if (dry_policy_collapses())

@@ -33,17 +33,28 @@ static void write_file(void)
 	dry_lock_release(&writing);
 }
 
+#define LOOK 1000 /* ms between two looks whether the program is still there */
+
 static void keep_file(void)
 {
+	uint64_t left, due, now;
+
 	for (;;) {
 		write_file();
-		dry_port_sleep_ms(dry_option_metrics_ms);
+		for (due = dry_port_clock_ms() + dry_option_metrics_ms; (now = dry_port_clock_ms()) < due;) {
+			left = due - now;
+			dry_port_sleep_ms(left < LOOK ? (unsigned)left : LOOK);
+			dry_port_thread_leave();
+		}
 	}
 }
 
 static void serve(void)
 {
-	dry_port_serve(dry_metrics_write);
+	for (;;) {
+		dry_port_serve(dry_metrics_write, LOOK);
+		dry_port_thread_leave();
+	}
 }
 
 void dry_metrics_start(void)

@@ -168,6 +168,11 @@ void dry_port_ending(void);
 
 /* Start a detached helper thread with all signals blocked and a small stack. 0 or -errno. Not thread-safe. */
 int dry_port_thread_start(void (*fn)(void));
+/*
+ * Asked by helper threads now and then: once all threads of the program's own have ended, the first one by pthread_exit(), the
+ * process exits, as it would have done without helpers.
+ */
+void dry_port_thread_leave(void);
 /* Whether filters allow of one that nobody asked for: of one of before the program that is known if it has threads. */
 bool dry_port_thread_allowed(void);
 

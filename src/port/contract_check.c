@@ -51,6 +51,7 @@ struct dry_port_calls {
 	bool (*confined)(void);
 	void (*ending)(void);
 	int (*thread_start)(void (*fn)(void));
+	void (*thread_leave)(void);
 	bool (*thread_allowed)(void);
 	bool (*alone)(void);
 	void (*yield)(void);
@@ -115,6 +116,7 @@ const struct dry_port_calls dry_port_calls = {
 	.confined = dry_port_confined,
 	.ending = dry_port_ending,
 	.thread_start = dry_port_thread_start,
+	.thread_leave = dry_port_thread_leave,
 	.thread_allowed = dry_port_thread_allowed,
 	.alone = dry_port_alone,
 	.yield = dry_port_yield,

@@ -22,10 +22,11 @@ size_t dry_port_resident(void);
 
 /*
  * Whoever connects to the socket at `path` (%p as above) gets what fill(write, arg) writes, after an HTTP header if it asks by
- * HTTP. listen: false: the socket cannot be made. serve, for a thread of its own: does not return. unlisten: its name goes.
+ * HTTP. listen: false: the socket cannot be made. serve, in a thread of its own, again and again: waits for one, `ms` at most where
+ * that may be asked for. unlisten: its name goes.
  */
 bool dry_port_listen(const char *path);
-void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg));
+void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg), unsigned ms);
 void dry_port_unlisten(void);
 
 /* Call fn(), which may do no more than a handler may, whenever the process gets the signal. false: it cannot be had. */

@@ -79,18 +79,22 @@ static void answer(int fd, void (*fill)(dry_port_writer *write, void *arg))
 	shutdown(fd, SHUT_WR);
 }
 
-void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg))
+void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg), unsigned ms)
 {
-	for (;;) {
-		int fd = accept(door, NULL, NULL);
-		if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
-			dry_port_sleep_ms(1000); /* no file descriptors, perhaps */
-		if (fd < 0)
-			continue;
-		fcntl(fd, F_SETFD, FD_CLOEXEC);
-		answer(fd, fill);
-		close(fd);
-	}
+	struct pollfd knocks = { .fd = door, .events = POLLIN };
+	/* What waits with a time may be begun anew by a call that a filter kills for. */
+	int fd, found = dry_port_confined() ? 1 : poll(&knocks, 1, (int)ms);
+
+	if (found == 0 || (found < 0 && errno == EINTR))
+		return;
+	fd = accept(door, NULL, NULL);
+	if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
+		dry_port_sleep_ms(ms); /* no file descriptors, perhaps */
+	if (fd < 0)
+		return;
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	answer(fd, fill);
+	close(fd);
 }
 
 void dry_port_unlisten(void)

@@ -2,6 +2,7 @@
 /* Threads and text, for the linux and the posix port. Keeps errno. */
 #include "base/compiler.h"
 #include "port/contract.h"
+#include "port/unix/file.h"
 #include "port/unix/path.h"
 
 #include <errno.h>
@@ -17,12 +18,17 @@
 #define HELPER_STACK_MAX ((size_t)1 << 20)
 #define MAIN_STACK_LEAST ((size_t)64 << 10)
 
+/* Threads of the library's own; relaxed: a hint. Those of the parent of a fork are not there. */
+static _Atomic unsigned helpers;
+static pid_t helpers_of; /* by who starts one */
+
 static void *helper(void *arg)
 {
 	void (*fn)(void);
 
 	*(void **)&fn = arg;
 	fn();
+	atomic_fetch_sub_explicit(&helpers, 1, memory_order_relaxed);
 	return NULL;
 }
 
@@ -80,6 +86,11 @@ int dry_port_thread_start(void (*fn)(void))
 
 	if (dry_port_confined())
 		return -EPERM;
+	if (helpers_of != getpid()) {
+		helpers_of = getpid();
+		atomic_store_explicit(&helpers, 0, memory_order_relaxed);
+	}
+	atomic_fetch_add_explicit(&helpers, 1, memory_order_relaxed);
 	sigfillset(&starting.all);
 	/*
 	 * The thread begins with a mask of its own (glibc 2.32), which takes 3 KiB of stack: libc allocates for it, and
@@ -93,8 +104,58 @@ int dry_port_thread_start(void (*fn)(void))
 		error = create(false, fn);
 		pthread_sigmask(SIG_SETMASK, &starting.before, NULL);
 	}
+	if (error != 0)
+		atomic_fetch_sub_explicit(&helpers, 1, memory_order_relaxed);
 	errno = saved;
 	return -error;
+}
+
+/*
+ * What the kernel says of the process: behind the name, which may have any bytes, the state of its first thread, and as the
+ * seventeenth number after that how many there are. The first is one of them when it has ended.
+ */
+static bool is_left(char *stat, unsigned ours)
+{
+	char *at = strrchr(stat, ')');
+	unsigned threads = 0;
+
+	if (at == NULL || at[1] != ' ' || at[2] != 'Z')
+		return false;
+	at += 2;
+	for (int i = 0; i < 17 && at != NULL; i++)
+		at = strchr(at + 1, ' ');
+	for (at = at != NULL ? at + 1 : stat; *at >= '0' && *at <= '9'; at++)
+		threads = threads * 10 + (unsigned)(*at - '0');
+	return threads == ours + 1;
+}
+
+static void *leave(void *arg)
+{
+	sigset_t none;
+
+	(void)arg;
+	sigemptyset(&none);
+	pthread_sigmask(SIG_SETMASK, &none, NULL);
+	exit(0);
+}
+
+void dry_port_thread_leave(void)
+{
+	static atomic_flag leaving = ATOMIC_FLAG_INIT;
+	char stat[512];
+	pthread_t thread;
+	int fd = dry_port_confined() ? -1 : dry_file_open("/proc/self/stat");
+	ptrdiff_t n = fd >= 0 ? dry_file_read(fd, stat, sizeof(stat) - 1) : 0;
+
+	if (fd >= 0)
+		dry_file_close(fd);
+	stat[n > 0 ? n : 0] = '\0';
+	if (!is_left(stat, atomic_load_explicit(&helpers, memory_order_relaxed)) ||
+	    atomic_flag_test_and_set_explicit(&leaving, memory_order_relaxed))
+		return;
+	/* What runs at the end may need more than a helper's stack, and signals. */
+	if (pthread_create(&thread, NULL, leave, NULL) != 0)
+		leave(NULL);
 }
 
 void dry_port_set_errno(int value)
