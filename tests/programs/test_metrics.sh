@@ -77,6 +77,13 @@ LD_PRELOAD=$lib DRYSTONE_CONF=metrics:/nowhere/x true 2>"$work/err"
 [ "$(grep -c 'metrics: cannot be written: /nowhere/x' "$work/err")" -le 1 ] || fail "a file that cannot be had: $(cat "$work/err")"
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:/nowhere/x "$work/profiled" 2>"$work/err" >"$work/out"
 grep -q '^drystone: metrics: no such socket can be made: unix:/nowhere/x' "$work/err" || fail "a socket that cannot be had: $(cat "$work/err")"
+# nor does it end the program where files may not be so big
+for conf in metrics:$work/big.txt profile:1000,profile_file:$work/big.txt; do
+	status=0
+	(ulimit -f 0 && LD_PRELOAD=$lib DRYSTONE_CONF=$conf exec "$work/profiled") >/dev/null 2>&1 </dev/null || status=$?
+	[ $status = 0 ] || fail "$conf, no files: status $status"
+	[ ! -e "$work/big.txt" ] || fail "$conf, no files: there is one"
+done
 # a child without a program of its own leaves its parent's file alone
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:$work/parent.txt,metrics_ms:3600000 "$(python3 -c 'import sys; print(sys.executable)')" -c 'import os, time
 time.sleep(0.5)

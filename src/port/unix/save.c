@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ static bool save(const char *path, void (*fill)(dry_port_writer *write, void *ar
 {
 	char name[ROOM], fresh[ROOM];
 	struct dry_unix_writer file = { .fd = -1 };
+	struct rlimit most;
 	struct stat old;
 
 	dry_unix_path(name, DRY_UNIX_PATH, path, (unsigned long)getpid());
@@ -39,6 +41,10 @@ static bool save(const char *path, void (*fill)(dry_port_writer *write, void *ar
 	file.fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (file.fd < 0)
 		return false;
+	if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY) {
+		file.limited = true;
+		file.room = most.rlim_cur;
+	}
 	fill(dry_unix_put, &file);
 	dry_unix_flush(&file);
 	close(file.fd);

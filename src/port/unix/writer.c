@@ -7,6 +7,9 @@
 
 void dry_unix_flush(struct dry_unix_writer *writer)
 {
+	if (writer->limited && writer->used > writer->room)
+		writer->failed = true;
+	writer->room -= writer->failed ? 0 : writer->used;
 	for (size_t done = 0; done < writer->used && !writer->failed;) {
 		const char *from = writer->text + done;
 		size_t left = writer->used - done;

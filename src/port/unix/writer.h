@@ -10,6 +10,8 @@ struct dry_unix_writer {
 	int fd;
 	bool socket; /* whose other end may be gone: no signal then */
 	bool failed; /* set once, then nothing more is written */
+	bool limited; /* `room` bytes more are allowed (RLIMIT_FSIZE): a write beyond would end the process by a signal */
+	size_t room;
 	size_t used;
 	char text[4096];
 };
