@@ -47,6 +47,41 @@ for conf in check:1 secure:1; do
 	grep -q '^  main+0x' "$work/err" || fail "$conf: no caller: $(cat "$work/err")"
 	rm "$work"/log.[0-9]*
 done
+# Reports are kept out of what the program opens once it has closed all that it did not open.
+cat >"$work/closes.c" <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+char *volatile block;
+int main(int argc, char **argv)
+{
+	struct stat file;
+	(void)argc;
+	block = malloc(64);
+	free(block);
+	if (close_range(3, ~0u, 0) != 0)
+		return 2;
+	for (int fd = 3; fd < 100; fd = open(argv[1], O_WRONLY | O_CREAT, 0600))
+		if (fd < 0)
+			return 3;
+	block = malloc(64);
+	free(block + 8);
+	return stat(argv[1], &file) != 0 ? 4 : file.st_size != 0;
+}
+END
+"${CC:-cc}" -O0 -fno-builtin -w "$work/closes.c" -o "$work/closes"
+for conf in log:$work/closed.log,none:1 stats:1,leaks:1,debug:U; do
+	status=0
+	LD_PRELOAD=$lib DRYSTONE_CONF=$conf,abort:0,check:1 "$work/closes" "$work/own" 2>"$work/err" >"$work/out" || status=$?
+	[ $status = 0 ] || fail "$conf: status $status: $(cat "$work/own")"
+	[ ! -s "$work/own" ] || fail "$conf: written into the program's file: $(cat "$work/own")"
+	cat "$work/err" "$work/closed.log" 2>/dev/null >"$work/all"
+	grep -q '^drystone: pointer into the middle of an object' "$work/all" || fail "$conf: no report: $(cat "$work/all")"
+	rm -f "$work/closed.log" "$work/own"
+done
+
 # What programs see of their handlers, and how they end. The port to POSIX does not stand in for sigaction().
 own_handlers() {
 	"${CC:-cc}" -O1 "$(dirname "$0")/faults.c" -o "$work/faults"
