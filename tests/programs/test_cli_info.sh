@@ -106,6 +106,37 @@ for part in "$work"/part.*; do
 done
 [ $# = 0 ] || parse "$@" >/dev/null || fail "heaps, a part: $(tail -n 1 "$work/why")"
 
+# a process whose first thread has ended
+cat >"$work/ended.c" <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_t first;
+static void *rest(void *block)
+{
+	pthread_join(first, NULL);
+	puts("ready");
+	fflush(stdout);
+	sleep(100);
+	return block;
+}
+int main(void)
+{
+	pthread_t thread;
+	first = pthread_self();
+	pthread_create(&thread, NULL, rest, malloc(60));
+	pthread_exit(NULL);
+}
+END
+cc -w "$work/ended.c" -pthread -o "$work/ended"
+start env LD_PRELOAD="$lib" "$work/ended"
+"$cli" info --slabinfo "$child" >"$work/ended.out" || fail "not of a process whose first thread has ended"
+parse --expect kmalloc-64 "$work/ended.out" >/dev/null || fail "first thread ended: $(tail -n 1 "$work/why")"
+"$cli" info "$child" >"$work/ended.out"
+grep -q "process $child: " "$work/ended.out" || fail "first thread ended: $(head -n 1 "$work/ended.out")"
+stop
+
 # refusals
 start sh -c 'echo ready; exec sleep 100'
 refused 1 "^drystone: process $child does not run on drystone$" "$cli" info "$child"

@@ -3,6 +3,7 @@
 #include "target.h"
 #include "cli.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,7 +28,7 @@ bool target_read(const struct target *target, uint64_t address, void *buffer, si
 	errno = 0;
 	if (address == 0 || address + size < address)
 		return false;
-	if (process_vm_readv(target->pid, &local, 1, &remote, 1, 0) == (ssize_t)size)
+	if (process_vm_readv(target->thread, &local, 1, &remote, 1, 0) == (ssize_t)size)
 		return true;
 	/*
 	 * The call is not in every kernel, and filtered in some containers; the file then still
@@ -46,7 +47,7 @@ static size_t read_batch(const struct target *target, const uint64_t *addresses,
 		remote[i].iov_base = (void *)(uintptr_t)addresses[i];
 		remote[i].iov_len = sizeof(*values);
 	}
-	n = process_vm_readv(target->pid, &local, 1, remote, count, 0);
+	n = process_vm_readv(target->thread, &local, 1, remote, count, 0);
 	return n > 0 ? (size_t)n / sizeof(*values) : 0;
 }
 
@@ -111,7 +112,7 @@ static void read_file(const struct target *target, const char *name, char *text,
 	char path[64];
 	ssize_t n = -1;
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)target->pid, name);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)target->thread, name);
 	int file = open(path, O_RDONLY | O_CLOEXEC);
 	if (file >= 0) {
 		n = read(file, text, size - 1);
@@ -150,7 +151,7 @@ int target_pagemap(const struct target *target)
 
 	if (target->core != NULL)
 		return -1;
-	snprintf(name, sizeof(name), "/proc/%d/pagemap", (int)target->pid);
+	snprintf(name, sizeof(name), "/proc/%d/pagemap", (int)target->thread);
 	return open(name, O_RDONLY | O_CLOEXEC);
 }
 
@@ -160,7 +161,7 @@ static bool read_maps(struct target *target)
 	size_t size = 0;
 	FILE *file;
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", (int)target->pid);
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)target->thread);
 	file = fopen(name, "re");
 	if (file == NULL)
 		return false;
@@ -174,18 +175,39 @@ static bool read_maps(struct target *target)
 	return true;
 }
 
+/* By the first thread that has memory. What is there in no thread, a kernel thread's, is no error. */
+static bool read_maps_of_others(struct target *target)
+{
+	char name[64];
+	DIR *threads;
+
+	snprintf(name, sizeof(name), "/proc/%d/task", (int)target->pid);
+	threads = opendir(name);
+	if (threads == NULL)
+		return false;
+	for (struct dirent *entry; target->map_count == 0 && (entry = readdir(threads)) != NULL;) {
+		target->thread = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (target->thread > 0)
+			(void)read_maps(target);
+	}
+	closedir(threads);
+	if (target->map_count == 0)
+		target->thread = target->pid;
+	return true;
+}
+
 enum target_result target_open(struct target *target, pid_t pid)
 {
 	char name[64];
 
-	*target = (struct target){ .pid = pid, .mem = -1 };
+	*target = (struct target){ .pid = pid, .thread = pid, .mem = -1 };
 	if (kill(pid, 0) != 0 && errno == ESRCH)
 		return TARGET_NO_PROCESS;
-	if (!read_maps(target))
+	if (!read_maps(target) || (target->map_count == 0 && !read_maps_of_others(target)))
 		return errno == ENOENT || errno == ESRCH ? TARGET_NO_PROCESS : TARGET_NO_PERMISSION;
 	read_file(target, "comm", name, sizeof(name));
 	target_name(target, name, sizeof(name));
-	snprintf(name, sizeof(name), "/proc/%d/mem", (int)pid);
+	snprintf(name, sizeof(name), "/proc/%d/mem", (int)target->thread);
 	target->mem = open(name, O_RDONLY | O_CLOEXEC);
 	if (target->mem < 0 && target->map_count != 0) {
 		char byte;

@@ -25,6 +25,7 @@ struct core;
 
 struct target {
 	pid_t pid;
+	pid_t thread; /* whose files are read: the first one has no memory once it has ended before the others */
 	char program[64]; /* its name, printable */
 	int mem;           /* /proc/PID/mem, or -1 */
 	struct core *core; /* NULL: it is a process */
