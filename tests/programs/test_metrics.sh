@@ -72,6 +72,41 @@ for _ in 1 2 3; do echo >&3; done
 wait $shell
 for _ in $(seq 100); do [ -e "$work/socket" ] || break; sleep 0.02; done
 
+# who closes it, and opens a socket of its own under the same number, gets all who connect there
+cat >"$work/own.c" <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int door, guests = 0;
+	(void)argc;
+	strncpy(at.sun_path, argv[1], sizeof(at.sun_path) - 1);
+	usleep(300000);
+	close_range(3, ~0u, 0);
+	door = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	if (bind(door, (struct sockaddr *)&at, sizeof(at)) != 0 || listen(door, 10) != 0)
+		return 2;
+	while (dup(door) < 99)
+		continue;
+	for (int i = 0; i < 4; i++) {
+		if (connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&at, sizeof(at)) != 0)
+			return 3;
+		usleep(700000);
+		guests += accept(door, NULL, NULL) >= 0;
+	}
+	printf("%d guests of 4\n", guests);
+	return guests != 4;
+}
+END
+"${CC:-cc}" -w "$work/own.c" -o "$work/own"
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:$work/ours "$work/own" "$work/theirs" >"$work/out" || fail "a socket of its own: $(cat "$work/out")"
+
 # what cannot be had is one line
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:/nowhere/x true 2>"$work/err"
 [ "$(grep -c 'metrics: cannot be written: /nowhere/x' "$work/err")" -le 1 ] || fail "a file that cannot be had: $(cat "$work/err")"

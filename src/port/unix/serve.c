@@ -12,12 +12,13 @@
 
 #include "port/contract.h"
 #include "port/save.h"
+#include "port/unix/kept.h"
 #include "port/unix/path.h"
 #include "port/unix/writer.h"
 
 #define PATIENCE 200 /* ms that who connects has to ask */
 
-static int door = -1;            /* written before the thread that serves it begins */
+static struct dry_unix_kept door = { .fd = -1 }; /* written before the thread that serves it begins */
 static struct sockaddr_un place; /* likewise */
 static pid_t owner;              /* a child of a fork has the socket, too, and may not remove its name */
 
@@ -45,20 +46,20 @@ bool dry_port_listen(const char *path)
 
 	dry_unix_path(name, sizeof(name), path, (unsigned long)getpid());
 	if (strlen(name) < sizeof(place.sun_path) && !dry_port_confined())
-		fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		fd = dry_unix_fd_high(socket(AF_UNIX, SOCK_STREAM, 0));
 	if (fd >= 0) {
 		place.sun_family = AF_UNIX;
 		memcpy(place.sun_path, name, strlen(name) + 1);
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 		if (bind_at(fd) && listen(fd, 8) == 0) {
 			owner = getpid();
-			door = fd;
+			dry_unix_keep(&door, fd);
 		} else {
 			close(fd);
 		}
 	}
 	errno = saved;
-	return door >= 0;
+	return door.fd >= 0;
 }
 
 static void answer(int fd, void (*fill)(dry_port_writer *write, void *arg))
@@ -81,13 +82,13 @@ static void answer(int fd, void (*fill)(dry_port_writer *write, void *arg))
 
 void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg), unsigned ms)
 {
-	struct pollfd knocks = { .fd = door, .events = POLLIN };
+	struct pollfd knocks = { .fd = dry_unix_kept_fd(&door), .events = POLLIN };
 	/* What waits with a time may be begun anew by a call that a filter kills for. */
-	int fd, found = dry_port_confined() ? 1 : poll(&knocks, 1, (int)ms);
+	int fd, found = dry_port_confined() ? 1 : poll(&knocks, 1, (int)ms); /* of none: the time alone */
 
-	if (found == 0 || (found < 0 && errno == EINTR))
+	if (found == 0 || (found < 0 && errno == EINTR) || dry_unix_kept_fd(&door) < 0)
 		return;
-	fd = accept(door, NULL, NULL);
+	fd = accept(knocks.fd, NULL, NULL);
 	if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
 		dry_port_sleep_ms(ms); /* no file descriptors, perhaps */
 	if (fd < 0)
@@ -99,6 +100,6 @@ void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg), unsigned ms
 
 void dry_port_unlisten(void)
 {
-	if (door >= 0 && owner == getpid())
+	if (door.fd >= 0 && owner == getpid())
 		unlink(place.sun_path);
 }

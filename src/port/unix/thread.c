@@ -3,6 +3,7 @@
 #include "base/compiler.h"
 #include "port/contract.h"
 #include "port/unix/file.h"
+#include "port/unix/kept.h"
 #include "port/unix/path.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define HELPER_STACK     ((size_t)64 << 10)
@@ -169,53 +169,18 @@ int dry_port_get_errno(void)
 	return errno;
 }
 
-/*
- * A descriptor that is kept. Programs close all that they do not know and open others: what has its number then is theirs, and no
- * place for reports.
- */
-struct kept {
-	_Atomic int fd; /* relaxed all, for whoever sees some of another one's file opens it again */
-	_Atomic dev_t dev;
-	_Atomic ino_t ino;
-};
-
-#define KEPT_LEAST 64 /* numbers below are what programs count on */
-
-static void keep(struct kept *kept, int fd)
-{
-	struct stat file;
-
-	if (fd < 0 || fstat(fd, &file) != 0)
-		return;
-	atomic_store_explicit(&kept->dev, file.st_dev, memory_order_relaxed);
-	atomic_store_explicit(&kept->ino, file.st_ino, memory_order_relaxed);
-	atomic_store_explicit(&kept->fd, fd, memory_order_relaxed);
-}
-
-/* -1: it is not there any more. Where the program has asked for a filter, it is not looked at. */
-static int kept_fd(const struct kept *kept)
-{
-	int fd = atomic_load_explicit(&kept->fd, memory_order_relaxed);
-	struct stat file;
-
-	if (fd < 0 || dry_port_confined())
-		return fd;
-	return fstat(fd, &file) == 0 && file.st_dev == atomic_load_explicit(&kept->dev, memory_order_relaxed) &&
-	       file.st_ino == atomic_load_explicit(&kept->ino, memory_order_relaxed) ? fd : -1;
-}
-
-static struct kept report = { .fd = -1 }; /* -1: file descriptor 2 as it is */
+static struct dry_unix_kept report = { .fd = -1 }; /* -1: file descriptor 2 as it is */
 
 void dry_port_keep_stderr(void)
 {
 	int saved = errno;
 
-	keep(&report, fcntl(2, F_DUPFD_CLOEXEC, KEPT_LEAST));
+	dry_unix_keep(&report, fcntl(2, F_DUPFD_CLOEXEC, DRY_UNIX_KEPT_LEAST));
 	errno = saved;
 }
 
 static char log_path[256]; /* immutable after dry_port_log_to() */
-static struct kept log_file = { .fd = -1 };
+static struct dry_unix_kept log_file = { .fd = -1 };
 static _Atomic pid_t log_owner; /* whose number is in its name */
 
 void dry_port_log_to(const char *path, size_t length)
@@ -229,15 +194,10 @@ void dry_port_log_to(const char *path, size_t length)
 static void open_log(pid_t pid)
 {
 	char name[DRY_UNIX_PATH];
-	int fd, high;
 
 	dry_unix_path(name, sizeof(name), log_path, (unsigned long)pid);
-	fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	high = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, KEPT_LEAST) : -1;
-	if (high >= 0)
-		close(fd);
 	atomic_store_explicit(&log_file.fd, -1, memory_order_relaxed);
-	keep(&log_file, high >= 0 ? high : fd);
+	dry_unix_keep(&log_file, dry_unix_fd_high(open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)));
 	log_owner = pid;
 }
 
@@ -249,14 +209,14 @@ static int text_fd(void)
 
 	if (log_path[0] != '\0') {
 		pid = getpid();
-		fd = log_owner == pid ? kept_fd(&log_file) : -1;
+		fd = log_owner == pid ? dry_unix_kept_fd(&log_file) : -1;
 		if (fd < 0) {
 			open_log(pid);
 			fd = atomic_load_explicit(&log_file.fd, memory_order_relaxed);
 		}
 	}
 	if (fd < 0)
-		fd = kept_fd(&report);
+		fd = dry_unix_kept_fd(&report);
 	return fd >= 0 ? fd : 2;
 }
 
