@@ -3,6 +3,8 @@
 #define _GNU_SOURCE /* secure_getenv */
 #endif
 #include "port/contract.h"
+#include "port/linux/filter.h"
+#include "port/unix/file.h"
 #include "port/unix/resend.h"
 #include "port/linux/thread.h"
 #include "port/stack.h"
@@ -46,4 +48,20 @@ void dry_unix_resend(int signal, const siginfo_t *info)
 {
 	if (syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signal, info) != 0)
 		raise(signal);
+}
+
+size_t dry_file_look(const char *path, void *to, size_t bytes)
+{
+	ptrdiff_t n = 0;
+	int fd;
+
+	if (!dry_linux_look_begin())
+		return 0;
+	fd = dry_file_open(path);
+	if (fd >= 0) {
+		n = dry_file_read(fd, to, bytes);
+		dry_file_close(fd);
+	}
+	dry_linux_look_end();
+	return n > 0 ? (size_t)n : 0;
 }

@@ -28,6 +28,7 @@
 #include "port/linux/room.h"
 #include "port/linux/thread.h"
 #include "port/unix/thread_slots.h"
+#include "port/unix/threads.h"
 
 #ifndef AT_RSEQ_FEATURE_SIZE
 #define AT_RSEQ_FEATURE_SIZE 27
@@ -155,6 +156,7 @@ void dry_port_ending(void)
 
 void dry_port_forked(void)
 {
+	dry_unix_threads_forked();
 	dry_linux_thread = 0;
 	dry_linux_vforks = 0;
 	registered = false;

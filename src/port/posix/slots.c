@@ -4,6 +4,7 @@
 
 #include "port/contract.h"
 #include "port/unix/thread_slots.h"
+#include "port/unix/threads.h"
 
 void dry_port_init(void)
 {
@@ -34,6 +35,7 @@ bool dry_port_slot_fence_ready(void)
 
 void dry_port_forked(void)
 {
+	dry_unix_threads_forked();
 	dry_thread_slots_forked();
 }
 

@@ -17,6 +17,9 @@ void dry_file_close(int fd);
 ptrdiff_t dry_file_read(int fd, void *to, size_t bytes);
 ptrdiff_t dry_file_read_at(int fd, void *to, size_t bytes, uint64_t offset);
 
+/* What a file begins with, unless the program has asked for a filter: one that is about to come waits. Bytes; 0: nothing. */
+size_t dry_file_look(const char *path, void *to, size_t bytes);
+
 /* The kernel's source of randomness; false: there is none. */
 bool dry_file_random(void *to, size_t bytes);
 

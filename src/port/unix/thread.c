@@ -5,6 +5,7 @@
 #include "port/unix/file.h"
 #include "port/unix/kept.h"
 #include "port/unix/path.h"
+#include "port/unix/threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +20,13 @@
 #define HELPER_STACK_MAX ((size_t)1 << 20)
 #define MAIN_STACK_LEAST ((size_t)64 << 10)
 
-/* Threads of the library's own; relaxed: a hint. Those of the parent of a fork are not there. */
+/* Threads of the library's own; relaxed: a hint. */
 static _Atomic unsigned helpers;
-static pid_t helpers_of; /* by who starts one */
+
+void dry_unix_threads_forked(void)
+{
+	atomic_store_explicit(&helpers, 0, memory_order_relaxed);
+}
 
 static void *helper(void *arg)
 {
@@ -87,10 +92,6 @@ int dry_port_thread_start(void (*fn)(void))
 
 	if (dry_port_confined())
 		return -EPERM;
-	if (helpers_of != getpid()) {
-		helpers_of = getpid();
-		atomic_store_explicit(&helpers, 0, memory_order_relaxed);
-	}
 	atomic_fetch_add_explicit(&helpers, 1, memory_order_relaxed);
 	sigfillset(&starting.all);
 	/*
@@ -145,12 +146,8 @@ void dry_port_thread_leave(void)
 	static atomic_flag leaving = ATOMIC_FLAG_INIT;
 	char stat[512];
 	pthread_t thread;
-	int fd = dry_port_confined() ? -1 : dry_file_open("/proc/self/stat");
-	ptrdiff_t n = fd >= 0 ? dry_file_read(fd, stat, sizeof(stat) - 1) : 0;
 
-	if (fd >= 0)
-		dry_file_close(fd);
-	stat[n > 0 ? n : 0] = '\0';
+	stat[dry_file_look("/proc/self/stat", stat, sizeof(stat) - 1)] = '\0';
 	if (!is_left(stat, atomic_load_explicit(&helpers, memory_order_relaxed)) ||
 	    atomic_flag_test_and_set_explicit(&leaving, memory_order_relaxed))
 		return;

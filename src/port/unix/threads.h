@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef DRY_PORT_UNIX_THREADS_H
+#define DRY_PORT_UNIX_THREADS_H
+
+/* In the child of a fork: the library's threads of the parent are not there. No call: filters may not have thought of getpid(). */
+void dry_unix_threads_forked(void);
+
+#endif
