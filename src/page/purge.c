@@ -70,7 +70,7 @@ static void purge(const struct dry_arena *arena, struct dry_arena_block block)
 static size_t purge_locked(struct dry_arena *arena, uint64_t newest, size_t most)
 {
 	size_t done = 0, batch;
-	uint32_t i, count;
+	uint32_t i;
 
 	while (done < most) {
 		while (dry_arena_settles_locked(arena))
@@ -78,10 +78,12 @@ static size_t purge_locked(struct dry_arena *arena, uint64_t newest, size_t most
 		batch = collect(arena, newest, most - done);
 		if (batch == 0)
 			break;
-		count = arena->limbo_count;
 		dry_lock_release(&arena->lock);
-		/* limbo belongs to this thread until settle(); others only read its counts */
-		for (i = 0; i < count; i++)
+		/*
+		 * Limbo belongs to this thread until settle(); others only read its counts. In a child of a fork in a handler that
+		 * comes in between, it is empty (dry_arena_after_fork()).
+		 */
+		for (i = 0; i < __atomic_load_n(&arena->limbo_count, __ATOMIC_RELAXED); i++)
 			purge(arena, arena->limbo[i]);
 		dry_lock_acquire(&arena->lock);
 		settle(arena);

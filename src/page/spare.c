@@ -142,7 +142,7 @@ size_t dry_spare_release_locked(struct dry_extents *extents, size_t keep, uint64
 	size_t bytes = 0;
 
 	do {
-		size_t before = bytes;
+		size_t before = bytes, part;
 
 		for (count = 0; count < BATCH; count++) {
 			victims[count] = next_victim(extents, keep, newest);
@@ -152,12 +152,14 @@ size_t dry_spare_release_locked(struct dry_extents *extents, size_t keep, uint64
 		}
 		if (count == 0)
 			break;
-		extents->releasing += bytes - before;
+		part = bytes - before;
+		extents->releasing += part;
 		dry_lock_release(&extents->lock);
 		for (i = 0; i < count; i++)
 			dry_extent_unmap(extents, (void *)victims[i].addr, victims[i].size);
 		dry_lock_acquire(&extents->lock);
-		extents->releasing -= bytes - before;
+		/* in a child of a fork in a handler that came in between it is 0 (dry_extents_after_fork()) */
+		extents->releasing -= extents->releasing < part ? extents->releasing : part;
 	} while (count == BATCH);
 	extents->purged += bytes;
 	return bytes;
