@@ -105,16 +105,17 @@ static void *refill_from(struct dry_cache *cache, struct dry_depot *depot)
 static DRY_NOINLINE uint32_t refill_piece(struct dry_cache *cache, struct dry_slab *fresh, dry_gfp gfp, uint32_t left, void **first)
 {
 	unsigned home = dry_caches_home(cache->caches), want = left < DRY_PIECE ? left : DRY_PIECE;
-	DRY_FILLED_LATER void *objects[1 + DRY_PIECE];
-	unsigned count = fresh != NULL ? dry_node_take_slab(cache, fresh, objects + 1, want, left - want) :
-					 dry_node_refill(cache, home, gfp, objects + 1, want, left - want);
-	unsigned from = *first == NULL; /* it is higher than the piece: below it on the stack */
+	DRY_FILLED_LATER void *objects[DRY_PIECE];
+	unsigned count = fresh != NULL ? dry_node_take_slab(cache, fresh, objects, want, left - want) :
+					 dry_node_refill(cache, home, gfp, objects, want, left - want);
 
 	if (count == 0)
 		return 0;
-	objects[0] = *first;
-	*first = objects[count];
-	return push_or_flush(cache, objects + from, count - from) == count - from ? left - count : 0;
+	left -= count;
+	if (*first != NULL) /* below the piece on the stack, for it is higher */
+		push_or_flush(cache, first, 1);
+	*first = objects[--count];
+	return push_or_flush(cache, objects, count) == count ? left : 0;
 }
 
 /*

@@ -22,7 +22,7 @@ static inline void take_from(const struct dry_cache *cache, char *base, uint64_t
 
 	for (uint64_t *at = words; count > 0; at++, base += 64 * size) {
 		uint64_t bits = *at, stay = 0;
-		unsigned free = lower != 0 ? dry_popcount64(bits) : ~0u;
+		unsigned free = lower == 0 ? ~0u : bits == UINT64_MAX ? 64 : dry_popcount64(bits);
 		if (free <= lower) {
 			lower -= free;
 			continue;
