@@ -23,13 +23,18 @@
 #define WORKERS 2
 #define LAST    3  /* s that the last one goes on: some looks */
 #define LONGEST 60 /* s */
+#ifdef __GLIBC__
+#define ROOM ((size_t)512 << 10) /* more than a helper has */
+#else
+#define ROOM ((size_t)64 << 10) /* musl's threads have 128 KiB */
+#endif
 
 static time_t began;
 static unsigned ended;
 
 static void at_exit(void)
 {
-	volatile char room[512 << 10];
+	volatile char room[ROOM];
 	sigset_t blocked;
 
 	for (size_t i = 0; i < sizeof(room); i += 4096)
