@@ -2,8 +2,8 @@
 /*
  * fork() in a signal handler, at each instruction of malloc(), free(), realloc() and malloc_trim(): a tracer steps through the
  * calls and sends the signal. The parent goes on in the middle of the call, so does the child. A restartable sequence begins
- * anew when it is stepped through: there it is interrupted once, and passed in one go (rseq.sequences interrupts them at each
- * instruction); without them (.norseq) all of a call is stepped through.
+ * anew when it is stepped through (or gives up): there it is interrupted once, and passed in one go (rseq.sequences interrupts
+ * them at each instruction); without them (.norseq) all of a call is stepped through.
  * Alone, and beside a thread at rest. In a call of very many instructions the steps grow with their number; with a second
  * argument they do not (minutes).
  * DRY_TEST_NO_POSIX: it is the same there, and takes its time.

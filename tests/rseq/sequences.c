@@ -33,12 +33,17 @@ static bool in_code(const struct dl_phdr_info *info, uintptr_t at)
 	return false;
 }
 
-/* The target of the jump at the abort address, if it lies just before the first instruction; else that. */
+/* What a jump at the abort address, or soon behind it, leads to, if that lies just before the first instruction; else that. */
 static uintptr_t begin_of(const struct sequence *s)
 {
-	uintptr_t target = jump_target(s->abort);
+	enum { SOON = 48 };
 
-	return s->start - target <= 64 ? target : s->start;
+	for (uintptr_t at = s->abort; at - s->abort < SOON; at += JUMP_ALIGN) {
+		uintptr_t target = jump_target(at);
+		if (s->start - target <= 64)
+			return target;
+	}
+	return s->start;
 }
 
 /* Reads across variables, red zones between them included. */

@@ -18,12 +18,13 @@ struct dry_slot_tls {
 	uint32_t pad;
 	uint64_t rseq_cs;  /* +8, as in the kernel's area */
 	uint32_t state;    /* owned by the port's slots.c */
-	uint32_t pad2;
+	int32_t patience;  /* so many aborts of sequences until one gives up */
 	const char *here;  /* the area that the thread remembers (port/here.h) */
 };
 /* A number that no slot has, where an area has its own: what threads begin with. */
 extern const uint32_t dry_nowhere[5] __attribute__((visibility("hidden")));
-#define DRY_SLOT_TLS_INIT { .here = (const char *)dry_nowhere }
+#define DRY_SEQ_PATIENCE  "8"
+#define DRY_SLOT_TLS_INIT { .patience = 8, .here = (const char *)dry_nowhere }
 /* At one offset from the thread pointer in every thread. On the definition, too: gcc forgets it there. */
 #define DRY_SLOT_TLS_MODEL __attribute__((tls_model("initial-exec")))
 extern _Thread_local struct dry_slot_tls dry_slot_tls __attribute__((visibility("hidden"))) DRY_SLOT_TLS_MODEL;

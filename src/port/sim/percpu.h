@@ -52,13 +52,19 @@ DRY_SIM_PLAIN void dry_percpu_begin(void)
 {
 	dry_sim_sequence->inside = true;
 	dry_sim_sequence->aborted = false;
-	dry_sim_sequence->begun++;
 }
 
 DRY_SIM_PLAIN void dry_percpu_leave(void)
 {
 	dry_sim_sequence->inside = false;
-	dry_sim_sequence->begun = 0;
+}
+
+/* After an abort. Whether the sequence begins anew: each so many times of the task one gives up, and finds nothing. */
+#define DRY_SIM_PATIENCE 8
+
+DRY_SIM_PLAIN bool dry_percpu_again(void)
+{
+	return ++dry_sim_sequence->aborts % DRY_SIM_PATIENCE != 0;
 }
 
 /* One more step. false: start again. */
@@ -134,23 +140,25 @@ DRY_SIM_PLAIN bool dry_percpu_try_push(const void *base, size_t disp, size_t at,
 
 DRY_SIM_PLAIN bool dry_percpu_push(const void *base, size_t disp, size_t at, void *object)
 {
-	bool room;
+	bool room, done;
 
-	while (!dry_percpu_try_push(base, disp, at, object, &room))
+	while (!(done = dry_percpu_try_push(base, disp, at, object, &room)) && dry_percpu_again())
 		;
 	dry_percpu_leave();
-	return room;
+	return done && room;
 }
 
 /* With a sequence of its own for an object that goes back. */
 DRY_SIM_PLAIN void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 {
-	bool over = false;
+	bool over = false, done;
 	void *object;
 
-	while (!dry_percpu_try_pop(base, disp, at, &object, &over))
+	while (!(done = dry_percpu_try_pop(base, disp, at, &object, &over)) && dry_percpu_again())
 		;
 	dry_percpu_leave();
+	if (!done)
+		return NULL;
 	return over && dry_percpu_push(base, disp, at, object) ? NULL : object;
 }
 
@@ -180,21 +188,23 @@ DRY_SIM_PLAIN bool dry_percpu_try_change(const void *base, size_t disp, size_t a
 DRY_SIM_PLAIN uint64_t dry_percpu_charge(const void *base, size_t disp, size_t at)
 {
 	uint64_t word;
+	bool done;
 
-	while (!dry_percpu_try_change(base, disp, at, DRY_PERCPU_CHARGE, 0, &word))
+	while (!(done = dry_percpu_try_change(base, disp, at, DRY_PERCPU_CHARGE, 0, &word)) && dry_percpu_again())
 		;
 	dry_percpu_leave();
-	return word;
+	return done ? word : 0;
 }
 
 DRY_SIM_PLAIN uint64_t dry_percpu_arm(const void *base, size_t disp, size_t at, uint64_t beginning)
 {
 	uint64_t word;
+	bool done;
 
-	while (!dry_percpu_try_change(base, disp, at, DRY_PERCPU_ARM, beginning, &word))
+	while (!(done = dry_percpu_try_change(base, disp, at, DRY_PERCPU_ARM, beginning, &word)) && dry_percpu_again())
 		;
 	dry_percpu_leave();
-	return word;
+	return done ? word : 0;
 }
 
 DRY_SIM_PLAIN bool dry_percpu_try_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max,
@@ -223,11 +233,12 @@ DRY_SIM_PLAIN bool dry_percpu_try_pop_batch(const void *base, size_t disp, size_
 DRY_SIM_PLAIN size_t dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, size_t max)
 {
 	size_t count;
+	bool done;
 
-	while (!dry_percpu_try_pop_batch(base, disp, at, objects, max, &count))
+	while (!(done = dry_percpu_try_pop_batch(base, disp, at, objects, max, &count)) && dry_percpu_again())
 		;
 	dry_percpu_leave();
-	return count;
+	return done ? count : 0;
 }
 
 DRY_SIM_PLAIN bool dry_percpu_try_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max,
@@ -257,11 +268,12 @@ DRY_SIM_PLAIN bool dry_percpu_try_push_batch(const void *base, size_t disp, size
 DRY_SIM_PLAIN size_t dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *objects, size_t max)
 {
 	size_t count;
+	bool done;
 
-	while (!dry_percpu_try_push_batch(base, disp, at, objects, max, &count))
+	while (!(done = dry_percpu_try_push_batch(base, disp, at, objects, max, &count)) && dry_percpu_again())
 		;
 	dry_percpu_leave();
-	return count;
+	return done ? count : 0;
 }
 
 DRY_SIM_PLAIN unsigned dry_percpu_slot(void)

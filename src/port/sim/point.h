@@ -40,7 +40,7 @@ DRY_SIM_PLAIN void dry_sim_point(const char *what, const char *where, int line)
 struct dry_sim_sequence {
 	bool inside;
 	bool aborted;
-	unsigned begun; /* times, since the last one that ended */
+	unsigned aborts; /* of all sequences */
 };
 extern struct dry_sim_sequence *dry_sim_sequence;
 

@@ -6,7 +6,6 @@
 #include "port/sim/machine.h"
 
 #define STALLED 64 /* events that a CPU stands still, at most */
-#define BEGUN   20 /* times that a sequence is begun before it is let through */
 
 /* ---- steps -------------------------------------------------------------------------- */
 
@@ -104,15 +103,6 @@ static void disturb(struct dry_sim_one *task)
 		task->sequence.aborted = true;
 }
 
-/*
- * A sequence that was begun that often is let through: where something happens at every other step, a batch of
- * two hundred would else never end, which no kernel's time slice does to it. A fence aborts it all the same.
- */
-static bool let_through(const struct dry_sim_one *task)
-{
-	return task->sequence.inside && task->sequence.begun > BEGUN;
-}
-
 static void handler_entry(void)
 {
 	struct dry_sim_one *self = dry_sim.current;
@@ -152,8 +142,6 @@ static void migrate(struct dry_sim_one *task, unsigned cpu)
 
 	if (dry_sim.cpu[task->cpu].interrupted != NULL || to->interrupted != NULL)
 		return;
-	if (to->current != NULL && let_through(to->current))
-		return;
 	disturb(task);
 	if (to->current == task)
 		return;
@@ -192,8 +180,6 @@ static void happen(const struct dry_sim_event *event)
 	struct dry_sim_one *task = dry_sim.current, *other = &dry_sim.task[event->arg % DRY_SIM_ALL];
 
 	dry_sim_say("---- %s %u", name[event->kind], event->arg);
-	if (event->kind != DRY_SIM_STALL && event->kind != DRY_SIM_SWITCH && let_through(task))
-		return;
 	switch (event->kind) {
 	case DRY_SIM_STALL:
 		stall(task, event->step);

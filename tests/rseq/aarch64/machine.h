@@ -13,6 +13,7 @@
 #define TRAP_MASK     0xfffffffful
 #define TRAP_ADVANCES 0 /* by so much the program counter is beyond a breakpoint that was hit */
 #define MOST_CODE     4 /* bytes of an instruction */
+#define JUMP_ALIGN    4
 #define PC            pc             /* in struct user_regs_struct */
 #define CONTEXT_PC    uc_mcontext.pc /* in a ucontext_t */
 

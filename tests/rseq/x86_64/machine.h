@@ -14,21 +14,20 @@
 #define TRAP_MASK     0xfful
 #define TRAP_ADVANCES 1 /* by so much the program counter is beyond a breakpoint that was hit */
 #define MOST_CODE     15 /* bytes of an instruction */
+#define JUMP_ALIGN    1
 #define PC            rip                      /* in struct user_regs_struct */
 #define CONTEXT_PC    uc_mcontext.gregs[REG_RIP] /* in a ucontext_t */
 
-/* Where the jump at `at` leads to; 0: none is there. */
+/* Where the jump at `at` leads to that is taken while a count is not below zero; 0: none is there. */
 static inline uintptr_t jump_target(uintptr_t at)
 {
 	const unsigned char *code = (const unsigned char *)at;
 	int32_t far;
 
-	if (code[0] == 0xeb)
-		return at + 2 + (uintptr_t)(intptr_t)(signed char)code[1];
-	if (code[0] != 0xe9)
+	if (code[0] != 0x0f || code[1] != 0x89) /* jns */
 		return 0;
-	memcpy(&far, code + 1, sizeof(far));
-	return at + 5 + (uintptr_t)(intptr_t)far;
+	memcpy(&far, code + 2, sizeof(far));
+	return at + 6 + (uintptr_t)(intptr_t)far;
 }
 
 /* A copy of words that stands in front of its next one. */

@@ -27,17 +27,34 @@ static inline __attribute__((always_inline)) char *dry_percpu_id(void)
 /* BRK with the number that glibc registers, for little- and big-endian data alike: code is little-endian. */
 #define DRY_RSEQ_SIGNATURE "0xd428bc00"
 
+_Static_assert(offsetof(struct dry_slot_tls, patience) == 20, "as the sequences have it");
+
 /* clang-format off */
+/* As arch/x86_64/percpu.h has it. (What the abort handler goes back to may be too far for a conditional branch.) */
+#define DRY_SEQ_ABORTED(a, x, w, give_up)                                    \
+	".pushsection .text.dry_rseq_abort, \"ax\"\n"                        \
+	".inst " DRY_RSEQ_SIGNATURE "\n"                                     \
+	"94: adrp " a ", :gottprel:dry_slot_tls\n"                           \
+	"ldr " a ", [" a ", #:gottprel_lo12:dry_slot_tls]\n"                 \
+	"mrs " x ", tpidr_el0\n"                                             \
+	"add " a ", " a ", " x "\n"                                          \
+	"ldr " w ", [" a ", #20]\n"                                          \
+	"subs " w ", " w ", #1\n"                                            \
+	"str " w ", [" a ", #20]\n"                                          \
+	"b.mi 90f\n"                                                         \
+	"b 95f\n"                                                            \
+	"90: mov " w ", #" DRY_SEQ_PATIENCE "\n"                             \
+	"str " w ", [" a ", #20]\n"                                          \
+	give_up "\n"                                                         \
+	".popsection\n"
+
 /* [table]: base + disp; at the end [a] is the array. */
-#define DRY_SEQ_BEGIN                                                        \
+#define DRY_SEQ_BEGIN(give_up)                                               \
 	".pushsection .data.rel.ro.dry_rseq, \"aw\"\n"                       \
 	".balign 32\n"                                                       \
 	"93: .long 0, 0\n .quad 91f, 92f - 91f, 94f\n"                       \
 	".popsection\n"                                                      \
-	".pushsection .text.dry_rseq_abort, \"ax\"\n"                        \
-	".inst " DRY_RSEQ_SIGNATURE "\n"                                     \
-	"94: b 95f\n"                                                        \
-	".popsection\n"                                                      \
+	DRY_SEQ_ABORTED("%[a]", "%[n]", "%w[n]", give_up)                    \
 	"95: adrp %[a], 93b\n"                                               \
 	"add %[a], %[a], #:lo12:93b\n"                                       \
 	"str %[a], [%[cs]]\n"                                                \
@@ -107,7 +124,7 @@ static inline __attribute__((always_inline)) void *dry_percpu_pop(const void *ba
 	size_t a, n, word;
 	void *object;
 
-	__asm__ volatile goto(DRY_SEQ_BEGIN "ldr %[word], [%[a]]\n"
+	__asm__ volatile goto(DRY_SEQ_BEGIN("b %l[empty]") "ldr %[word], [%[a]]\n"
 					    "ands %[n], %[word], #0xffff\n"
 					    "b.eq %l[empty]\n"
 					    "add %[n], %[a], %[n], lsl #3\n"
@@ -133,7 +150,7 @@ static inline __attribute__((always_inline)) bool dry_percpu_push(const void *ba
 {
 	size_t a, n, word, newest;
 
-	__asm__ volatile goto(DRY_SEQ_BEGIN "ldr %[word], [%[a]]\n"
+	__asm__ volatile goto(DRY_SEQ_BEGIN("b %l[full]") "ldr %[word], [%[a]]\n"
 					    "ldrh %w[n], [%[a], #8]\n"
 					    "cmp %w[n], %w[word], uxth\n"
 					    "b.ls %l[full]\n"
@@ -163,7 +180,7 @@ dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, s
 	size_t a, n, word, count, left;
 	void *from, *to;
 
-	__asm__ volatile(DRY_SEQ_BEGIN "ldr %[word], [%[a]]\n"
+	__asm__ volatile(DRY_SEQ_BEGIN("mov %[count], #0\n b 92f") "ldr %[word], [%[a]]\n"
 				       "and %[n], %[word], #0xffff\n"
 				       "cmp %[n], %[max]\n"
 				       "csel %[count], %[n], %[max], lo\n"
@@ -189,7 +206,7 @@ dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *obj
 	const void *from;
 	void *to;
 
-	__asm__ volatile(DRY_SEQ_BEGIN "ldr %[word], [%[a]]\n"
+	__asm__ volatile(DRY_SEQ_BEGIN("mov %[count], #0\n b 92f") "ldr %[word], [%[a]]\n"
 				       "and %[n], %[word], #0xffff\n"
 				       "ldrh %w[count], [%[a], #8]\n"
 				       "subs %[count], %[count], %[n]\n" /* room, 0 if the limit is below avail */
@@ -215,7 +232,7 @@ static inline uint64_t dry_percpu_charge(const void *base, size_t disp, size_t a
 	size_t a, n;
 	uint64_t word;
 
-	__asm__ volatile(DRY_SEQ_BEGIN "mov %[word], #0\n"
+	__asm__ volatile(DRY_SEQ_BEGIN("mov %[word], #0\n b 92f") "mov %[word], #0\n"
 				       "ldrh %w[n], [%[a], #8]\n"
 				       "cbz %w[n], 92f\n" /* the stopped area is never written */
 				       "ldr %[word], [%[a]]\n"
@@ -232,7 +249,7 @@ static inline uint64_t dry_percpu_arm(const void *base, size_t disp, size_t at, 
 	size_t a, n;
 	uint64_t word;
 
-	__asm__ volatile(DRY_SEQ_BEGIN "mov %[word], #0\n"
+	__asm__ volatile(DRY_SEQ_BEGIN("mov %[word], #0\n b 92f") "mov %[word], #0\n"
 				       "ldr %[n], [%[a]]\n"
 				       "tbz %[n], #63, 92f\n"
 				       "tbnz %[n], #61, 92f\n"

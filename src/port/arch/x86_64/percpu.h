@@ -42,30 +42,42 @@
 #define DRY_RSEQ_SIGNATURE "0x53053053"
 
 #define DRY_PERCPU_REMEMBERS 1 /* port/here.h */
+_Static_assert(offsetof(struct dry_slot_tls, patience) == 20, "as the sequences have it");
 _Static_assert(offsetof(struct dry_slot_tls, here) == 24, "as the sequences have it");
 
-/* clang-format off */
-#define DRY_SEQ_ANNOUNCE                                                     \
+/*
+ * Where a sequence goes on that the kernel aborted: it begins anew. Each so many aborts of a thread (DRY_SEQ_PATIENCE) it ends as
+ * if there were nothing to be had (`give_up`), and the slow way goes on without: a debugger that goes by single instructions
+ * aborts every sequence, and would never get through if they always began anew.
+ */
+#define DRY_SEQ_ABORTED(p, scratch, give_up)                                 \
+	".pushsection .text.dry_rseq_abort, \"ax\"\n"                        \
+	".byte 0x0f, 0xb9, 0x3d\n .long " DRY_RSEQ_SIGNATURE "\n"            \
+	"94: mov dry_slot_tls@gottpoff(" p "rip), " scratch "\n"             \
+	"decl " p "fs:20(" scratch ")\n"                                     \
+	"jns 95f\n"                                                          \
+	"movl $" DRY_SEQ_PATIENCE ", " p "fs:20(" scratch ")\n"              \
+	give_up "\n"                                                         \
+	".popsection\n"
+
+#define DRY_SEQ_ANNOUNCE(give_up)                                            \
 	".pushsection .data.rel.ro.dry_rseq, \"aw\"\n"                       \
 	".balign 32\n"                                                       \
 	"93: .long 0, 0\n .quad 91f, 92f - 91f, 94f\n"                       \
 	".popsection\n"                                                      \
-	".pushsection .text.dry_rseq_abort, \"ax\"\n"                        \
-	".byte 0x0f, 0xb9, 0x3d\n .long " DRY_RSEQ_SIGNATURE "\n"            \
-	"94: jmp 95f\n"                                                      \
-	".popsection\n"                                                      \
+	DRY_SEQ_ABORTED("%%", "%[a]", give_up)                               \
 	"95: lea 93b(%%rip), %[a]\n"                                         \
 	"mov dry_slot_cs(%%rip), %[t]\n"                                     \
 	"mov %[a], %%fs:8(%[t])\n"
 
-#define DRY_SEQ_BEGIN DRY_SEQ_ANNOUNCE                                       \
+#define DRY_SEQ_BEGIN(give_up) DRY_SEQ_ANNOUNCE(give_up)                     \
 	"91: mov dry_slot_id(%%rip), %[a]\n"                                 \
 	"mov %%fs:(%[a]), %k[a]\n"                                           \
 	"mov %c[disp](%[base],%[a],8), %[a]\n"                               \
 	"lea (%[a],%[at],8), %[a]\n"
 
 /* The area that the thread remembers, if it is this CPU's. */
-#define DRY_SEQ_HERE(elsewhere) DRY_SEQ_ANNOUNCE                             \
+#define DRY_SEQ_HERE(elsewhere) DRY_SEQ_ANNOUNCE("jmp " elsewhere)           \
 	"91: mov dry_slot_id(%%rip), %[n]\n"                                 \
 	"mov %%fs:(%[n]), %k[n]\n"                                           \
 	"mov dry_slot_tls@gottpoff(%%rip), %[a]\n"                           \
@@ -148,7 +160,7 @@ static inline __attribute__((always_inline)) void *dry_percpu_pop(const void *ba
 	size_t a, n, t;
 	void *object;
 
-	__asm__ volatile goto(DRY_SEQ_BEGIN DRY_POP DRY_POP_END("lea %c[disp](%[base]), %[a]\n")
+	__asm__ volatile goto(DRY_SEQ_BEGIN("jmp %l[empty]") DRY_POP DRY_POP_END("lea %c[disp](%[base]), %[a]\n")
 			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t), [object] "=&a"(object)
 			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at)
 			      : "memory", "cc"
@@ -190,7 +202,7 @@ static inline __attribute__((always_inline)) bool dry_percpu_push(const void *ba
 {
 	size_t a, n, t;
 
-	__asm__ volatile goto(DRY_SEQ_BEGIN DRY_PUSH DRY_HIT_END
+	__asm__ volatile goto(DRY_SEQ_BEGIN("jmp %l[full]") DRY_PUSH DRY_HIT_END
 			      : [a] "=&r"(a), [n] "=&r"(n), [t] "=&r"(t)
 			      : [base] "r"(base), [disp] "i"(disp), [at] "r"(at), [object] "r"(object)
 			      : "memory", "cc"
@@ -256,7 +268,7 @@ dry_percpu_pop_batch(const void *base, size_t disp, size_t at, void **objects, s
 	size_t a, n, t, count;
 	void *from, *to;
 
-	__asm__ volatile(DRY_SEQ_BEGIN "movzwl (%[a]), %k[n]\n"
+	__asm__ volatile(DRY_SEQ_BEGIN("xor %k[count], %k[count]\n jmp 92f") "movzwl (%[a]), %k[n]\n"
 				       "cmp %[max], %[n]\n"
 				       "mov %[n], %%rcx\n"
 				       "cmova %[max], %%rcx\n"
@@ -281,7 +293,7 @@ dry_percpu_push_batch(const void *base, size_t disp, size_t at, void *const *obj
 	const void *from;
 	void *to;
 
-	__asm__ volatile(DRY_SEQ_BEGIN "movzwl (%[a]), %k[n]\n"
+	__asm__ volatile(DRY_SEQ_BEGIN("xor %k[count], %k[count]\n jmp 92f") "movzwl (%[a]), %k[n]\n"
 				       "movzwl 8(%[a]), %%ecx\n"
 				       "sub %[n], %%rcx\n" /* room, 0 if the limit is below avail */
 				       "mov $0, %k[count]\n"
@@ -306,7 +318,7 @@ static inline uint64_t dry_percpu_charge(const void *base, size_t disp, size_t a
 	size_t a, t;
 	uint64_t word;
 
-	__asm__ volatile(DRY_SEQ_BEGIN "xor %k[word], %k[word]\n"
+	__asm__ volatile(DRY_SEQ_BEGIN("xor %k[word], %k[word]\n jmp 92f") "xor %k[word], %k[word]\n"
 				       "cmpw $0, 8(%[a])\n"
 				       "je 92f\n" /* the stopped area is never written */
 				       "mov (%[a]), %[word]\n"
@@ -324,7 +336,7 @@ static inline uint64_t dry_percpu_arm(const void *base, size_t disp, size_t at, 
 	size_t a, n, t;
 	uint64_t word;
 
-	__asm__ volatile(DRY_SEQ_BEGIN "xor %k[word], %k[word]\n"
+	__asm__ volatile(DRY_SEQ_BEGIN("xor %k[word], %k[word]\n jmp 92f") "xor %k[word], %k[word]\n"
 				       "mov (%[a]), %[n]\n"
 				       "test %[n], %[n]\n"
 				       "jns 92f\n"

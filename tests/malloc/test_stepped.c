@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * A program of which a debugger executes one instruction after the other (gdb's `stepi`, watchpoints without the processor's help,
+ * `record full`) gets through malloc(), free() and the like, although each restartable sequence is aborted as often as it begins.
+ * Alone, beside a thread that allocates, and with profiles whose slow ways have sequences of their own.
+ * DRY_TEST_NO_NORSEQ: nothing begins anew there.
+ * DRY_TEST_NO_POSIX: nor there.
+ */
+#define _GNU_SOURCE 1
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/check.h"
+
+#define PATIENCE 100 /* seconds until who does not get through counts as stuck */
+#define BLOCKS   8
+
+static char *blocks[BLOCKS];
+
+static char *checked(char *block, size_t size)
+{
+	CHECK(block != NULL);
+	block[0] = block[size - 1] = 1;
+	return block;
+}
+
+static void use(size_t size, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		blocks[i] = checked(i % 3 == 0 ? calloc(1, size) : malloc(size), size);
+	for (size_t i = 0; i < count; i += 2)
+		free(blocks[i]);
+	for (size_t i = 0; i < count; i += 2)
+		blocks[i] = checked(aligned_alloc(64, size), size);
+	for (size_t i = 1; i < count; i += 2)
+		blocks[i] = checked(realloc(blocks[i], size * 2), size * 2);
+	for (size_t i = 0; i < count; i++)
+		free(blocks[i]);
+}
+
+static void use_all(void)
+{
+	use(8, BLOCKS);
+	use(100, BLOCKS);
+	use(3000, BLOCKS / 4);
+	free(checked(malloc(300000), 300000));
+	malloc_trim(0);
+}
+
+static void *allocate(void *arg)
+{
+	for (;;) {
+		free(malloc(100));
+		usleep(1000);
+	}
+	return arg;
+}
+
+static void traced(int threads)
+{
+	pthread_t id;
+
+	if (threads) {
+		CHECK(pthread_create(&id, NULL, allocate, NULL) == 0);
+		CHECK(pthread_detach(id) == 0);
+	}
+	use_all(); /* in one go: what happens once */
+	CHECK(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0);
+	CHECK(raise(SIGTRAP) == 0);
+	use_all();
+	CHECK(raise(SIGTRAP) == 0);
+	_exit(0);
+}
+
+/* To the next stop. 0: it is at its own SIGTRAP. */
+static int step(pid_t child)
+{
+	siginfo_t info;
+	int status, sig = 0;
+
+	do {
+		CHECK(ptrace(PTRACE_SINGLESTEP, child, NULL, (void *)(long)sig) == 0);
+		CHECK(waitpid(child, &status, 0) == child && WIFSTOPPED(status));
+		sig = WSTOPSIG(status);
+	} while (sig != SIGTRAP);
+	CHECK(ptrace(PTRACE_GETSIGINFO, child, NULL, &info) == 0);
+	return info.si_code != SI_TKILL;
+}
+
+/* The program is this one anew, with options of the library. */
+static void run(const char *options, const char *how)
+{
+	unsigned long steps = 0;
+	int status;
+	pid_t child = fork();
+
+	CHECK(child >= 0);
+	if (child == 0) {
+		CHECK(setenv("DRYSTONE_CONF", options, 1) == 0);
+		execl("/proc/self/exe", "stepped", how, (char *)NULL);
+		_exit(2);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+	alarm(PATIENCE);
+	while (step(child))
+		steps++;
+	alarm(0);
+	CHECK(ptrace(PTRACE_CONT, child, NULL, NULL) == 0);
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+	printf("%s %s: %lu steps\n", how, options, steps);
+	fflush(stdout);
+	CHECK(steps > BLOCKS * 100);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		traced(strcmp(argv[1], "threads") == 0);
+	run("", "alone");
+	run("", "threads");
+	run("guard:1", "alone");
+	run("profile:2000", "alone");
+	return 0;
+}
