@@ -43,6 +43,7 @@ uint32_t dry_sim_slot(void)
 }
 
 bool dry_sim_slots_owned;
+unsigned dry_sim_uncounted;
 
 void dry_sim_flag_lost(void)
 {

@@ -148,7 +148,7 @@ DRY_SIM_PLAIN bool dry_percpu_push(const void *base, size_t disp, size_t at, voi
 	return done && room;
 }
 
-/* With a sequence of its own for an object that goes back. */
+/* With a sequence of its own for an object that goes back. One that finds no room is handed out, and no figure has it. */
 DRY_SIM_PLAIN void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 {
 	bool over = false, done;
@@ -159,7 +159,10 @@ DRY_SIM_PLAIN void *dry_percpu_pop(const void *base, size_t disp, size_t at)
 	dry_percpu_leave();
 	if (!done)
 		return NULL;
-	return over && dry_percpu_push(base, disp, at, object) ? NULL : object;
+	if (over && dry_percpu_push(base, disp, at, object))
+		return NULL;
+	dry_sim_uncounted += over;
+	return object;
 }
 
 /* How a sequence of few steps changes a word; the word afterwards or before, as its caller wants it. 0: nothing was done. */

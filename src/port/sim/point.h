@@ -49,4 +49,6 @@ uint32_t dry_sim_slot(void);
 extern bool dry_sim_slots_owned;
 DRY_SLOW void dry_sim_flag_lost(void);
 
+extern unsigned dry_sim_uncounted; /* objects that were handed out as a countdown ended */
+
 #endif

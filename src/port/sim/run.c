@@ -31,6 +31,7 @@ void dry_sim_begin(const struct dry_sim_setup *setup)
 	}
 	dry_sim.setup = *setup;
 	dry_sim_slots_owned = setup->thread_slots;
+	dry_sim_uncounted = 0;
 	dry_sim.random = dry_mix64(setup->seed ^ 0x5eed);
 	dry_sim.secret = dry_sim.random ^ 0x5ec;
 	dry_sim.steps = dry_sim.events = dry_sim.clock = 0;
