@@ -29,7 +29,7 @@ static size_t read_text(const char *path, char *text, size_t room)
 }
 
 /* Three texts, one behind the other, as far as there is room; the length. A format would take 200 bytes of stack more. */
-static size_t join(char *to, size_t room, const char *first, const char *second, const char *third)
+static DRY_NOINLINE size_t join(char *to, size_t room, const char *first, const char *second, const char *third)
 {
 	const char *parts[] = { first, second, third };
 	size_t length = 0;
@@ -122,8 +122,11 @@ size_t dry_linux_cgroup_limit(const char *list, const char *root, struct dry_cgr
 	return limit;
 }
 
-/* Of the machine; SIZE_MAX: not told. From a file, as the rest, for a filter may not have thought of sysinfo(), which libc asks. */
-static size_t read_machine(void)
+/*
+ * Of the machine; SIZE_MAX: not told. From a file, as the rest, for a filter may not have thought of sysinfo(), which libc asks. Apart,
+ * and join(), for what reads groups is deep enough (docs/design/stack.md).
+ */
+static DRY_NOINLINE size_t read_machine(void)
 {
 	struct dry_linux_lines lines;
 	size_t bytes = 0;
