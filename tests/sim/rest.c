@@ -201,8 +201,8 @@ static void check_places(const struct dry_heap *heap)
 }
 
 /*
- * Every object that was given out is counted, but what a countdown could not put back; where requests fail half way, some are counted
- * that were not.
+ * Every object that was given out is counted, but what a countdown could not put back; where requests fail half way, some are
+ * counted that were not.
  */
 static void check_given(void)
 {

@@ -123,8 +123,8 @@ size_t dry_linux_cgroup_limit(const char *list, const char *root, struct dry_cgr
 }
 
 /*
- * Of the machine; SIZE_MAX: not told. From a file, as the rest, for a filter may not have thought of sysinfo(), which libc asks. Apart,
- * and join(), for what reads groups is deep enough (docs/design/stack.md).
+ * Of the machine; SIZE_MAX: not told. From a file, as the rest, for a filter may not have thought of sysinfo(), which libc asks.
+ * Apart, and join(), for what reads groups is deep enough (docs/design/stack.md).
  */
 static DRY_NOINLINE size_t read_machine(void)
 {
