@@ -20,8 +20,8 @@ struct dry_freelist {
 	/* All free. life: counts the slabs of the cache. false: no memory */
 	bool (*init)(struct dry_cache *cache, struct dry_slab *slab, uint32_t life);
 	void (*fini)(struct dry_cache *cache, struct dry_slab *slab); /* NULL: nothing to do */
-	/* count of those that are free, the last with the lowest address if the slab is fresh; of a bitmap, above `lower` others */
-	void (*take)(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count, unsigned lower);
+	/* As dry_slab_take(). */
+	unsigned (*take)(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max, unsigned more);
 	/* false: it is free already */
 	bool (*put)(struct dry_cache *cache, struct dry_slab *slab, void *object, uint32_t index);
 	bool (*is_free)(const struct dry_cache *cache, const struct dry_slab *slab, uint32_t index);
@@ -41,6 +41,14 @@ static inline const struct dry_freelist *dry_freelist_of(const struct dry_cache 
 	       cache->mgmt == DRY_MGMT_CHAIN  ? &dry_freelist_chain :
 	       cache->index_width == 0	      ? &dry_freelist_beside :
 						&dry_freelist_index;
+}
+
+/* So many of `max` are free. */
+static inline unsigned dry_freelist_most(const struct dry_cache *cache, const struct dry_slab *slab, unsigned max)
+{
+	unsigned free = cache->num - slab->active;
+
+	return free < max ? free : max;
 }
 
 /* Words of 64 bits. */

@@ -15,9 +15,13 @@ static void set_all(uint64_t *bits, uint32_t words, uint32_t num)
 	}
 }
 
-static inline void take_from(const struct dry_cache *cache, char *base, uint64_t *words, void **objects, unsigned count,
-			     unsigned lower)
+/* The highest of those that are free among max + more, from where a word begins. */
+static inline unsigned take_from(const struct dry_cache *cache, const struct dry_slab *slab, uint64_t *words, void **objects,
+				 unsigned max, unsigned more)
 {
+	unsigned all = dry_freelist_most(cache, slab, max + more), least = all > max ? all - max : 0, whole = (least + 63) & ~63u;
+	unsigned lower = whole < all ? whole : least, taken = all - lower, count = taken;
+	char *base = dry_slab_objects(cache, slab);
 	size_t size = cache->size;
 
 	for (uint64_t *at = words; count > 0; at++, base += 64 * size) {
@@ -39,6 +43,7 @@ static inline void take_from(const struct dry_cache *cache, char *base, uint64_t
 			objects[--count] = base + dry_ctz64(bits) * size;
 		dry_poke64(at, stay | bits);
 	}
+	return taken;
 }
 
 static inline bool put_into(uint64_t *words, uint32_t index)
@@ -72,9 +77,9 @@ static bool init(struct dry_cache *cache, struct dry_slab *slab, uint32_t life)
 	return true;
 }
 
-static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count, unsigned lower)
+static unsigned take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max, unsigned more)
 {
-	take_from(cache, dry_slab_objects(cache, slab), slab->bits, objects, count, lower);
+	return take_from(cache, slab, slab->bits, objects, max, more);
 }
 
 static bool put(struct dry_cache *cache, struct dry_slab *slab, void *object, uint32_t index)
@@ -115,9 +120,9 @@ static void fini_beside(struct dry_cache *cache, struct dry_slab *slab)
 	dry_backing_meta_free(&cache->caches->backing, slab->freelist, cache->waste);
 }
 
-static void take_beside(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count, unsigned lower)
+static unsigned take_beside(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max, unsigned more)
 {
-	take_from(cache, dry_slab_objects(cache, slab), slab->freelist, objects, count, lower);
+	return take_from(cache, slab, slab->freelist, objects, max, more);
 }
 
 static bool put_beside(struct dry_cache *cache, struct dry_slab *slab, void *object, uint32_t index)

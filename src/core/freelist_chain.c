@@ -67,9 +67,11 @@ static DRY_SLOW void lost(const struct dry_cache *cache, const void *object)
 	dry_backing_corrupt(DRY_FATAL_INTERNAL, object, cache->name, "free objects are lost");
 }
 
-static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count, unsigned lower)
+static unsigned take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max, unsigned more)
 {
-	(void)lower;
+	unsigned count = dry_freelist_most(cache, slab, max);
+
+	(void)more;
 	for (unsigned left = count; left > 0;) {
 		uint64_t index = first_free(slab);
 		if (index == END) {
@@ -87,6 +89,7 @@ static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects,
 		dry_store64(object, 0);
 		objects[--left] = object;
 	}
+	return count;
 }
 
 static bool put(struct dry_cache *cache, struct dry_slab *slab, void *object, uint32_t index)

@@ -42,15 +42,16 @@ static void fini(struct dry_cache *cache, struct dry_slab *slab)
 		dry_backing_meta_free(&cache->caches->backing, slab->freelist, cache->waste);
 }
 
-static void take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned count, unsigned lower)
+static unsigned take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max, unsigned more)
 {
-	uint32_t active = slab->active;
+	unsigned active = slab->active, count = dry_freelist_most(cache, slab, max);
 
-	(void)lower;
+	(void)more;
 	for (unsigned i = 0; i < count; i++)
 		objects[count - 1 - i] = dry_slab_object(cache, slab, get(cache, slab->freelist, active + i));
 	if (cache->mgmt == DRY_MGMT_OBJFREELIST && active + count == cache->num)
 		slab->freelist = NULL;
+	return count;
 }
 
 /* A lane of the word is zero: the borrow of a zero lane reaches its top bit, and no lower one's can but from a zero. */

@@ -98,11 +98,8 @@ void dry_slab_free(struct dry_cache *cache, struct dry_slab *slab)
 
 unsigned dry_slab_take(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max, unsigned more)
 {
-	unsigned free = cache->num - slab->active, all = free < max + more ? free : max + more;
-	unsigned least = all > max ? all - max : 0, whole = (least + 63) & ~63u, lower = whole < all ? whole : least;
-	unsigned count = all - lower;
+	unsigned count = dry_freelist_of(cache)->take(cache, slab, objects, max, more);
 
-	dry_freelist_of(cache)->take(cache, slab, objects, count, lower);
 	slab->active = (uint16_t)(slab->active + count);
 	return count;
 }
