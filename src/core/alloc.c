@@ -34,7 +34,7 @@ static DRY_SLOW bool try_harder(struct dry_cache *cache, dry_gfp gfp, unsigned n
 	if (!dry_backing_may_wait(gfp))
 		return false;
 	dry_caches_reap(cache->caches, DRY_REAP_ALL);
-	for (unsigned tries = 0; dry_node_refill(cache, node, gfp, object, 1, 0) == 0; tries++) {
+	for (unsigned tries = 0; dry_node_refill(cache, node, gfp, object, 1) == 0; tries++) {
 		if (tries == RECLAIM_TRIES || !dry_caches_reclaim(cache->caches, bytes))
 			return false;
 		dry_caches_reap(cache->caches, DRY_REAP_ALL);
@@ -49,7 +49,7 @@ static void *alloc_direct(struct dry_cache *cache, dry_gfp gfp, unsigned node)
 	void *object = debug != NULL && debug->take != NULL ? debug->take(cache, gfp, node) : NULL;
 
 	if (DRY_LIKELY(object == NULL)) {
-		if (dry_node_refill(cache, node, gfp, &object, 1, 0) == 0 && !try_harder(cache, gfp, node, &object))
+		if (dry_node_refill(cache, node, gfp, &object, 1) == 0 && !try_harder(cache, gfp, node, &object))
 			return NULL;
 		count_slow(&cache->node[node].slow_allocs, 1);
 	}
@@ -102,12 +102,12 @@ static void *refill_from(struct dry_cache *cache, struct dry_depot *depot)
  * As much as a piece holds, of a new slab or else from the node, and the one of before; less the lowest, which is the first to be
  * handed out. What is left to get.
  */
-static DRY_NOINLINE uint32_t refill_piece(struct dry_cache *cache, struct dry_slab *fresh, dry_gfp gfp, uint32_t left, void **first)
+static DRY_NOINLINE uint32_t refill_piece(struct dry_cache *cache, struct dry_slab *fresh, uint32_t left, void **first)
 {
 	unsigned home = dry_caches_home(cache->caches), want = left < DRY_PIECE ? left : DRY_PIECE;
 	DRY_FILLED_LATER void *objects[DRY_PIECE];
 	unsigned count = fresh != NULL ? dry_node_take_slab(cache, fresh, objects, want, left - want) :
-					 dry_node_refill(cache, home, gfp, objects, want, left - want);
+					 dry_node_take_free(cache, home, objects, want, left - want);
 
 	if (count == 0)
 		return 0;
@@ -138,7 +138,7 @@ static DRY_NOINLINE void *refill(struct dry_cache *cache, dry_gfp gfp)
 		bool makes = !dry_node_has_free(cache, home);
 		if (makes && object != NULL && (left < cache->num || (cache->num < DRY_PIECE && ahead-- == 0)))
 			break;
-		left = refill_piece(cache, makes ? dry_node_slab(cache, home, gfp) : NULL, gfp, left, &object);
+		left = refill_piece(cache, makes ? dry_node_slab(cache, home, gfp) : NULL, left, &object);
 	}
 	if (object != NULL)
 		count_slow(&cache->node[home].slow_allocs, 1);
@@ -343,7 +343,7 @@ size_t dry_alloc_bulk(struct dry_cache *cache, dry_gfp gfp, size_t n, void **obj
 	while (done < n && cache->caches->hooks->allows == NULL && !cache->debug && !(cache->flags & DRY_CACHE_CHECKED)) {
 		unsigned home = dry_caches_home(cache->caches);
 		unsigned want = n - done < 65536 ? (unsigned)(n - done) : 65536;
-		unsigned got = dry_node_refill(cache, home, gfp, objects + done, want, 0);
+		unsigned got = dry_node_refill(cache, home, gfp, objects + done, want);
 		if (got == 0)
 			break;
 		count_slow(&cache->node[home].slow_allocs, got);

@@ -335,23 +335,14 @@ static struct dry_slab *new_slab(struct dry_cache *cache, unsigned home, dry_gfp
 	return slab;
 }
 
-/* As it was before: others may take what the new slab holds, so it is done until some are left. */
-static unsigned attach_first(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max, unsigned more)
-{
-	struct dry_slab *slab;
-	unsigned count = 0;
-
-	while (count == 0 && (slab = new_slab(cache, home, gfp)) != NULL) {
-		struct dry_node *node = &cache->node[dry_slab_node(cache, slab)];
-		attach(cache, slab);
-		count = take_from_lists(cache, node, objects, max, more);
-	}
-	return count;
-}
-
 struct dry_slab *dry_node_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp)
 {
-	return cache->flags & DRY_CACHE_ATTACH_FIRST ? NULL : new_slab(cache, home, gfp);
+	struct dry_slab *slab = new_slab(cache, home, gfp);
+
+	if (slab == NULL || !(cache->flags & DRY_CACHE_ATTACH_FIRST))
+		return slab;
+	attach(cache, slab); /* as it was before */
+	return NULL;
 }
 
 /*
@@ -370,31 +361,45 @@ unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void
 	return count;
 }
 
-static unsigned take_from_new_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max, unsigned more)
-{
-	if (cache->flags & DRY_CACHE_ATTACH_FIRST)
-		return attach_first(cache, home, gfp, objects, max, more);
-	struct dry_slab *slab = new_slab(cache, home, gfp);
-	return slab != NULL ? dry_node_take_slab(cache, slab, objects, max, more) : 0;
-}
-
-unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max, unsigned more)
-{
-	unsigned count = take_from_lists(cache, &cache->node[home], objects, max, more);
-
-	if (count == 0)
-		count = take_from_new_slab(cache, home, gfp, objects, max, more);
-	for (unsigned n = 0; count == 0 && n < cache->caches->nodes; n++)
-		count = take_from_lists(cache, &cache->node[n], objects, max, more);
-	return count;
-}
-
-unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max, unsigned more)
+unsigned dry_node_take_free(struct dry_cache *cache, unsigned home, void **objects, unsigned max, unsigned more)
 {
 	/* without arrays it may be a pool (debug/pool.h) */
 	unsigned count = cache->place != 0 ? dry_depot_take(&cache->node[home].shared, objects, max) : 0;
 
-	return count != 0 ? count : dry_node_take_slabs(cache, home, gfp, objects, max, more);
+	return count != 0 ? count : take_from_lists(cache, &cache->node[home], objects, max, more);
+}
+
+/* Where slabs are attached first, others may take what a new one holds: then it is done until some are left. */
+static unsigned attach_first(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+{
+	struct dry_slab *slab;
+	unsigned count = 0;
+
+	while (count == 0 && (slab = new_slab(cache, home, gfp)) != NULL) {
+		struct dry_node *node = &cache->node[dry_slab_node(cache, slab)];
+		attach(cache, slab);
+		count = take_from_lists(cache, node, objects, max, 0);
+	}
+	return count;
+}
+
+static unsigned take_from_new_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+{
+	if (cache->flags & DRY_CACHE_ATTACH_FIRST)
+		return attach_first(cache, home, gfp, objects, max);
+	struct dry_slab *slab = new_slab(cache, home, gfp);
+	return slab != NULL ? dry_node_take_slab(cache, slab, objects, max, 0) : 0;
+}
+
+unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+{
+	unsigned count = dry_node_take_free(cache, home, objects, max, 0);
+
+	if (count == 0)
+		count = take_from_new_slab(cache, home, gfp, objects, max);
+	for (unsigned n = 0; count == 0 && n < cache->caches->nodes; n++)
+		count = take_from_lists(cache, &cache->node[n], objects, max, 0);
+	return count;
 }
 
 bool dry_node_slabs_have_free(const struct dry_cache *cache, unsigned home)

@@ -11,19 +11,19 @@
 
 void dry_node_init(struct dry_node *node);
 
-/* A new slab, its caller's alone; NULL: no memory, or the cache takes from lists only. */
+/* A new slab, its caller's alone; NULL: no memory, or it is on its node's lists, where the cache wants that. */
 struct dry_slab *dry_node_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp);
 
 /* Up to max of its objects, as dry_slab_take(); then it goes onto its node's lists if any are left. */
 unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max, unsigned more);
 
-/* Up to max objects for a slot of node `home`, which will ask for so many more; 0: no memory anywhere. */
-unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max, unsigned more);
+/* Up to max objects that are free on node `home`, of which so many more will be asked for; 0: there are none. No slab is made. */
+unsigned dry_node_take_free(struct dry_cache *cache, unsigned home, void **objects, unsigned max, unsigned more);
 
-/* As refill, straight from the slabs. */
-unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max, unsigned more);
+/* The same, or of a new slab, or of another node; 0: no memory anywhere. */
+unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max);
 
-/* A hint: whether a refill there needs no new slab. */
+/* A hint: whether there are some. */
 bool dry_node_has_free(const struct dry_cache *cache, unsigned home);
 
 /* The same of its slabs alone. */

@@ -198,38 +198,34 @@ static unsigned fill_some(struct dry_cache *cache, void *const *objects, unsigne
 	return placed;
 }
 
-/*
- * As many as make a choice into a pool, of a new slab or else from the lists, and one out of it if there is one. false: there is no
- * memory for more.
- */
-static DRY_NOINLINE bool fill_piece(struct dry_cache *cache, struct dry_slab *fresh, dry_gfp gfp, unsigned node, void **chosen)
+/* As many as make a choice into a pool, of a new slab or else from the lists, and one out of it if there is one. */
+static DRY_NOINLINE void fill_piece(struct dry_cache *cache, struct dry_slab *fresh, unsigned node, void **chosen)
 {
 	unsigned least = DRY_CHOICE(cache->size), want = least < FILLING ? least : FILLING, placed;
 	DRY_FILLED_LATER void *objects[FILLING];
 	unsigned count = fresh != NULL ? dry_node_take_slab(cache, fresh, objects, want, 0) :
-					 dry_node_take_slabs(cache, node, gfp, objects, want, 0);
+					 dry_node_take_free(cache, node, objects, want, 0);
 
-	if (count == 0)
-		return false;
 	placed = fill_some(cache, objects, count, chosen);
 	if (placed != count)
 		dry_node_put_slabs(cache, objects + placed, count - placed);
-	return true;
 }
 
-static struct dry_slab *fresh_slab(struct dry_cache *cache, dry_gfp gfp, unsigned node)
-{
-	return dry_node_slabs_have_free(cache, node) ? NULL : dry_node_slab(cache, node, gfp);
-}
-
-/* The pool and a slab are made before there is a piece on the stack, for that is a long way down (docs/design/stack.md). */
+/*
+ * The pool and a slab are made before there is a piece on the stack, for that is a long way down (docs/design/stack.md). What the
+ * lists have another thread may take before.
+ */
 void *dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node)
 {
+	struct dry_slab *fresh = NULL;
 	void *chosen = NULL;
 
-	while (chosen == NULL && prepare(cache))
-		if (!fill_piece(cache, fresh_slab(cache, gfp, node), gfp, node, &chosen))
+	while (chosen == NULL && prepare(cache)) {
+		bool listed = dry_node_slabs_have_free(cache, node);
+		if (!listed && (fresh = dry_node_slab(cache, node, gfp)) == NULL)
 			break;
+		fill_piece(cache, listed ? NULL : fresh, node, &chosen);
+	}
 	return chosen != NULL ? chosen : take_of_any(cache);
 }
 

@@ -14,7 +14,7 @@ static void test_put_take(void)
 	size_t metadata = caches->backing.meta_out;
 
 	for (unsigned i = 0; i <= most; i++)
-		CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + i, 1, 0), 1);
+		CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + i, 1), 1);
 	/* Its memory comes when it is to be used. */
 	CHECK_EQ(shared->limit, 0);
 	CHECK(!dry_depot_put(shared, objects, 1));
@@ -69,7 +69,7 @@ static void test_growth(void)
 	static void *objects[MOST], *taken[MOST];
 
 	for (unsigned i = 0; i < MOST; i++)
-		CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + i, 1, 0), 1);
+		CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + i, 1), 1);
 	dry_depot_prepare(cache, shared, DRY_SHARED_FACTOR);
 	for (unsigned round = 0; (count = fill(shared, objects)) != last; round++) {
 		CHECK_EQ(count, usual << round);
@@ -107,7 +107,7 @@ static void test_small(void)
 	struct dry_cache *cache = plain_cache(caches, "small", SIZE, 0);
 	void *object;
 
-	CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, &object, 1, 0), 1);
+	CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, &object, 1), 1);
 	dry_depot_prepare(cache, &cache->node[0].shared, DRY_SHARED_FACTOR);
 	CHECK(!dry_depot_put(&cache->node[0].shared, &object, 1));
 	dry_node_flush(cache, 0, &object, 1);
@@ -126,7 +126,7 @@ static void test_aliens(unsigned nodes)
 
 	for (unsigned home = 0; home < nodes; home++)
 		for (unsigned owner = 0; owner < nodes; owner++) {
-			CHECK_EQ(dry_node_refill(cache, owner, DRY_GFP_DEFAULT, &object, 1, 0), 1);
+			CHECK_EQ(dry_node_refill(cache, owner, DRY_GFP_DEFAULT, &object, 1), 1);
 			CHECK_EQ(dry_slab_node(cache, dry_slab_of(cache, object)), owner);
 			dry_depot_prepare(cache, &cache->node[home].shared, DRY_SHARED_FACTOR);
 			dry_node_flush(cache, home, &object, 1);
@@ -152,7 +152,7 @@ static void test_alien_full(void)
 	void **objects = calloc(most + 1, sizeof(void *));
 
 	for (unsigned i = 0; i <= most; i++)
-		CHECK_EQ(dry_node_refill(cache, 1, DRY_GFP_DEFAULT, objects + i, 1, 0), 1);
+		CHECK_EQ(dry_node_refill(cache, 1, DRY_GFP_DEFAULT, objects + i, 1), 1);
 	for (unsigned i = 0; i < most; i++)
 		dry_node_flush(cache, 0, objects + i, 1);
 	CHECK_EQ(dry_depot_alien(cache, 0, 1)->avail, most);
@@ -173,7 +173,7 @@ static void test_no_alien(void)
 	void *object;
 
 	for (unsigned round = 0; round < 2; round++) {
-		CHECK_EQ(dry_node_refill(cache, 1, DRY_GFP_DEFAULT, &object, 1, 0), 1);
+		CHECK_EQ(dry_node_refill(cache, 1, DRY_GFP_DEFAULT, &object, 1), 1);
 		plain.no_try = round == 0;
 		caches->backing.fail_at = caches->backing.calls + 1;
 		dry_node_flush(cache, 0, &object, 1);
@@ -244,7 +244,7 @@ static void test_idle(void)
 
 	dry_depot_prepare(cache, &cache->node[0].shared, DRY_SHARED_FACTOR);
 	for (unsigned owner = 0; owner < 2; owner++) {
-		CHECK_EQ(dry_node_refill(cache, owner, DRY_GFP_DEFAULT, &object, 1, 0), 1);
+		CHECK_EQ(dry_node_refill(cache, owner, DRY_GFP_DEFAULT, &object, 1), 1);
 		dry_node_flush(cache, 0, &object, 1);
 	}
 	CHECK_EQ(plain_cached(cache), 2);

@@ -15,7 +15,7 @@ static void **full_slabs(struct dry_cache *cache, unsigned count)
 	void **objects = calloc((size_t)count * cache->num, sizeof(void *));
 
 	for (unsigned i = 0; i < count; i++)
-		CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + i * cache->num, cache->num, 0), cache->num);
+		CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + i * cache->num, cache->num), cache->num);
 	plain_holds(cache, (size_t)count * cache->num);
 	return objects;
 }
@@ -48,7 +48,7 @@ static void test_fullest(struct dry_caches *caches)
 	plain_holds(cache, 4 * (size_t)num - left[0] - left[1] - left[2] - left[3]);
 	for (unsigned i = 0; i < 4; i++)
 		for (unsigned k = 0; k < left[i]; k++) {
-			CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, &next, 1, 0), 1);
+			CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, &next, 1), 1);
 			CHECK(dry_slab_of(cache, next) == slab[i]);
 		}
 	CHECK_EQ(dry_node_slabs(cache), 4);
@@ -74,7 +74,7 @@ static void test_free_limit(struct dry_caches *caches)
 	CHECK_EQ(dry_node_shrink(cache, false), 0);
 	CHECK_EQ(dry_node_shrink(cache, false), cache->node[0].free_limit);
 	plain_holds(cache, 0);
-	CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects, 1, 0), 1);
+	CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects, 1), 1);
 	CHECK_EQ(dry_node_shrink(cache, true), 0);
 	dry_node_put_slabs(cache, objects, 1);
 	CHECK(dry_cache_empty(cache, &freed));
@@ -94,7 +94,7 @@ static void test_reserve(struct dry_caches *caches)
 	CHECK_EQ(dry_node_shrink(cache, true), 0);
 	plain_holds(cache, 0);
 	/* What is taken is reserved no more. */
-	CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects, (unsigned)wanted, 0), wanted);
+	CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects, (unsigned)wanted), wanted);
 	CHECK_EQ(cache->node[0].reserved, 0);
 	dry_node_put_slabs(cache, objects, (unsigned)wanted);
 	CHECK(dry_node_shrink(cache, true) != 0);
@@ -130,7 +130,7 @@ static void test_other_node(void)
 	unsigned most = (unsigned)(dry_backing_bytes(&caches->backing) / SIZE), count = 0, got;
 	void **objects = calloc(most + 1, sizeof(void *));
 
-	while ((got = dry_node_refill(cache, 1, DRY_GFP_DEFAULT, objects + count, 7, 0)) != 0)
+	while ((got = dry_node_refill(cache, 1, DRY_GFP_DEFAULT, objects + count, 7)) != 0)
 		count += got;
 	CHECK_EQ(count, dry_node_slabs(cache) * cache->num);
 	CHECK(count > most / 2 && cache->node[0].slabs == cache->node[1].slabs);
@@ -138,7 +138,7 @@ static void test_other_node(void)
 	CHECK(dry_backing_node_of(dry_slab_of(cache, objects[count - 1])) == 0);
 	/* An object of either node, in one batch; a free one of the other node is found. */
 	dry_node_put_slabs(cache, objects + count - 1, 1);
-	CHECK_EQ(dry_node_refill(cache, 1, DRY_GFP_DEFAULT, objects + count - 1, 5, 0), 1);
+	CHECK_EQ(dry_node_refill(cache, 1, DRY_GFP_DEFAULT, objects + count - 1, 5), 1);
 	for (unsigned i = 0; i + 1 < count; i += 2) {
 		void *swap = objects[i];
 		objects[i] = objects[count - 1 - i];
@@ -157,7 +157,7 @@ static void test_checks(void)
 	void *object;
 	jmp_buf end;
 
-	CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, &object, 1, 0), 1);
+	CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, &object, 1), 1);
 	slab = dry_slab_of(cache, object);
 	slab->bits[1] &= ~(uint64_t)1; /* a free object is lost */
 	plain_expect();
