@@ -52,16 +52,9 @@ void dry_unix_resend(int signal, const siginfo_t *info)
 
 size_t dry_file_look(const char *path, void *to, size_t bytes)
 {
-	ptrdiff_t n = 0;
-	int fd;
-
 	if (!dry_linux_look_begin())
 		return 0;
-	fd = dry_file_open(path);
-	if (fd >= 0) {
-		n = dry_file_read(fd, to, bytes);
-		dry_file_close(fd);
-	}
+	size_t count = dry_file_beginning(path, to, bytes);
 	dry_linux_look_end();
-	return n > 0 ? (size_t)n : 0;
+	return count;
 }

@@ -33,15 +33,13 @@ unsigned dry_linux_list(const char *path, uint64_t *set)
 {
 	char text[256];
 	unsigned first = 0, value = 0, end = 0;
-	int saved = errno, fd = dry_file_open(path);
-	ptrdiff_t n = fd < 0 ? 0 : dry_file_read(fd, text, sizeof(text));
+	int saved = errno;
+	size_t n = dry_file_beginning(path, text, sizeof(text));
 	bool range = false;
 
-	if (fd >= 0)
-		dry_file_close(fd);
 	errno = saved;
 	*set = 0;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (text[i] >= '0' && text[i] <= '9') {
 			value = value * 10 + (unsigned)(text[i] - '0');
 		} else if (text[i] == '-') {
@@ -56,7 +54,7 @@ unsigned dry_linux_list(const char *path, uint64_t *set)
 			range = false;
 		}
 	}
-	return n > 0 && (size_t)n < sizeof(text) ? end : 0;
+	return n < sizeof(text) ? end : 0;
 }
 
 /* One call for most machines: the folder's links are itself, its name, one of the kernel's own and the nodes. */

@@ -27,12 +27,7 @@ ptrdiff_t dry_file_read_at(int fd, void *to, size_t bytes, uint64_t offset)
 
 size_t dry_file_look(const char *path, void *to, size_t bytes)
 {
-	int fd = dry_file_open(path);
-	ptrdiff_t n = fd >= 0 ? dry_file_read(fd, to, bytes) : 0;
-
-	if (fd >= 0)
-		dry_file_close(fd);
-	return n > 0 ? (size_t)n : 0;
+	return dry_file_beginning(path, to, bytes);
 }
 
 bool dry_file_random(void *to, size_t bytes)

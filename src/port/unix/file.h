@@ -17,7 +17,20 @@ void dry_file_close(int fd);
 ptrdiff_t dry_file_read(int fd, void *to, size_t bytes);
 ptrdiff_t dry_file_read_at(int fd, void *to, size_t bytes, uint64_t offset);
 
-/* What a file begins with, unless the program has asked for a filter: one that is about to come waits. Bytes; 0: nothing. */
+/* What a file begins with, in one read. Bytes; 0: nothing. */
+static inline size_t dry_file_beginning(const char *path, void *to, size_t bytes)
+{
+	int fd = dry_file_open(path);
+	ptrdiff_t n = 0;
+
+	if (fd >= 0) {
+		n = dry_file_read(fd, to, bytes);
+		dry_file_close(fd);
+	}
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* The same, unless the program has asked for a filter: one that is about to come waits. */
 size_t dry_file_look(const char *path, void *to, size_t bytes);
 
 /* The kernel's source of randomness; false: there is none. */
