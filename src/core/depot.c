@@ -12,6 +12,7 @@
 #define DRY_DEPOTS_GROWN ((size_t)32 << 20)
 #endif
 #define GROWN_LIMIT 131072u
+#define ROOM 8 /* times what is needed there is memory for, once a depot grows */
 
 static uint32_t avail_of(const struct dry_depot *depot)
 {
@@ -24,17 +25,28 @@ static void set_avail_locked(struct dry_depot *depot, uint32_t avail)
 	atomic_store_explicit(&depot->avail, avail, memory_order_relaxed);
 }
 
-static bool allocate_locked(struct dry_cache *cache, struct dry_depot *depot, uint32_t limit)
+static bool allocate_locked(struct dry_cache *cache, struct dry_depot *depot, uint32_t room)
 {
-	void **entry = dry_backing_meta_alloc(&cache->caches->backing, limit * sizeof(void *));
+	void **entry = dry_backing_meta_alloc(&cache->caches->backing, room * sizeof(void *));
 
 	if (entry == NULL)
 		return false;
 	if (depot->entry != NULL) {
 		memcpy(entry, depot->entry, avail_of(depot) * sizeof(void *));
-		dry_backing_meta_free(&cache->caches->backing, depot->entry, depot->limit * sizeof(void *));
+		dry_backing_meta_free(&cache->caches->backing, depot->entry, depot->room * sizeof(void *));
 	}
 	depot->entry = entry;
+	depot->room = room;
+	return true;
+}
+
+/* Where it lies, if there is room; or else in memory for more than that, which takes no page before it is used. */
+static bool double_locked(struct dry_cache *cache, struct dry_depot *depot)
+{
+	uint32_t limit = 2 * depot->limit, room = limit > GROWN_LIMIT / ROOM ? GROWN_LIMIT : limit * ROOM;
+
+	if (depot->room < limit && !allocate_locked(cache, depot, room))
+		return false;
 	depot->limit = limit;
 	return true;
 }
@@ -58,7 +70,7 @@ static void grow_locked(struct dry_cache *cache, struct dry_depot *depot)
 		return;
 	/* relaxed: nothing but a sum */
 	if (atomic_fetch_add_explicit(grown, more, memory_order_relaxed) + more <= DRY_DEPOTS_GROWN &&
-	    allocate_locked(cache, depot, 2 * depot->limit))
+	    double_locked(cache, depot))
 		depot->grown += more;
 	else
 		atomic_fetch_sub_explicit(grown, more, memory_order_relaxed);
@@ -71,8 +83,8 @@ void dry_depot_prepare(struct dry_cache *cache, struct dry_depot *depot, unsigne
 	dry_lock_acquire(&depot->lock);
 	if (depot->limit != 0)
 		grow_locked(cache, depot);
-	else
-		allocate_locked(cache, depot, batches * cache->batchcount);
+	else if (allocate_locked(cache, depot, batches * cache->batchcount))
+		depot->limit = depot->room;
 	set_fits(depot, depot->limit != 0);
 	dry_lock_release(&depot->lock);
 }
@@ -178,11 +190,11 @@ void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot)
 	dry_lock_acquire(&depot->lock);
 	if (avail_of(depot) == 0) {
 		entry = depot->entry;
-		bytes = depot->limit * sizeof(void *);
+		bytes = depot->room * sizeof(void *);
 		atomic_fetch_sub_explicit(&cache->caches->depots_grown, depot->grown, memory_order_relaxed);
 		depot->grown = 0;
 		depot->entry = NULL;
-		depot->limit = 0;
+		depot->limit = depot->room = 0;
 		depot->overflowed = false;
 		set_fits(depot, false);
 	}

@@ -30,6 +30,7 @@ struct dry_depot {
 	struct dry_lock lock;
 	_Atomic uint32_t avail;
 	uint32_t limit; /* 0: none could be allocated yet */
+	uint32_t room;  /* entries that there is memory for: what limit may grow to where it lies */
 	uint32_t low;   /* fewest since the last reap */
 	uint32_t seen;  /* reap: value of moves at the last reap */
 	uint32_t moves; /* batches moved in or out, or that found no room: the lock's rounds */

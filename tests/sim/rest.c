@@ -74,7 +74,7 @@ static size_t rounded(const struct dry_heap *heap, size_t bytes)
 
 static size_t depot_bytes(const struct dry_heap *heap, const struct dry_depot *depot)
 {
-	return depot->entry != NULL ? rounded(heap, depot->limit * sizeof(void *)) : 0;
+	return depot->entry != NULL ? rounded(heap, depot->room * sizeof(void *)) : 0;
 }
 
 /* Its struct, the arrays on nodes, and index arrays of slabs. */
