@@ -15,6 +15,7 @@
 #include "core/depot.h"
 #include "heap/secondary.h"
 #include "page/extent.h"
+#include "page/kept.h"
 
 #define DRY_GENERAL_CACHES 72
 
@@ -22,6 +23,7 @@ struct dry_heap {
 	struct dry_extents extents;
 	_Atomic size_t guarded;                                /* bytes of blocks that `secondary` has; a statistic */
 	_Atomic size_t failures;                               /* big blocks that there was no memory for; a statistic */
+	struct dry_kept kept;
 	const struct dry_secondary *_Atomic secondary;         /* NULL: none. relaxed: asked in slow paths */
 	struct dry_cache *_Atomic general[DRY_GENERAL_CACHES]; /* made at first use */
 	struct dry_heap *next;                                 /* list of heaps; guarded by dry_heaps_lock */

@@ -16,6 +16,7 @@ DRY_EXPORT void dry_heap_reap(dry_heap *heap)
 	if (heap == NULL)
 		return;
 	dry_caches_reap(&heap->caches, DRY_REAP_IDLE);
+	dry_kept_release(&heap->kept, dry_heap_arena(heap));
 	dry_arena_decay(dry_heap_arena(heap), 1, &left);
 	dry_extent_decay(&heap->extents, 1, &left);
 }
@@ -45,6 +46,7 @@ DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
 	if (heap == NULL)
 		return 0;
 	dry_caches_reap(&heap->caches, DRY_REAP_ALL);
+	dry_kept_release(&heap->kept, dry_heap_arena(heap));
 	dry_meta_purge(&heap->caches.backing.meta);
 	bytes = dry_arena_purge_all(dry_heap_arena(heap)) << dry_heap_arena(heap)->page_shift;
 	return bytes + dry_extent_decay(&heap->extents, 0, &left);
@@ -57,6 +59,7 @@ bool dry_heap_give_up(struct dry_heap *heap, size_t bytes)
 
 	if (dry_port_confined() || !dry_port_find_scarce())
 		return false;
+	dry_kept_release(&heap->kept, dry_heap_arena(heap));
 	if (dry_arena_give_up(arena, bytes))
 		return true;
 	if (pages == NULL || !pages->let_go(arena))

@@ -39,8 +39,10 @@ static void *alloc_run(struct dry_heap *heap, size_t size, size_t align, bool ze
 	size_t page = (size_t)1 << arena->page_shift;
 	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
 	uint32_t align_pages = align > page ? (uint32_t)(align >> arena->page_shift) : 1;
-	struct dry_page *run = dry_arena_alloc(arena, pages, align_pages, dry_caches_home(&heap->caches));
+	struct dry_page *run = align_pages == 1 ? dry_kept_take(&heap->kept, arena, pages) : NULL;
 
+	if (run == NULL)
+		run = dry_arena_alloc(arena, pages, align_pages, dry_caches_home(&heap->caches));
 	if (run == NULL)
 		return NULL;
 	void *object = dry_arena_start(arena, run);
@@ -332,7 +334,9 @@ static void free_in_arena(struct dry_heap *heap, void *object)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "in a free page: never given out, or freed twice");
 	else if (dry_arena_start(arena, run) != object)
 		dry_fatal(DRY_FATAL_INTERIOR, object, NULL, "page run");
-	else
+	else if (heap->caches.backing.pages == NULL)
+		dry_kept_put(&heap->kept, arena, run);
+	else /* slabs are let go by chunks that have nothing else in them */
 		dry_arena_free(arena, run);
 }
 

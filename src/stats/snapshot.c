@@ -132,9 +132,10 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 	dry_lock_release(&heap->extents.lock);
 	dry_lock_acquire(&arena->lock);
 	stats->reserved = dry_arena_granules(arena) << DRY_GRANULE_SHIFT;
-	size_t blank = atomic_load_explicit(&arena->blank, memory_order_relaxed); /* exact when nothing is freed meanwhile */
+	/* exact when nothing is freed meanwhile */
+	size_t kept = dry_kept_pages(&heap->kept), blank = atomic_load_explicit(&arena->blank, memory_order_relaxed) + kept;
 	stats->in_use = (arena->used > blank ? arena->used - blank : 0) << arena->page_shift;
-	stats->dirty += arena->free_dirty << arena->page_shift;
+	stats->dirty += (arena->free_dirty + kept) << arena->page_shift;
 	stats->purged += arena->purged << arena->page_shift;
 	dry_lock_release(&arena->lock);
 	dry_lock_acquire(&caches->backing.meta.lock);

@@ -97,6 +97,13 @@ for size in 8 64 500 1024; do
 	row malloc $size
 done
 row typed 64
+# What is too big for an array is a run of pages, kept for the next one of its length; 1,500 and 1,200 instructions where a block was
+# split down to it and merged again.
+for half in alloc:400 free:300; do
+	side malloc 40000 "${half%:*}"
+	echo "run of pages, 40000 bytes  ${half%:*}: $hit"
+	[ "$hit" -le "${half#*:}" ] || fail "${half%:*} of 40000 bytes takes more than ${half#*:} instructions"
+done
 if [ $status = 0 ]; then
 	echo "ok: on a hit malloc takes at most $bar_alloc instructions, free $bar_free"
 else

@@ -121,7 +121,8 @@ static void check_pages(const struct tally *tally)
 {
 	const struct dry_caches *caches = &tally->heap->heap->caches;
 	const struct dry_arena *arena = &caches->backing.arena;
-	size_t pages = tally->run_pages + (arena->owns_memory ? 0 : caches->backing.meta.pages);
+	size_t pages = tally->run_pages + dry_kept_pages(&tally->heap->heap->kept) +
+		       (arena->owns_memory ? 0 : caches->backing.meta.pages);
 
 	for (unsigned i = 0; i < tally->caches; i++) {
 		const struct dry_cache *cache = tally->count[i].cache;
