@@ -335,14 +335,19 @@ static struct dry_slab *new_slab(struct dry_cache *cache, unsigned home, dry_gfp
 	return slab;
 }
 
-struct dry_slab *dry_node_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp)
+/* As it was before: it is on the lists. */
+static DRY_NOINLINE struct dry_slab *attached_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp)
 {
 	struct dry_slab *slab = new_slab(cache, home, gfp);
 
-	if (slab == NULL || !(cache->flags & DRY_CACHE_ATTACH_FIRST))
-		return slab;
-	attach(cache, slab); /* as it was before */
+	if (slab != NULL)
+		attach(cache, slab);
 	return NULL;
+}
+
+struct dry_slab *dry_node_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp)
+{
+	return cache->flags & DRY_CACHE_ATTACH_FIRST ? attached_slab(cache, home, gfp) : new_slab(cache, home, gfp);
 }
 
 /*
