@@ -42,20 +42,32 @@ static DRY_SLOW bool try_harder(struct dry_cache *cache, dry_gfp gfp, unsigned n
 	return true;
 }
 
+static DRY_NOINLINE void *take_one(struct dry_cache *cache, dry_gfp gfp, unsigned node)
+{
+	void *object;
+
+	if (dry_node_refill(cache, node, gfp, &object, 1) == 0 && !try_harder(cache, gfp, node, &object))
+		return NULL;
+	count_slow(&cache->node[node].slow_allocs, 1);
+	return object;
+}
+
+static DRY_NOINLINE void *alloc_debugged(struct dry_cache *cache, dry_gfp gfp, unsigned node)
+{
+	const struct dry_debug_ops *debug = cache->debug;
+	void *object = debug->take != NULL ? debug->take(cache, gfp, node) : NULL;
+
+	if (object == NULL)
+		object = take_one(cache, gfp, node);
+	if (object != NULL)
+		debug->handed_out(cache, object);
+	return object;
+}
+
 /* One object without arrays; counted as slow. */
 static void *alloc_direct(struct dry_cache *cache, dry_gfp gfp, unsigned node)
 {
-	const struct dry_debug_ops *debug = cache->debug;
-	void *object = debug != NULL && debug->take != NULL ? debug->take(cache, gfp, node) : NULL;
-
-	if (DRY_LIKELY(object == NULL)) {
-		if (dry_node_refill(cache, node, gfp, &object, 1) == 0 && !try_harder(cache, gfp, node, &object))
-			return NULL;
-		count_slow(&cache->node[node].slow_allocs, 1);
-	}
-	if (debug != NULL)
-		debug->handed_out(cache, object);
-	return object;
+	return cache->debug != NULL ? alloc_debugged(cache, gfp, node) : take_one(cache, gfp, node);
 }
 
 static void *pop(struct dry_cache *cache)

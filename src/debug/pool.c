@@ -103,7 +103,7 @@ static bool is_shared(const struct dry_cache *cache, const struct dry_depot *dep
 }
 
 /* NULL: no memory. */
-static DRY_NOINLINE struct pool *make_locked(struct dry_cache *cache, struct dry_depot *depot)
+static struct pool *make_locked(struct dry_cache *cache, struct dry_depot *depot)
 {
 	size_t places = MOST_BYTES / cache->size;
 	uint32_t ring = LEAST, room = 2 * DRY_CHOICE(cache->size);
@@ -117,13 +117,6 @@ static DRY_NOINLINE struct pool *make_locked(struct dry_cache *cache, struct dry
 	}
 	depot->entry = (void **)(void *)pool;
 	return pool;
-}
-
-static struct pool *pool_locked(struct dry_cache *cache, struct dry_depot *depot)
-{
-	struct pool *pool = pool_in(depot);
-
-	return DRY_LIKELY(pool != NULL) ? pool : make_locked(cache, depot);
 }
 
 /* ---- out --------------------------------------------------------------------------- */
@@ -159,7 +152,7 @@ void *dry_pool_take(struct dry_cache *cache)
 	return object;
 }
 
-static void *take_of_any(struct dry_cache *cache)
+void *dry_pool_take_any(struct dry_cache *cache)
 {
 	struct dry_depot *depot;
 	void *object = NULL;
@@ -172,11 +165,10 @@ static void *take_of_any(struct dry_cache *cache)
 	return object;
 }
 
-/* Whether there is a pool for this call. */
-static DRY_NOINLINE bool prepare(struct dry_cache *cache)
+bool dry_pool_prepare(struct dry_cache *cache)
 {
 	struct dry_depot *depot = enter(cache);
-	bool ready = pool_locked(cache, depot) != NULL;
+	bool ready = pool_in(depot) != NULL || make_locked(cache, depot) != NULL;
 
 	dry_lock_release(&depot->lock);
 	return ready;
@@ -211,22 +203,16 @@ static DRY_NOINLINE void fill_piece(struct dry_cache *cache, struct dry_slab *fr
 		dry_node_put_slabs(cache, objects + placed, count - placed);
 }
 
-/*
- * The pool and a slab are made before there is a piece on the stack, for that is a long way down (docs/design/stack.md). What the
- * lists have another thread may take before.
- */
-void *dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node)
+/* A slab is made before there is a piece on the stack. What the lists have another thread may take before. */
+bool dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node, void **chosen)
 {
-	struct dry_slab *fresh = NULL;
-	void *chosen = NULL;
+	bool listed = dry_node_slabs_have_free(cache, node);
+	struct dry_slab *fresh = listed ? NULL : dry_node_slab(cache, node, gfp);
 
-	while (chosen == NULL && prepare(cache)) {
-		bool listed = dry_node_slabs_have_free(cache, node);
-		if (!listed && (fresh = dry_node_slab(cache, node, gfp)) == NULL)
-			break;
-		fill_piece(cache, listed ? NULL : fresh, node, &chosen);
-	}
-	return chosen != NULL ? chosen : take_of_any(cache);
+	if (!listed && fresh == NULL)
+		return false;
+	fill_piece(cache, fresh, node, chosen);
+	return true;
 }
 
 /* ---- in ---------------------------------------------------------------------------- */
@@ -234,14 +220,14 @@ void *dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node)
 /* Half of the candidates into the slabs: those that were here first, for one that stays keeps a slab. */
 static DRY_NOINLINE void spill(struct dry_cache *cache, struct dry_depot *depot)
 {
-	DRY_FILLED_LATER void *objects[DRY_PIECE];
+	DRY_FILLED_LATER void *objects[FILLING];
 	uint32_t count = 0;
 
 	dry_lock_acquire(&depot->lock);
 	struct pool *pool = pool_in(depot);
 	if (pool != NULL && pool->candidates >= DRY_CHOICE(cache->size)) {
 		count = pool->candidates - DRY_CHOICE(cache->size);
-		count = count < DRY_PIECE ? count : DRY_PIECE;
+		count = count < FILLING ? count : FILLING;
 		pool->candidates -= count;
 		memcpy(objects, pool->entry, count * sizeof(void *));
 		memmove(pool->entry, pool->entry + count, pool->candidates * sizeof(void *));
@@ -278,7 +264,12 @@ enum dry_freed dry_pool_put(struct dry_cache *cache, void *object)
 	bool full = false;
 
 	struct dry_depot *depot = enter(cache);
-	struct pool *pool = pool_locked(cache, depot);
+	if (DRY_UNLIKELY(pool_in(depot) == NULL)) {
+		dry_lock_release(&depot->lock);
+		dry_pool_prepare(cache);
+		depot = enter(cache);
+	}
+	struct pool *pool = pool_in(depot);
 	if (DRY_LIKELY(pool != NULL)) {
 		if (DRY_UNLIKELY(pool->most_bytes != bytes))
 			reckon_locked(pool, bytes, cache->size);
@@ -301,7 +292,7 @@ enum dry_freed dry_pool_put(struct dry_cache *cache, void *object)
 /* Candidates, then those that wait, a piece at a time. */
 static void drain(struct dry_cache *cache, struct dry_depot *depot)
 {
-	DRY_FILLED_LATER void *objects[DRY_PIECE];
+	DRY_FILLED_LATER void *objects[FILLING];
 
 	dry_lock_acquire(&depot->lock);
 	struct pool *pool = pool_in(depot);
@@ -313,7 +304,7 @@ static void drain(struct dry_cache *cache, struct dry_depot *depot)
 	dry_node_put_slabs(cache, pool->entry, pool->candidates);
 	while (pool->waits != 0) {
 		unsigned count = 0;
-		for (; count < DRY_PIECE && pool->waits != 0; count++)
+		for (; count < FILLING && pool->waits != 0; count++)
 			objects[count] = oldest_locked(pool);
 		dry_node_put_slabs(cache, objects, count);
 	}

@@ -22,10 +22,14 @@
 void *dry_pool_take(struct dry_cache *cache);
 
 /*
- * The same after objects were fetched from the slabs; where there is no memory for more, of as many as there are in any pool. NULL:
- * there is none.
+ * Where there are not: makes the pool, if there is none, fetches objects from the slabs, then has one chosen out of them, if they
+ * are enough. Two calls in turns until it is, because malloc's deepest go through them (docs/design/stack.md). false: no memory.
  */
-void *dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node);
+bool dry_pool_prepare(struct dry_cache *cache);
+bool dry_pool_fill(struct dry_cache *cache, dry_gfp gfp, unsigned node, void **chosen);
+
+/* Out of as many as there are in any pool. NULL: there is none. */
+void *dry_pool_take_any(struct dry_cache *cache);
 
 enum dry_freed {
 	DRY_FREED_NOT,

@@ -215,7 +215,9 @@ static void *take(struct dry_cache *cache, dry_gfp gfp, unsigned node)
 {
 	void *object = dry_pool_take(cache);
 
-	return DRY_LIKELY(object != NULL) ? object : dry_pool_fill(cache, gfp, node);
+	while (DRY_UNLIKELY(object == NULL) && dry_pool_prepare(cache) && dry_pool_fill(cache, gfp, node, &object))
+		;
+	return DRY_LIKELY(object != NULL) ? object : dry_pool_take_any(cache);
 }
 
 void *dry_secure_alloc(struct dry_cache *cache, size_t size)
@@ -245,8 +247,8 @@ static bool begin_free(_Atomic uint16_t *shadow, uint16_t seen)
 						       memory_order_relaxed);
 }
 
-/* What its last owner left is looked at and wiped. NOT: it is not in the pool, but its caller's. */
-DRY_FAST enum dry_freed retire(struct dry_cache *cache, void *object, _Atomic uint16_t *shadow, size_t slack, uint32_t index)
+/* What its last owner left is looked at and wiped; then it is to be put into the pool. */
+DRY_FAST void retire(struct dry_cache *cache, void *object, _Atomic uint16_t *shadow, size_t slack, uint32_t index)
 {
 	dry_tags_take(object, cache->size);
 	dry_tags_look(false);
@@ -257,7 +259,12 @@ DRY_FAST enum dry_freed retire(struct dry_cache *cache, void *object, _Atomic ui
 	if (is_wiped(cache))
 		memset(object, 0, cache->size - DRY_SECURE_TAIL);
 	shadow_set(shadow, FREE, slack);
-	return dry_pool_put(cache, object);
+}
+
+/* Where stacks are small: from the pool it may be a long way down (docs/design/stack.md). */
+static DRY_NOINLINE void retire_apart(struct dry_cache *cache, void *object, _Atomic uint16_t *shadow, size_t slack)
+{
+	retire(cache, object, shadow, slack, dry_slab_index(cache, dry_slab_of(cache, object), object));
 }
 
 static bool taken_back(struct dry_cache *cache, void *object)
@@ -268,9 +275,10 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	if (shadow == NULL)
 		return true;
 	seen = shadow_get(shadow);
-	if (begin_free(shadow, seen))
-		return retire(cache, object, shadow, seen & SLACK, dry_slab_index(cache, dry_slab_of(cache, object), object)) ==
-		       DRY_FREED_NOT;
+	if (begin_free(shadow, seen)) {
+		retire_apart(cache, object, shadow, seen & SLACK);
+		return dry_pool_put(cache, object) == DRY_FREED_NOT;
+	}
 	if ((shadow_get(shadow) & STATE) == FRESH)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, cache->name, "never given out");
 	else
@@ -296,7 +304,8 @@ enum dry_freed dry_secure_free(void *pointer, enum dry_kind kind)
 	    (index = dry_slab_index(slab->cache, slab, object)) == UINT32_MAX || !dry_tags_match(pointer) ||
 	    !begin_free(shadow, seen))
 		return DRY_FREED_NOT;
-	enum dry_freed freed = retire(slab->cache, object, shadow, slack, index);
+	retire(slab->cache, object, shadow, slack, index);
+	enum dry_freed freed = dry_pool_put(slab->cache, object);
 	if (DRY_LIKELY(freed != DRY_FREED_NOT))
 		return freed;
 	dry_node_put_slabs(slab->cache, &object, 1);

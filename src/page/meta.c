@@ -62,7 +62,7 @@ static bool is_big(const struct dry_meta *meta, size_t bytes)
 	return bytes >= DRY_META_BIG && bytes > (size_t)1 << meta->users->page_shift && meta->users->owns_memory;
 }
 
-static void *map_big(size_t bytes)
+static DRY_NOINLINE void *map_big(size_t bytes)
 {
 	void *at;
 
@@ -74,7 +74,8 @@ static void *map_big(size_t bytes)
 	return at;
 }
 
-static void *take_pages(struct dry_meta *meta, size_t count, bool *dirty)
+/* In each of those that call it, for from here it may be a long way down (docs/design/stack.md). */
+DRY_FAST void *take_pages(struct dry_meta *meta, size_t count, bool *dirty)
 {
 	size_t bytes = count << meta->users->page_shift;
 	struct dry_arena *arena = pages_of(meta);
@@ -142,26 +143,31 @@ static void unlink_page(struct dry_meta *meta, const struct dry_arena *arena, co
 	*(page->prev != DRY_PAGE_NIL ? &arena->desc[page->prev].next : &meta->partial[page->pieces.class]) = page->next;
 }
 
-static void *take_piece(struct dry_meta *meta, unsigned class)
+static DRY_NOINLINE bool add_page(struct dry_meta *meta, unsigned class)
+{
+	bool dirty;
+	void *at = take_pages(meta, 1, &dirty);
+
+	if (at == NULL)
+		return false;
+	struct dry_arena *arena = pages_of(meta);
+	struct dry_page *page = &arena->desc[dry_arena_index(arena, at)];
+	page->pieces.class = (uint8_t) class;
+	page->pieces.free = (uint16_t)pieces_in(class);
+	memset(page->pieces.bits, 0, sizeof(page->pieces.bits));
+	for (unsigned i = 0; i < pieces_in(class); i++)
+		page->pieces.bits[i / 64] |= UINT64_C(1) << i % 64;
+	link_page(meta, arena, page);
+	return true;
+}
+
+/* Of the first page that has some; there is one. */
+static DRY_NOINLINE void *take_piece(struct dry_meta *meta, unsigned class)
 {
 	struct dry_arena *arena = pages_of(meta);
-	struct dry_page *page;
+	struct dry_page *page = &arena->desc[meta->partial[class]];
 	unsigned word = 0, bit;
-	bool dirty;
 
-	if (meta->partial[class] == DRY_PAGE_NIL) {
-		void *at = take_pages(meta, 1, &dirty);
-		if (at == NULL)
-			return NULL;
-		page = &arena->desc[dry_arena_index(arena, at)];
-		page->pieces.class = (uint8_t) class;
-		page->pieces.free = (uint16_t)pieces_in(class);
-		memset(page->pieces.bits, 0, sizeof(page->pieces.bits));
-		for (unsigned i = 0; i < pieces_in(class); i++)
-			page->pieces.bits[i / 64] |= UINT64_C(1) << i % 64;
-		link_page(meta, arena, page);
-	}
-	page = &arena->desc[meta->partial[class]];
 	while (page->pieces.bits[word] == 0)
 		word++;
 	bit = dry_ctz64(page->pieces.bits[word]);
@@ -199,18 +205,22 @@ static size_t size_of(const struct dry_meta *meta, size_t bytes, unsigned *class
 	return bytes <= SIZE_MAX / 2 ? dry_round_up(bytes, (size_t)1 << meta->users->page_shift) : 0;
 }
 
+static DRY_NOINLINE void *take_whole(struct dry_meta *meta, size_t size, bool *dirty)
+{
+	*dirty = false;
+	return take_pages(meta, size >> meta->users->page_shift, dirty);
+}
+
 static void *take(struct dry_meta *meta, unsigned class, size_t size)
 {
 	bool dirty = true;
 	void *at = NULL;
 
 	dry_lock_acquire(&meta->lock);
-	if (class < DRY_META_CLASSES) {
+	if (class >= DRY_META_CLASSES)
+		at = size != 0 ? take_whole(meta, size, &dirty) : NULL;
+	else if (meta->partial[class] != DRY_PAGE_NIL || add_page(meta, class))
 		at = take_piece(meta, class);
-	} else if (size != 0) {
-		dirty = false;
-		at = take_pages(meta, size >> meta->users->page_shift, &dirty);
-	}
 	meta->bytes += at != NULL ? size : 0;
 	dry_lock_release(&meta->lock);
 	return at != NULL && dirty ? memset(at, 0, size) : at;
