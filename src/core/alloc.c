@@ -17,7 +17,9 @@
 #include "core/slab.h"
 #include "core/slots.h"
 #include "core/walk.h"
+#include "port/here.h"
 
+#define LINE 64 /* bytes of a cache line */
 #define RECLAIM_TRIES 64 /* what callbacks give may be of slabs that stay in use */
 
 static void count_slow(_Atomic size_t *counter, size_t by)
@@ -132,6 +134,19 @@ static DRY_NOINLINE uint32_t refill_piece(struct dry_cache *cache, struct dry_sl
 	return push_or_flush(cache, objects, count) == count ? left : 0;
 }
 
+/* Whether objects share cache lines, and threads may be on several CPUs. */
+static bool shares_lines(const struct dry_caches *caches, size_t size)
+{
+	/* relaxed: a hint */
+	return size < LINE && __atomic_load_n(&caches->slots_open, __ATOMIC_RELAXED) > 1;
+}
+
+/* So many from slabs in use do for a refill. With fewer, whose neighbours others have, those of a new slab come on top. */
+static uint32_t least_of(const struct dry_cache *cache)
+{
+	return shares_lines(cache->caches, cache->size) ? DRY_PIECE / 4 : 1;
+}
+
 /*
  * The array full from the node, and one object. After the first piece no slab is made for less than all of its objects: a
  * rest would have to be attached, and fetched again by the next refill. Nor is one that holds less than a piece, but where the
@@ -145,12 +160,14 @@ static DRY_NOINLINE void *refill(struct dry_cache *cache, dry_gfp gfp)
 	void *object = local != NULL ? refill_from(cache, local) : NULL;
 	/* relaxed: a hint */
 	size_t ahead = atomic_load_explicit(&cache->node[home].slabs, memory_order_relaxed) / DRY_GROWING;
+	uint32_t least = least_of(cache);
 
 	if (object == NULL)
 		object = refill_from(cache, &cache->node[home].shared);
 	for (uint32_t left = object == NULL ? cache->limit : 0; left > 0;) {
 		bool makes = !dry_node_has_free(cache, home);
-		if (makes && object != NULL && (left < cache->num || (cache->num < DRY_PIECE && ahead-- == 0)))
+		if (makes && cache->limit - left >= least &&
+		    (left < cache->num || (cache->num < DRY_PIECE && ahead-- == 0)))
 			break;
 		left = refill_piece(cache, makes ? dry_node_slab(cache, home, gfp) : NULL, left, &object);
 	}
@@ -316,6 +333,16 @@ static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
 	push_or_flush(cache, newest, count);
 }
 
+/*
+ * What a thread frees before all else was another's, and so are its neighbours in the cache line. In the array it would be the
+ * first to be handed out, and two such threads would write to one line for good (passive false sharing: Berger and others,
+ * Hoard, 2000).
+ */
+static bool is_others(const struct dry_cache *cache)
+{
+	return DRY_UNLIKELY(cache->caches->remembered && !dry_percpu_remembers()) && cache->size < LINE;
+}
+
 DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
 {
 	if (object == NULL)
@@ -331,7 +358,8 @@ DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
 		dry_backing_corrupt(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
 		return;
 	}
-	if (cache->place != 0 && dry_slot_prepare(cache->caches)) {
+	bool came = is_others(cache);
+	if (cache->place != 0 && dry_slot_prepare(cache->caches) && !came) {
 		if (!dry_percpu_push(DRY_SLOTS(cache->caches), cache->place, object))
 			flush(cache, object);
 		return;

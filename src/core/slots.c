@@ -14,6 +14,10 @@
 
 #include "port/here.h"
 
+#ifndef DRY_SLOT_TRIES /* some 20 us; a port may want less */
+#define DRY_SLOT_TRIES 1000
+#endif
+
 /* Sequences that know it by its address need no more than its beginning. */
 #ifndef DRY_STOPPED_BYTES
 #define DRY_STOPPED_BYTES (DRY_AREA_FIRST + sizeof(struct dry_array))
@@ -188,6 +192,18 @@ void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
 		__atomic_store_n(&caches->slots[slot], area, __ATOMIC_RELEASE);
 }
 
+/*
+ * Only tried, for who waits here could have had an object from the node; but two threads that begin at once should both have
+ * arrays: what they take from the node one by one may be neighbours in a cache line.
+ */
+static bool try_for_a_while(struct dry_lock *lock)
+{
+	for (unsigned tries = 0; tries < DRY_SLOT_TRIES; tries++)
+		if (dry_lock_try(lock))
+			return true;
+	return false;
+}
+
 bool dry_slot_prepare(struct dry_caches *caches)
 {
 	/* relaxed: while it is stopped, at worst a sequence finds that out */
@@ -197,8 +213,7 @@ bool dry_slot_prepare(struct dry_caches *caches)
 	if (slot >= caches->slot_count)
 		return false;
 	if (dry_slot_is_nowhere(caches, __atomic_load_n(&caches->slots[slot], __ATOMIC_ACQUIRE))) {
-		/* Only tried: who waits here could have had an object from the node. */
-		if (!dry_lock_try(&caches->lock))
+		if (!try_for_a_while(&caches->lock))
 			return false;
 		dry_slot_open_locked(caches, slot);
 		dry_lock_release(&caches->lock);

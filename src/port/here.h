@@ -26,6 +26,10 @@ static inline void dry_percpu_remember(const char *area)
 {
 	(void)area;
 }
+static inline bool dry_percpu_remembers(void)
+{
+	return true;
+}
 #endif
 
 #endif

@@ -48,6 +48,9 @@ DRY_SIM_PLAIN void dry_percpu_hit(const struct dry_percpu_array *array)
 /* Pieces so small that the arrays of a few tasks go in several. */
 #define DRY_PIECE 16
 
+/* What another task does comes between two tries in any case. */
+#define DRY_SLOT_TRIES 2
+
 DRY_SIM_PLAIN void dry_percpu_begin(void)
 {
 	dry_sim_sequence->inside = true;

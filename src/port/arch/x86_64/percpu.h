@@ -235,6 +235,12 @@ static inline void dry_percpu_remember(const char *area)
 	dry_slot_tls.here = area;
 }
 
+/* Whether the thread has remembered one yet. */
+static inline bool dry_percpu_remembers(void)
+{
+	return dry_slot_tls.here != (const char *)dry_nowhere;
+}
+
 /*
  * Copy %rcx objects to `to`, two at a time. A string instruction takes longer to begin than most batches take, and what it
  * has just written is slow to be loaded again.
