@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Two threads that each free a block which another thread gave them, then allocate one, have blocks in cache lines of their own,
- * though those that they were given lay side by side (passive false sharing). On two CPUs; on others than x86-64 threads
- * do not say that they are new.
+ * though those that they were given lay side by side (passive false sharing). On two CPUs; not with other sequences than those
+ * of x86-64, by which threads do not say that they are new, nor in debug builds, where to open a slot takes longer than a thread
+ * waits for it, and so it takes blocks one by one.
  * DRY_TEST_NO_POSIX: nor do they there.
  */
 #define _GNU_SOURCE 1
@@ -17,10 +18,10 @@
 
 #include "../support/check.h"
 
-#ifdef __x86_64__
+#if defined(DRY_TEST_ARCH_x86_64) && !defined(DRY_DEBUG)
 
-#define ROUNDS 20
-#define MOST   4 /* an object of one CPU may come to the other */
+#define ROUNDS 100
+#define MOST   85 /* all, if what was given is handed out again; none on a quiet machine, else threads wait for arrays in vain */
 #define LINE   64
 
 static int cpu[2];
@@ -90,7 +91,7 @@ int main(void)
 
 int main(void)
 {
-	printf("not on this processor: skipped\n");
+	printf("not in this build: skipped\n");
 	return 77;
 }
 
