@@ -18,8 +18,8 @@
 
 #include "../support/check.h"
 
-#define PATIENCE 100 /* seconds until who does not get through counts as stuck */
-#define BLOCKS   8
+#define PATIENCE 200 /* seconds until who does not get through counts as stuck */
+#define BLOCKS   4
 
 static char *blocks[BLOCKS];
 
