@@ -3,7 +3,7 @@
 
 RANK = {"base": 0, "port": 1, "page": 2, "core": 3, "tiny": 3, "heap": 4, "debug": 5, "guard": 6, "stats": 7, "malloc": 8}
 # Which layer has the headers that the build chooses by the include path.
-BY_PATH = {"port_impl.h": "port", "percpu.h": "port", "vfork.h": "port", "backing_impl.h": "page", "tiny_config.h": "tiny", "malloc_front.h": "malloc"}
+BY_PATH = {"port_impl.h": "port", "raw_lock.h": "port", "percpu.h": "port", "vfork.h": "port", "backing_impl.h": "page", "tiny_config.h": "tiny", "malloc_front.h": "malloc"}
 
 
 def layer_of(path):

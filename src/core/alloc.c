@@ -134,17 +134,16 @@ static DRY_NOINLINE uint32_t refill_piece(struct dry_cache *cache, struct dry_sl
 	return push_or_flush(cache, objects, count) == count ? left : 0;
 }
 
-/* Whether objects share cache lines, and threads may be on several CPUs. */
-static bool shares_lines(const struct dry_caches *caches, size_t size)
-{
-	/* relaxed: a hint */
-	return size < LINE && __atomic_load_n(&caches->slots_open, __ATOMIC_RELAXED) > 1;
-}
-
-/* So many from slabs in use do for a refill. With fewer, whose neighbours others have, those of a new slab come on top. */
+/*
+ * So many from slabs in use do for a refill. Where objects share cache lines, and threads may be on several CPUs, others have the
+ * neighbours of a few: those of a new slab come on top.
+ */
 static uint32_t least_of(const struct dry_cache *cache)
 {
-	return shares_lines(cache->caches, cache->size) ? DRY_PIECE / 4 : 1;
+	/* relaxed: a hint */
+	bool several = __atomic_load_n(&cache->caches->slots_open, __ATOMIC_RELAXED) > 1;
+
+	return several && cache->size < LINE ? DRY_PIECE / 4 : 1;
 }
 
 /*

@@ -18,7 +18,7 @@ static inline void spin_hint(void)
 #endif
 }
 
-void dry_lock_wait(struct dry_lock *lock)
+void dry_raw_wait(struct dry_raw_lock *lock)
 {
 	uint32_t state;
 	int looks;
@@ -27,19 +27,19 @@ void dry_lock_wait(struct dry_lock *lock)
 		state = atomic_load_explicit(&lock->state, memory_order_relaxed);
 		if (state == DRY_LOCK_CONTENDED)
 			break;
-		/* acquire: pairs with the release in dry_lock_release() */
+		/* acquire: pairs with the release in dry_raw_release() */
 		if (state == DRY_LOCK_FREE &&
 		    atomic_compare_exchange_weak_explicit(&lock->state, &state, DRY_LOCK_HELD, memory_order_acquire,
 							  memory_order_relaxed))
 			return;
 		spin_hint();
 	}
-	/* acquire: as above. From here the lock is taken as CONTENDED, see port_impl.h. */
+	/* acquire: as above. From here the lock is taken as CONTENDED, see raw_lock.h. */
 	while (atomic_exchange_explicit(&lock->state, DRY_LOCK_CONTENDED, memory_order_acquire) != DRY_LOCK_FREE)
 		dry_linux_futex(&lock->state, FUTEX_WAIT, DRY_LOCK_CONTENDED, NULL);
 }
 
-void dry_lock_wake(struct dry_lock *lock)
+void dry_raw_wake(struct dry_raw_lock *lock)
 {
 	dry_linux_futex(&lock->state, FUTEX_WAKE, 1, NULL);
 }
