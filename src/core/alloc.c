@@ -335,11 +335,14 @@ static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
 /*
  * What a thread frees before all else was another's, and so are its neighbours in the cache line. In the array it would be the
  * first to be handed out, and two such threads would write to one line for good (passive false sharing: Berger and others,
- * Hoard, 2000).
+ * Hoard, 2000). The thread's next free asks slabs, too: it may be of the same object, which the array does not know.
  */
 static bool is_others(const struct dry_cache *cache)
 {
-	return DRY_UNLIKELY(cache->caches->remembered && !dry_percpu_remembers()) && cache->size < LINE;
+	if (DRY_LIKELY(!cache->caches->remembered || !dry_percpu_is_new()))
+		return false;
+	dry_percpu_settle();
+	return cache->size < LINE && cache->mgmt == DRY_MGMT_BITMAP;
 }
 
 DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
@@ -357,8 +360,7 @@ DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
 		dry_backing_corrupt(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
 		return;
 	}
-	bool came = is_others(cache);
-	if (cache->place != 0 && dry_slot_prepare(cache->caches) && !came) {
+	if (cache->place != 0 && !is_others(cache) && dry_slot_prepare(cache->caches)) {
 		if (!dry_percpu_push(DRY_SLOTS(cache->caches), cache->place, object))
 			flush(cache, object);
 		return;

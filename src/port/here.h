@@ -26,9 +26,12 @@ static inline void dry_percpu_remember(const char *area)
 {
 	(void)area;
 }
-static inline bool dry_percpu_remembers(void)
+static inline bool dry_percpu_is_new(void)
 {
-	return true;
+	return false;
+}
+static inline void dry_percpu_settle(void)
+{
 }
 #endif
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * free(p); free(p) with nothing in between, in a program that has allocated all sizes a lot: no two live blocks have one
- * address, in four threads. In each block its owner's number stands as long as it lives.
+ * address, in four threads. In each block its owner's number stands as long as it lives. Nor do they if these are the first calls
+ * of a thread.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -55,6 +56,32 @@ static void *work(void *arg)
 	return NULL;
 }
 
+static void *begin(void *given)
+{
+	free(given);
+	OPAQUE(given);
+	free(given);
+	return NULL;
+}
+
+static void first_calls(size_t size)
+{
+	static void *got[1000];
+	void *given = malloc(size);
+	pthread_t thread;
+
+	CHECK(given);
+	CHECK(!pthread_create(&thread, NULL, begin, given));
+	CHECK(!pthread_join(thread, NULL));
+	for (size_t i = 0; i < 1000; i++) {
+		CHECK(got[i] = malloc(size));
+		for (size_t j = 0; j < i; j++)
+			CHECK(got[j] != got[i]);
+	}
+	for (size_t i = 0; i < 1000; i++)
+		free(got[i]);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread[THREADS];
@@ -64,6 +91,8 @@ int main(int argc, char **argv)
 		setenv("DRYSTONE_CONF", "abort:0", 1);
 		execv("/proc/self/exe", argv);
 	}
+	for (size_t size = 1; size <= 1024; size = size + size / 2 + 1)
+		first_calls(size);
 	seed = test_seed(argc, argv);
 	for (size_t i = 0; i < THREADS; i++)
 		CHECK(!pthread_create(&thread[i], NULL, work, (void *)i));

@@ -21,8 +21,9 @@ struct dry_slot_tls {
 	int32_t patience;  /* so many aborts of sequences until one gives up */
 	const char *here;  /* the area that the thread remembers (port/here.h) */
 };
-/* A number that no slot has, where an area has its own: what threads begin with. */
-extern const uint32_t dry_nowhere[5] __attribute__((visibility("hidden")));
+/* A number that no slot has, where an area has its own: what threads begin with; behind it, what one has that is new no more. */
+#define DRY_NOWHERE_WORDS 5
+extern const uint32_t dry_nowhere[2 * DRY_NOWHERE_WORDS] __attribute__((visibility("hidden")));
 #define DRY_SEQ_PATIENCE  "8"
 #define DRY_SLOT_TLS_INIT { .patience = 8, .here = (const char *)dry_nowhere }
 /* At one offset from the thread pointer in every thread. On the definition, too: gcc forgets it there. */

@@ -6,7 +6,7 @@
 _Static_assert(offsetof(struct dry_slot_tls, rseq_cs) == offsetof(struct rseq, rseq_cs),
 	       "the look-alike has rseq_cs where the kernel has it");
 
-const uint32_t dry_nowhere[5] = { [4] = UINT32_MAX };
+const uint32_t dry_nowhere[2 * DRY_NOWHERE_WORDS] = { [4] = UINT32_MAX, [DRY_NOWHERE_WORDS + 4] = UINT32_MAX };
 ptrdiff_t dry_slot_cs;
 ptrdiff_t dry_slot_id;
 bool dry_slot_owned;

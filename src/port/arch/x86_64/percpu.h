@@ -235,10 +235,15 @@ static inline void dry_percpu_remember(const char *area)
 	dry_slot_tls.here = area;
 }
 
-/* Whether the thread has remembered one yet. */
-static inline bool dry_percpu_remembers(void)
+/* Whether the thread has neither remembered one yet nor settled. */
+static inline bool dry_percpu_is_new(void)
 {
-	return dry_slot_tls.here != (const char *)dry_nowhere;
+	return dry_slot_tls.here == (const char *)dry_nowhere;
+}
+
+static inline void dry_percpu_settle(void)
+{
+	dry_slot_tls.here = (const char *)(dry_nowhere + DRY_NOWHERE_WORDS);
 }
 
 /*
