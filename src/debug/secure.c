@@ -49,6 +49,13 @@ static void shadow_set(_Atomic uint16_t *shadow, unsigned state, size_t slack)
 	atomic_store_explicit(shadow, (uint16_t)(state | slack), memory_order_release);
 }
 
+/* false: it was no more what was seen. Of two at once only one makes the change. */
+static bool shadow_change(_Atomic uint16_t *shadow, uint16_t seen, unsigned state, size_t slack)
+{
+	return atomic_compare_exchange_strong_explicit(shadow, &seen, (uint16_t)(state | slack), memory_order_acq_rel,
+						       memory_order_relaxed);
+}
+
 /* ---- reports --------------------------------------------------------------- */
 
 static void report_at(enum dry_fatal_code code, const struct dry_cache *cache, const void *object, const char *bad,
@@ -239,12 +246,9 @@ static void last_look(struct dry_cache *cache, void *object)
 		verify_free(cache, object, shadow, canary_of(cache, object));
 }
 
-/* Of two frees at once only one makes the change. */
 static bool begin_free(_Atomic uint16_t *shadow, uint16_t seen)
 {
-	return (seen & STATE) == LIVE &&
-	       atomic_compare_exchange_strong_explicit(shadow, &seen, (uint16_t)(GOING | (seen & SLACK)), memory_order_acq_rel,
-						       memory_order_relaxed);
+	return (seen & STATE) == LIVE && shadow_change(shadow, seen, GOING, seen & SLACK);
 }
 
 /* What its last owner left is looked at and wiped; then it is to be put into the pool. */
@@ -382,19 +386,27 @@ static size_t usable(struct dry_cache *cache, const void *object)
 static bool sized(struct dry_cache *cache, void *object, size_t size)
 {
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
-	size_t slack = shadow != NULL ? shadow_get(shadow) & SLACK : 0;
+	uint16_t seen;
+	size_t slack;
 
 	if (shadow == NULL)
 		return true;
 	if (cache->size - size > SLACK) /* more than a shadow can say */
 		return false;
+	seen = shadow_get(shadow);
+	slack = seen & SLACK;
 	/* What is written over was a canary; an object that was just handed out has none but the tail, which stays. */
 	dry_tags_look(false);
 	if (slack != cache->size - cache->object_size)
 		verify_canaries(cache, object, slack, dry_slab_index(cache, dry_slab_of(cache, object), object));
-	set_size(cache, shadow, object, size, canary_of(cache, object));
+	/* before the canary: who frees it meanwhile has it alone */
+	bool live = (seen & STATE) == LIVE && shadow_change(shadow, seen, LIVE, cache->size - size);
+	if (DRY_LIKELY(live))
+		dry_canary_fill(canary_of(cache, object), (char *)object + size, (char *)object + cache->size);
 	dry_tags_look(true);
-	return true;
+	if (DRY_UNLIKELY(!live))
+		dry_fatal(DRY_FATAL_USE_AFTER_FREE, object, cache->name, "freed while its size was changed");
+	return live;
 }
 
 static enum dry_kind kind(struct dry_cache *cache, void *object, enum dry_kind to)

@@ -334,6 +334,8 @@ static void free_in_arena(struct dry_heap *heap, void *object)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "in a free page: never given out, or freed twice");
 	else if (dry_arena_start(arena, run) != object)
 		dry_fatal(DRY_FATAL_INTERIOR, object, NULL, "page run");
+	else if (!dry_page_claim(run))
+		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, NULL, "page run, freed by two at once");
 	else if (heap->caches.backing.pages == NULL)
 		dry_kept_put(&heap->kept, arena, run);
 	else /* slabs are let go by chunks that have nothing else in them */

@@ -41,7 +41,6 @@ void dry_kept_put(struct dry_kept *kept, struct dry_arena *arena, struct dry_pag
 {
 	if ((size_t)run->count << arena->page_shift <= LONGEST && keeps(arena)) {
 		run->flags |= DRY_PAGE_DIRTY;
-		dry_arena_keep(arena, run);
 		run = exchange(kept, run->count % DRY_KEPT, run);
 	}
 	if (run != NULL)

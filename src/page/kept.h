@@ -19,7 +19,7 @@ struct dry_kept {
 /* A run of so many pages, aligned as its length is, its content not known; NULL: none is kept. */
 struct dry_page *dry_kept_take(struct dry_kept *kept, struct dry_arena *arena, uint32_t length);
 
-/* Frees a run, or keeps it and frees another one. Of an arena with a limit or several nodes none is kept. */
+/* Frees a run that was claimed, or keeps it and frees another one. Of an arena with a limit or several nodes none is kept. */
 void dry_kept_put(struct dry_kept *kept, struct dry_arena *arena, struct dry_page *run);
 
 /* Pages of those that are kept; a figure. */

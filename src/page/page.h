@@ -124,6 +124,14 @@ static inline void dry_page_set_kind(struct dry_page *page, enum dry_page_kind k
 {
 	__atomic_store_n(&page->kind, (uint8_t)kind, __ATOMIC_RELAXED);
 }
+/* A run that a program frees is its caller's alone from now on, and KEPT; false: another one has freed it meanwhile. */
+static inline bool dry_page_claim(struct dry_page *run)
+{
+	uint8_t kind = DRY_PAGE_RUN;
+
+	/* acquire: what was done to the descriptor before it became a run */
+	return __atomic_compare_exchange_n(&run->kind, &kind, DRY_PAGE_KEPT, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
 static inline uint32_t dry_page_count(const struct dry_page *page)
 {
 	return __atomic_load_n(&page->count, __ATOMIC_RELAXED);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Two threads free one block at the same time, or one frees it while another changes its size, at (some) instructions of the
+ * slower one: check:1 and secure:1 stop the program, and never hand the block out twice. Between two instructions of check:1 both
+ * frees may pass, which it finds out when the block is handed out. Single-stepped: on x86-64.
+ * DRY_TEST_NO_POSIX: it is the library's code, and its steps are many.
+ */
+#define _GNU_SOURCE 1
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "../support/check.h"
+
+#ifdef __x86_64__
+
+#define PLACES 20 /* of a case; of a long one some less */
+#define LONG   2000
+#define STEP   0x100L
+#define TWICE  42
+#define PASSED 43 /* it was through before */
+
+static void *volatile block;
+static size_t size;
+static unsigned at;
+static volatile unsigned *steps; /* of the call, shared with the parent */
+static sem_t go, done;
+
+static void trap(int signal, siginfo_t *info, void *context)
+{
+	struct timespec until;
+
+	(void)signal, (void)info;
+	if (++*steps != at)
+		return;
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~STEP;
+	sem_post(&go);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += 100000000; /* it may wait for a lock that was just taken here */
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	sem_timedwait(&done, &until);
+}
+
+static void *other(void *unused)
+{
+	(void)unused;
+	sem_wait(&go);
+	free(block);
+	sem_post(&done);
+	return NULL;
+}
+
+static __attribute__((noinline)) void *stepped(bool resizes)
+{
+	void *result = NULL;
+
+	__asm__ volatile("pushfq\n orq $0x100, (%%rsp)\n popfq" ::: "memory", "cc");
+	if (resizes)
+		result = realloc(block, size);
+	else
+		free(block);
+	__asm__ volatile("pushfq\n andq $~0x100, (%%rsp)\n popfq" ::: "memory", "cc");
+	return result;
+}
+
+static int child(bool resizes)
+{
+	static void *got[400];
+	struct sigaction action = { .sa_sigaction = trap, .sa_flags = SA_SIGINFO };
+	pthread_t id;
+	void *kept;
+
+	CHECK(freopen("/dev/null", "w", stderr) != NULL);
+	sigaction(SIGTRAP, &action, NULL);
+	sem_init(&go, 0, 0);
+	sem_init(&done, 0, 0);
+	CHECK(block = malloc(size));
+	CHECK(pthread_create(&id, NULL, other, NULL) == 0);
+	*steps = 0;
+	kept = stepped(resizes);
+	if (*steps < at)
+		return PASSED;
+	pthread_join(id, NULL);
+	free(kept);
+	for (size_t i = 0; i < 400; i++) {
+		got[i] = malloc(size);
+		for (size_t j = 0; j < i; j++)
+			if (got[i] == got[j])
+				return TWICE;
+	}
+	return 0;
+}
+
+/* Its exit status, or minus the signal that ended it. */
+static int run(bool resizes, unsigned place)
+{
+	int status;
+	pid_t pid;
+
+	at = place;
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0)
+		_exit(child(resizes));
+	CHECK(waitpid(pid, &status, 0) == pid);
+	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void look(size_t bytes, bool resizes)
+{
+	unsigned all, places = 0, passed = 0;
+
+	size = bytes;
+	for (int i = 0; i < 1000; i++) /* not one of the first */
+		free(malloc(i % 2 ? bytes : 100));
+	CHECK_EQ(run(resizes, UINT32_MAX), PASSED);
+	all = *steps;
+	for (unsigned place = 1; place < all; place += 1 + all / (all > LONG ? PLACES / 3 : PLACES), places++) {
+		int end = run(resizes, place);
+		/* how many steps there are may differ a little; what is copied may be unmapped meanwhile */
+		bool stopped = end == -SIGABRT || end == PASSED || (resizes && end == -SIGSEGV);
+		passed += !stopped;
+		if (!stopped)
+			printf("%zu bytes, %s, step %u of %u: ended by %d\n", bytes, resizes ? "realloc" : "free", place, all, end);
+		fflush(stdout);
+		CHECK(stopped || end == 0);
+	}
+	CHECK(places >= PLACES / 4 && passed <= 1);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const profiles[] = { "check:1", "secure:1" };
+	static const size_t sizes[] = { 16, 1016, 40000 };
+
+	steps = mmap(NULL, sizeof(*steps), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(steps != MAP_FAILED);
+	for (size_t i = 0; argc == 1 && i < sizeof(profiles) / sizeof(profiles[0]); i++) {
+		int status;
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (pid == 0) {
+			setenv("DRYSTONE_CONF", profiles[i], 1);
+			setenv("LD_BIND_NOW", "1", 1);
+			execl("/proc/self/exe", argv[0], "look", (char *)NULL);
+			_exit(1);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	}
+	for (size_t i = 0; argc > 1 && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		look(sizes[i], false);
+		look(sizes[i], true);
+	}
+	return 0;
+}
+
+#else
+
+int main(void)
+{
+	printf("not on this processor: skipped\n");
+	return 77;
+}
+
+#endif
