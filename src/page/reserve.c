@@ -13,9 +13,11 @@
 #include "base/annotate.h"
 #include "base/error.h"
 #include "page/internal.h"
+#include "port/guard.h"
 
 #define MAX_RESERVE ((size_t)UINT32_MAX / 2 << DRY_GRANULE_SHIFT)
-#define TRIES       8 /* windows to look for one that is free where things begin */
+#define TRIES       8  /* windows to look for one that is free where things begin */
+#define APART_SHARE 64 /* of the pages: at most so much more than they need lies before each of two arrays */
 
 static size_t desc_bytes(const struct dry_arena *arena, size_t size)
 {
@@ -175,11 +177,18 @@ static int reserve_pages(struct dry_arena *arena, char *start, size_t size)
 	return rc == -DRY_ENOMEM ? dry_port_reserve_at(start, size, DRY_ACCESS_NONE) : rc;
 }
 
-/* The last `first` bytes of a first chunk and its metadata at their places in a window. All or nothing. */
-static bool reserve_first(struct dry_arena *arena, char *window, const size_t span[4], size_t first)
+static size_t random_pages(size_t most)
+{
+	size_t page = dry_port_page_size();
+
+	return (size_t)(dry_port_random() % (most / page)) * page;
+}
+
+/* The last `first` bytes of a first chunk and its metadata in a window, at places that pages do not tell. All or nothing. */
+static bool reserve_first(struct dry_arena *arena, char *window, const size_t span[4], size_t apart, size_t first)
 {
 	size_t whole = DRY_CHUNK_SIZE, page = dry_port_page_size(), desc = dry_round_up(desc_bytes(arena, whole), page);
-	char *start = window + 2 * whole - first, *chunks = window + span[0] + span[1] - page;
+	char *start = window + 2 * whole - first, *chunks = window + span[0] + random_pages(apart) + span[1] - page;
 
 	arena->window = true;
 	if (reserve_pages(arena, start, first) != 0)
@@ -189,7 +198,7 @@ static bool reserve_first(struct dry_arena *arena, char *window, const size_t sp
 		arena->desc_array = (struct dry_arena_array){ chunks + page, desc, desc };
 	}
 	if (arena->desc_array.reserved == 0 ||
-	    !array_init_at(&arena->map_array, chunks + page + span[2], map_bytes(whole), DRY_ACCESS_WRITE)) {
+	    !array_init_at(&arena->map_array, chunks + page + span[2] + random_pages(apart), map_bytes(whole), DRY_ACCESS_WRITE)) {
 		arrays_fini(arena);
 		dry_port_release(start, first);
 		return false;
@@ -203,16 +212,17 @@ static bool reserve_window(struct dry_arena *arena, size_t size, size_t first)
 	size_t chunk = DRY_CHUNK_SIZE; /* each part: with a rest that nobody maps */
 	size_t span[4] = { size + 2 * chunk, dry_round_up(size / chunk, chunk) + chunk,
 			   dry_round_up(desc_bytes(arena, size), chunk) + chunk, dry_round_up(map_bytes(size), chunk) + chunk };
+	size_t apart = dry_round_up(size / APART_SHARE, chunk);
 
 	/* A source does not know windows. Tools that keep books of ranges are told of one. */
 	if (arena->source.reserve != NULL || dry_annotate != NULL)
 		return false;
 	for (unsigned i = 0; i < TRIES; i++) {
-		char *window = dry_port_window(span[0] + span[1] + span[2] + span[3], chunk);
+		char *window = dry_port_window(span[0] + span[1] + span[2] + span[3] + 2 * apart, chunk);
 
 		if (window == NULL)
 			break;
-		if (reserve_first(arena, window, span, first)) {
+		if (reserve_first(arena, window, span, apart, first)) {
 			begin(arena, window + chunk, size, chunk);
 			return true;
 		}

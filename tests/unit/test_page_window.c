@@ -406,22 +406,23 @@ static void limited(void)
 	_exit(0);
 }
 
-/* From one to the next, and where there is no more room from the beginning. */
+/* From one to the next, each a random way on, and where there is no more room from the beginning. */
 static void apart(void)
 {
 	size_t size = (size_t)1 << 40;
 	char *last = dry_port_window(size, CHUNK), *lowest = last, *next;
-	unsigned far = 0;
+	unsigned far = 0, close = 0;
 
 	CHECK(last != NULL);
 	for (unsigned i = 0; i < 100; i++) {
 		next = dry_port_window(size, CHUNK);
 		CHECK(next != NULL && (uintptr_t)next % CHUNK == 0);
-		far += next - last != (ptrdiff_t)size;
+		far += next < last || next - last > (ptrdiff_t)(size + size / 4);
+		close += next - last >= (ptrdiff_t)size && next - last < (ptrdiff_t)(size + CHUNK);
 		lowest = next < lowest ? next : lowest;
 		last = next;
 	}
-	CHECK(far > 3 && far < 50);
+	CHECK(far > 3 && far < 50 && close < 10);
 	CHECK(dry_port_window(SIZE_MAX / 2, CHUNK) == NULL);
 	CHECK(dry_port_reserve_at(next + 1, dry_port_page_size(), false) != 0); /* where no page begins */
 	CHECK_EQ(dry_port_reserve_at((void *)((uintptr_t)&arena & -dry_port_page_size()), dry_port_page_size(), false), -EBUSY);

@@ -30,7 +30,8 @@
 
 #define LITTLE ((size_t)128 << 10) /* small reservations together, after which the limit is asked for */
 
-#define SPARSE_SHARE 8 /* of an eighth, for sparse ones */
+#define SPARSE_SHARE 8  /* of an eighth, for sparse ones */
+#define APART_SHARE  64 /* of all that windows have: at most so much between two */
 
 _Static_assert(DRY_EBUSY == EBUSY && DRY_EAGAIN == EAGAIN && DRY_ENOMEM == ENOMEM, "base/error.h has the values of this libc");
 
@@ -42,17 +43,25 @@ static uintptr_t eighth(void)
 	return stack != 0 ? UINT64_C(1) << (dry_log2_floor(stack) - 2) : 0; /* the program's first stack ends where all does */
 }
 
-/* Side by side from a random place below `first` on; after `end` from another one. */
+static uintptr_t random_below(uintptr_t most, size_t align)
+{
+	return dry_port_random() % (most / align) * align;
+}
+
+/*
+ * One after the other from a random place below `first` on, after `end` from another one; each a random way behind the one before,
+ * or who writes beyond a block would know where tables lie.
+ */
 static void *next_window(_Atomic uintptr_t *next, uintptr_t low, uintptr_t first, uintptr_t end, size_t size, size_t align)
 {
-	uintptr_t at = atomic_load_explicit(next, memory_order_relaxed), start;
+	uintptr_t apart = random_below((end - low) / APART_SHARE, align), start;
+	uintptr_t at = atomic_load_explicit(next, memory_order_relaxed);
 
 	do {
-		start = at;
-		if (at < low || at > end - size)
-			start = low + dry_port_random() % ((first - low) / align) * align;
-	} while (!atomic_compare_exchange_weak_explicit(next, &at, dry_round_up(start + size, align), memory_order_relaxed,
-							memory_order_relaxed));
+		start = dry_round_up(at + apart, align);
+		if (at < low || start > end - size)
+			start = low + random_below(first - low, align);
+	} while (!atomic_compare_exchange_weak_explicit(next, &at, start + size, memory_order_relaxed, memory_order_relaxed));
 	return (void *)start;
 }
 
