@@ -84,7 +84,15 @@ DRY_REPLACEABLE void *aligned_alloc(size_t align, size_t size)
 	return object;
 }
 
-DRY_REPLACEABLE void *memalign(size_t align, size_t size) DRY_ALIAS("aligned_alloc");
+/* Of what is no power of two the next one, as libc's. */
+DRY_REPLACEABLE void *memalign(size_t align, size_t size)
+{
+	if (align > SIZE_MAX / 2 + 1) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return aligned_alloc((size_t)1 << dry_log2_ceil(align | (align == 0)), size);
+}
 
 DRY_REPLACEABLE void *valloc(size_t size)
 {
@@ -134,7 +142,7 @@ DRY_REPLACEABLE void *__libc_malloc(size_t size) DRY_ALIAS("malloc");
 DRY_REPLACEABLE void __libc_free(void *object) DRY_ALIAS("free");
 DRY_REPLACEABLE void *__libc_calloc(size_t count, size_t size) DRY_ALIAS("calloc");
 DRY_REPLACEABLE void *__libc_realloc(void *object, size_t size) DRY_ALIAS("realloc");
-DRY_REPLACEABLE void *__libc_memalign(size_t align, size_t size) DRY_ALIAS("aligned_alloc");
+DRY_REPLACEABLE void *__libc_memalign(size_t align, size_t size) DRY_ALIAS("memalign");
 DRY_REPLACEABLE void *__libc_valloc(size_t size) DRY_ALIAS("valloc");
 DRY_REPLACEABLE void *__libc_pvalloc(size_t size) DRY_ALIAS("pvalloc");
 DRY_REPLACEABLE int __posix_memalign(void **object, size_t align, size_t size) DRY_ALIAS("posix_memalign");
