@@ -99,7 +99,9 @@ static void *allocate(size_t size, size_t align, bool zero)
 	enum dry_turn turn = is_chosen(size, class) ? DRY_TURN_GUARD : dry_turns_take(class, size);
 
 	block = turn == DRY_TURN_GUARD && make_guards() ? dry_guard_alloc(size, align) : NULL;
-	if (block == NULL && size == 0 && empties)
+	if (block != NULL)
+		return block; /* it is zero */
+	if (size == 0 && empties)
 		block = dry_empty_alloc(align);
 	if (block == NULL && dry_plain_due(size))
 		block = dry_plain_alloc(size, align);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* calloc gives zeros after dirty reuse, for every size. */
+/* calloc gives zeros after dirty reuse, for every size; a big block takes no memory before it is touched. */
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "../support/check.h"
 #include "../support/pattern.h"
@@ -30,10 +31,31 @@ static void test_size(size_t size, int count)
 		free(blocks[i]);
 }
 
+static long resident_kib(void)
+{
+	struct rusage usage;
+
+	CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+	return usage.ru_maxrss;
+}
+
+static void test_untouched(void)
+{
+	long before = resident_kib();
+	char *block = calloc(1, (size_t)256 << 20);
+
+	CHECK(block);
+	OPAQUE(block);
+	CHECK_EQ(block[(size_t)200 << 20], 0);
+	CHECK(resident_kib() < before + (16 << 10));
+	free(block);
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
 
+	test_untouched();
 	for (size_t size = 1; size <= 5000; size++)
 		test_size(size, 8);
 	for (size_t size = 5000; size < 300000; size += 997)
