@@ -2,14 +2,15 @@
 /*
  * What programs take for granted because glibc does it: every block is aligned to 16 bytes, malloc(0) has room (unless
  * it is guarded: its first byte is beyond its end), mallinfo2() counts what is in use, also after threads have come and
- * gone, what cannot be had is refused at once, and most of the mappings that the system counts (65,530) are left to stacks and
- * libraries. In the default profile, with guards, and under secure:1.
+ * gone, what cannot be had is refused (at once, if it never could be), and most of the mappings that the system counts
+ * (65,530) are left to stacks and libraries. In the default profile, with guards, and under secure:1.
  */
 #define _GNU_SOURCE 1
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 
 #include "../support/check.h"
@@ -136,6 +137,25 @@ static void test_impossible(void)
 	CHECK(resident() + (4 << 20) > before);
 }
 
+/* The kernel refuses to promise more than the machine has at once, unless it was told to promise anything. */
+static void test_beyond_the_machine(void)
+{
+	FILE *file = fopen("/proc/sys/vm/overcommit_memory", "r");
+	int mode = file != NULL ? fgetc(file) : '1';
+	struct sysinfo machine;
+	size_t size;
+	void *block;
+
+	if (file != NULL)
+		fclose(file);
+	CHECK(sysinfo(&machine) == 0);
+	size = ((size_t)machine.totalram + machine.totalswap) * machine.mem_unit + ((size_t)1 << 30);
+	CHECK(mode == '1' || (!malloc(size) && !calloc(1, size)));
+	CHECK(block = malloc(1 << 20));
+	CHECK(mode == '1' || !realloc(block, size));
+	free(block);
+}
+
 static void run(const char *conf)
 {
 	int usual = strcmp(conf, "background:0") == 0;
@@ -146,6 +166,7 @@ static void run(const char *conf)
 	CHECK(test_mappings() < 3000);
 	if (usual)
 		test_impossible();
+	test_beyond_the_machine();
 	exit(0);
 }
 

@@ -34,7 +34,8 @@ static void *map(size_t size, int prot, int flags)
 
 void *dry_port_reserve(size_t size, size_t align, bool readable)
 {
-	void *got = dry_unix_map_aligned(size, align, readable ? PROT_READ : PROT_NONE, MAP_NORESERVE, map);
+	/* Counted once it is committed, so that the kernel refuses what is more than the machine has, as it does to libc. */
+	void *got = dry_unix_map_aligned(size, align, readable ? PROT_READ : PROT_NONE, 0, map);
 
 	if (got != NULL && size >= CHECKED && dry_linux_is_nearly_full(size, true)) {
 		dry_port_release(got, size);
