@@ -81,8 +81,11 @@ DRY_FAST uint32_t find_free(struct dry_arena *arena, uint32_t count, uint32_t al
 	unsigned block = align_pages > UINT32_C(1) << order ? dry_log2_ceil(align_pages) : order;
 	uint32_t index = DRY_LIKELY(block <= arena->max_order) ? find_block(arena, block, home) : DRY_PAGE_NIL;
 
-	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena))
-		index = block <= arena->max_order ? find_more(arena, block, home) : find_wide(arena, count, align_pages, home);
+	if (DRY_UNLIKELY(index == DRY_PAGE_NIL) && count <= dry_arena_room_locked(arena)) {
+		index = block <= arena->max_order ? find_more(arena, block, home) : DRY_PAGE_NIL;
+		if (index == DRY_PAGE_NIL && (block > arena->max_order || !arena->owns_memory))
+			index = find_wide(arena, count, align_pages, home);
+	}
 	return index;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Runs of more than a chunk, or aligned to more, for heaps that have nothing but their arena. They begin where a chunk
- * does, and take free chunks side by side: whole ones, and the first pages of the last. And runs that grow where they are.
+ * does, and take free chunks side by side: whole ones, and the first pages of the last. Over memory of a user smaller ones, too,
+ * where no block holds them: they begin where a block of theirs would. And runs that grow where they are.
  */
 #include "base/annotate.h"
 #include "page/internal.h"
@@ -58,10 +59,12 @@ static bool make_blocks(struct dry_arena *arena, uint32_t index, uint32_t count,
 
 uint32_t dry_wide_find_locked(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
 {
-	uint32_t chunk = dry_chunk_pages(arena), index = -arena->skew & (chunk - 1), found;
+	/* what dry_arena_run_of() relies on */
+	unsigned order = dry_log2_ceil(count);
+	uint32_t step = UINT32_C(1) << (order < arena->max_order ? order : arena->max_order), index = -arena->skew & (step - 1), found;
 	uintptr_t mask = ((uintptr_t)align_pages << arena->page_shift) - 1;
 
-	for (; index < arena->pages && count <= arena->pages - index; index += (found / chunk + 1) * chunk) {
+	for (; index < arena->pages && count <= arena->pages - index; index += (found / step + 1) * step) {
 		found = 0;
 		if (((uintptr_t)dry_arena_address(arena, index) & mask) != 0)
 			continue;

@@ -118,6 +118,26 @@ static void with_limit(void)
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 }
 
+/* Of a new heap over little memory any size that is not of a slab, up to five eighths of it. Pages of 4 KiB. */
+static void any_size(size_t whole)
+{
+	char *memory = aligned_alloc(65536, whole);
+
+	CHECK(memory != NULL);
+	for (size_t size = 33000; size <= whole / 8 * 5; size += 4096 + size / 64) {
+		dry_heap *heap = dry_heap_create(&(struct dry_heap_attr){ .memory = memory, .memory_size = whole, .page_size = 4096 });
+		CHECK(heap != NULL);
+		void *given = dry_alloc(heap, size);
+		if (given == NULL)
+			fprintf(stderr, "no %zu bytes of %zu\n", size, whole);
+		CHECK(given != NULL);
+		memset(given, 1, size);
+		CHECK_EQ(dry_heap_check(heap), 0);
+		CHECK_EQ(dry_heap_destroy(heap), 0);
+	}
+	free(memory);
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
@@ -125,5 +145,8 @@ int main(int argc, char **argv)
 	with_limit();
 	over_memory(0);
 	over_memory(rng_below(&rng, 2 * MIB));
+	for (size_t whole = 256 << 10; whole <= 16 * MIB; whole = whole * 2)
+		any_size(whole);
+	any_size(5 * MIB);
 	return 0;
 }
