@@ -112,6 +112,14 @@ LD_PRELOAD=$lib DRYSTONE_CONF=metrics:/nowhere/x true 2>"$work/err"
 [ "$(grep -c 'metrics: cannot be written: /nowhere/x' "$work/err")" -le 1 ] || fail "a file that cannot be had: $(cat "$work/err")"
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:/nowhere/x "$work/profiled" 2>"$work/err" >"$work/out"
 grep -q '^drystone: metrics: no such socket can be made: unix:/nowhere/x' "$work/err" || fail "a socket that cannot be had: $(cat "$work/err")"
+# nor is a file taken for a socket that was left behind; such a socket is replaced
+echo precious >"$work/file"
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:$work/file "$work/profiled" 2>"$work/err" >"$work/out"
+grep -q "no such socket can be made: unix:$work/file" "$work/err" || fail "a file in the socket's place: $(cat "$work/err")"
+[ "$(cat "$work/file")" = precious ] || fail "a file in the socket's place is gone"
+python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$work/left"
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:$work/left "$work/profiled" 2>"$work/err" >"$work/out"
+[ ! -s "$work/err" ] && [ ! -e "$work/left" ] || fail "a socket that was left behind: $(cat "$work/err")"
 # nor does it end the program where files may not be so big
 for conf in metrics:$work/big.txt profile:1000,profile_file:$work/big.txt; do
 	status=0

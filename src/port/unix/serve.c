@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -24,12 +25,14 @@ static pid_t owner;              /* a child of a fork has the socket, too, and m
 
 static bool bind_at(int fd)
 {
+	struct stat there;
 	int other;
 	bool stale;
 
 	if (bind(fd, (struct sockaddr *)&place, sizeof(place)) == 0)
 		return true;
-	if (errno != EADDRINUSE)
+	/* A file, too, refuses connections, and is not ours to remove. */
+	if (errno != EADDRINUSE || lstat(place.sun_path, &there) != 0 || !S_ISSOCK(there.st_mode))
 		return false;
 	/* Whoever left it there does not answer. */
 	other = socket(AF_UNIX, SOCK_STREAM, 0);
