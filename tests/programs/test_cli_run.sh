@@ -68,6 +68,10 @@ unset DRYSTONE_CONF
 LD_PRELOAD=$lib "$cli" run --library "$lib" -- sh -c 'echo "$LD_PRELOAD"' >"$work/out"
 [ "$(cat "$work/out")" = "$lib:$lib" ] || [ "$(cat "$work/out")" = "$(realpath "$lib"):$lib" ] ||
 	fail "LD_PRELOAD was not kept: $(cat "$work/out")"
+run 0 -- sh -c 'echo "$PYTHONMALLOC"'
+printed '^malloc$'
+PYTHONMALLOC=pymalloc "$cli" run --library "$lib" -- sh -c 'echo "$PYTHONMALLOC"' >"$work/out"
+printed '^pymalloc$'
 
 # the library next to the command, and in ../lib of it
 for place in bin lib; do

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * drystone run: set LD_PRELOAD and DRYSTONE_CONF, then become the program. Because
+ * drystone run: set LD_PRELOAD, DRYSTONE_CONF and PYTHONMALLOC, then become the program. Because
  * it execs, the program has this process's id, gets its signals and gives its exit status.
  */
 #include "cli.h"
@@ -104,6 +104,11 @@ static bool set_environment(struct run *run)
 	}
 	if (!set_joined("LD_PRELOAD", library, ':', getenv("LD_PRELOAD")))
 		return false;
+	/* Of any program, for it may start Python. */
+	if (setenv("PYTHONMALLOC", "malloc", 0) != 0) {
+		cli_error("cannot set PYTHONMALLOC: %s", strerror(errno));
+		return false;
+	}
 	if (run->profile.output != NULL && (!run_profile_begin(&run->profile) || !add_options(run->profile.files.conf)))
 		return false;
 	if (run->leaks.wanted && (!run_leaks_begin(&run->leaks) || !add_options(run->leaks.files.conf)))
