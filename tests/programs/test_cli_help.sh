@@ -21,6 +21,37 @@ done
 "$cli" help nonsense 2>"$work/err"
 [ $? = 2 ] && grep -q 'no command "nonsense"' "$work/err" || fail "help nonsense: $(cat "$work/err")"
 
+# output that does not get out is no success; who shuts the pipe is told nothing
+printf 'heap profile: 1: 64 [1: 64] @ heap_v2/512\n1: 64 [1: 64] @ 0x10\n' >"$work/profile"
+echo report >"$work/report"
+lost() { # lost STATUS ARGUMENT...
+	status=$1
+	shift
+	"$cli" "$@" >/dev/full 2>"$work/err"
+	[ $? = "$status" ] && [ "$(grep -c '^drystone: standard output: ' "$work/err")" = 1 ] || fail "$* on a full disk: $(cat "$work/err")"
+	"$cli" "$@" >&- 2>"$work/err"
+	[ $? = "$status" ] && grep -q '^drystone: standard output: ' "$work/err" || fail "$*, standard output closed: $(cat "$work/err")"
+	python3 -c 'import os, signal, subprocess, sys
+signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+ends = os.pipe()
+os.close(ends[0])
+sys.exit(subprocess.run(sys.argv[1:], stdout=ends[1], restore_signals=False).returncode)' "$cli" "$@" 2>"$work/err" &&
+		[ ! -s "$work/err" ] || fail "$*, a pipe that is shut: $(cat "$work/err")"
+}
+lost 1 --help
+lost 1 --version
+lost 1 help info
+lost 125 run --help
+lost 1 info --keys
+lost 1 profile "$work/profile"
+lost 1 diff "$work/profile" "$work/profile"
+lost 1 symbolize "$work/report"
+lost 1 doctor
+"$cli" --help >/dev/full 2>"$work/err"
+grep -q '^drystone: standard output: No space left on device$' "$work/err" || fail "a full disk: $(cat "$work/err")"
+# who prints nothing needs none
+"$cli" run --library "$lib" --profile "$work/profile.txt" -- true >&- 2>"$work/err" || fail "run without standard output: $(cat "$work/err")"
+
 # manual pages: of each command with all its options, of each key, of each function
 for command in run info top profile map diff doctor symbolize; do
 	sed 's/\\-/-/g' "$top/man/drystone-$command.1" >"$work/page" || fail "no page of $command"

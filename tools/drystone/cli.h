@@ -46,6 +46,9 @@ int cli_next_option(const struct cli_command *command, int argc, char **argv);
 /* One line "drystone: ..." on standard error. */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Whether all that was printed got out; if not, one line says so, the first time. */
+bool cli_output_is_whole(void);
+
 /* Folder of this executable, without a final slash. */
 bool cli_own_folder(char *path, size_t size);
 

@@ -169,7 +169,6 @@ static bool show(const struct info *info, const struct snapshot *full)
 {
 	struct snapshot s = snapshot_copy(full);
 	struct columns columns;
-	bool good = true;
 
 	drop_other_parts(&s, info->part);
 	snapshot_select(&s, &info->selection);
@@ -185,11 +184,7 @@ static bool show(const struct info *info, const struct snapshot *full)
 		show_table(&s, info->columns.count != 0 ? &info->columns : &columns);
 	}
 	snapshot_free(&s);
-	if (good && (fflush(stdout) != 0 || ferror(stdout))) {
-		cli_error("cannot write the listing");
-		good = false;
-	}
-	return good;
+	return cli_output_is_whole();
 }
 
 /* One more snapshot; false: there is none, after a message. */

@@ -3,6 +3,8 @@
 
 #include <drystone/drystone.h>
 
+#include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +29,36 @@ void cli_error(const char *format, ...)
 	vfprintf(stderr, format, ap);
 	va_end(ap);
 	fputc('\n', stderr);
+}
+
+bool cli_output_is_whole(void)
+{
+	static bool said;
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	if (!said)
+		cli_error("standard output: %s", errno != 0 ? strerror(errno) : "not all of it could be written");
+	said = true;
+	return false;
+}
+
+/* Who has shut the pipe wants no more, and no message. */
+static bool nobody_reads(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+
+	return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+static int lost_status = CLI_FAILED;
+
+/* However the command ends: output that is lost is no success. */
+static void check_output(void)
+{
+	if (!nobody_reads() && !cli_output_is_whole())
+		_exit(lost_status);
 }
 
 void *cli_realloc(void *memory, size_t count, size_t size)
@@ -95,6 +127,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 	const struct cli_command *command;
 
+	atexit(check_output);
 	if (name == NULL) {
 		print_usage(stderr);
 		return CLI_USAGE;
@@ -106,5 +139,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	command = find(name);
+	if (command == &cli_run)
+		lost_status = CLI_RUN_FAILED;
 	return command != NULL ? command->main(argc - 1, argv + 1) : CLI_USAGE;
 }

@@ -300,10 +300,8 @@ static int run_in_batch(struct top *top, unsigned rounds)
 			puts(text);
 		}
 		putchar('\n');
-		if (fflush(stdout) != 0 || ferror(stdout)) {
-			cli_error("cannot write the listing");
+		if (!cli_output_is_whole())
 			return CLI_FAILED;
-		}
 	}
 	return 0;
 }
