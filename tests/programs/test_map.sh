@@ -39,7 +39,7 @@ assert 0.95 * live <= totals["live"] <= 1.05 * live and totals["mmap"] >= 8 << 2
 END
 "$cli" map --html "$work/page.html" --snapshots 2 --interval 2 "$child" 2>"$work/err" &
 map=$!
-for _ in $(seq 500); do [ -e "$work/page.html" ] && break || sleep 0.02; done # the first snapshot was taken
+for _ in $(seq 500); do [ -e "$work/page.html.new-$map" ] && break || sleep 0.02; done # the first snapshot was taken
 kill -STOP $map # however slow the machine is
 kill -STOP "$child" && python3 "$here/make_core.py" "$child" "$work/core.1"
 kill -CONT "$child"
@@ -69,6 +69,31 @@ children=$child
 for _ in $(seq 500); do "$cli" info $child >"$work/out" 2>&1 && break || sleep 0.02; done
 "$cli" map -o "$work/short.html" -n 100 -i 0.2 $child 2>"$work/err" || fail "a process that ends: $?"
 grep -q 'ended after [0-9]* of 100 snapshots' "$work/err" && grep -q '</html>' "$work/short.html" || fail "a process that ends: $(cat "$work/err")"
+
+# what stands there stays until the new page is whole, keeps its rights, and is neither a device's nor a link's end
+LD_PRELOAD=$lib sleep 30 &
+sleep=$!
+children="$children $sleep"
+for _ in $(seq 500); do "$cli" info $sleep >"$work/out" 2>&1 && break || sleep 0.02; done
+echo older >"$work/kept.html"
+chmod 640 "$work/kept.html"
+for signal in TERM HUP; do
+	"$cli" map -o "$work/kept.html" -n 100 -i 0.2 $sleep &
+	map=$!
+	for _ in $(seq 500); do [ -e "$work/kept.html.new-$map" ] && break || sleep 0.02; done
+	[ "$(cat "$work/kept.html")" = older ] || fail "an older page is gone before the new one is there"
+	kill -$signal $map
+	wait $map
+	[ $? -gt 128 ] && [ "$(cat "$work/kept.html")" = older ] || fail "SIG$signal: the older page is gone"
+	ls "$work"/kept.html.* >"$work/out" 2>&1 && fail "SIG$signal: a part of a page is left: $(cat "$work/out")"
+done
+"$cli" map -o "$work/kept.html" $sleep && grep -q '</html>' "$work/kept.html" || fail "an older page is not replaced"
+[ "$(stat -c %a "$work/kept.html")" = 640 ] || fail "rights of an older page: $(stat -c %a "$work/kept.html")"
+ln -s kept.html "$work/link.html"
+echo older >"$work/kept.html"
+"$cli" map -o "$work/link.html" $sleep && [ -L "$work/link.html" ] && grep -q '</html>' "$work/kept.html" || fail "a symbolic link"
+"$cli" map -o /dev/stdout $sleep | grep -q '</html>' || fail "/dev/stdout, a pipe"
+kill $sleep
 
 for bad in '' '1' '-o x' '-o x nonsense' '-o x -n 0 1' '-o x -n 1001 1' '-o x -i 0 1' '-o x -i s 1' '--nonsense'; do
 	# shellcheck disable=SC2086 # words

@@ -23,7 +23,7 @@ for _ in $(seq 500); do grep -q ready "$work/said" && break || sleep 0.02; done
 "$cli" info --json "$child" >"$work/info" || fail "info"
 "$cli" map --html "$work/page.html" --snapshots 2 --interval 2 "$child" 2>"$work/err" &
 map=$!
-for _ in $(seq 500); do [ -e "$work/page.html" ] && break || sleep 0.02; done # the first snapshot was taken
+for _ in $(seq 500); do [ -e "$work/page.html.new-$map" ] && break || sleep 0.02; done # the first snapshot was taken
 kill -STOP $map # however slow the machine is
 echo >&3
 for _ in $(seq 500); do grep -q freed "$work/said" && break || sleep 0.02; done

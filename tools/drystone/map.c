@@ -2,6 +2,7 @@
 /* drystone map: each slab, big block and free page of a process or core file, as a page to look at. */
 #include "map.h"
 #include "cli.h"
+#include "output.h"
 #include "source.h"
 
 #include <errno.h>
@@ -61,7 +62,7 @@ static bool add(struct request *request, struct source *source)
 	if (!good) {
 		cli_error("%s", source->error);
 	} else {
-		if (request->out == NULL && (request->out = fopen(request->path, "w")) == NULL) {
+		if (request->out == NULL && (request->out = output_open(request->path)) == NULL) {
 			cli_error("cannot write %s: %s", request->path, strerror(errno));
 			exit(CLI_FAILED);
 		}
@@ -124,8 +125,8 @@ static int main_map(int argc, char **argv)
 	if (request.out == NULL)
 		return request.status;
 	map_page_end(&request.page);
-	if (ferror(request.out) | fclose(request.out)) {
-		cli_error("cannot write %s", request.path);
+	if (!output_close(request.out)) {
+		cli_error("cannot write %s: %s", request.path, strerror(errno));
 		return CLI_FAILED;
 	}
 	return request.status;
