@@ -20,6 +20,18 @@ for kind in pb.gz folded html txt; do
 		python3 "$here/profile_check.py" "$work/out.pb.gz" "$work/truth" 2>"$work/err" || fail "out.pb.gz: $(tail -n 1 "$work/err")"
 	fi
 done
+# where nothing can be written is said before the program runs, or the wait begins; what stands there stays
+echo older >"$work/older.txt"
+for bad in "$work/nowhere/x.html" "$work"; do
+	"$cli" run --library "$lib" --profile "$bad" -- touch "$work/ran" 2>"$work/err"
+	[ $? = 125 ] && [ ! -e "$work/ran" ] && grep -q 'cannot be written: ' "$work/err" || fail "run --profile $bad: $(cat "$work/err")"
+	timeout 20 "$cli" profile -s 60 -o "$bad" 1 2>"$work/err"
+	[ $? = 1 ] && grep -q 'cannot be written: ' "$work/err" || fail "profile -o $bad: $(cat "$work/err")"
+done
+for output in older new; do
+	"$cli" run --library "$lib" --profile "$work/$output.txt" -- "$work/nothing" 2>"$work/err" && fail "no program"
+done
+[ "$(cat "$work/older.txt")" = older ] && [ ! -e "$work/new.txt" ] || fail "a file is begun before there is a profile"
 # what --output wrote is read again, with the same figures
 if ldd "$cli" | grep -q libz; then
 	"$cli" profile -o "$work/read.folded" "$work/out.pb.gz" 2>"$work/err" && [ ! -s "$work/err" ] &&

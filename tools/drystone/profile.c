@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "output.h"
 #include "profile.h"
 #include "source.h"
 
@@ -232,6 +233,15 @@ static bool read_subject(const char *text, const struct options *options, struct
 
 /* ---- output ------------------------------------------------------------------------------------------ */
 
+bool profile_can_write(const char *path)
+{
+	bool can = output_is_possible(path);
+
+	if (!can)
+		cli_error("profile: %s cannot be written: %s", path, strerror(errno));
+	return can;
+}
+
 static bool write_output(const struct profile *profile, const struct options *options, const char *title)
 {
 	const char *path = options->output;
@@ -309,6 +319,8 @@ static int main_profile(int argc, char **argv)
 		cli_error("profile: which process or file? Try `drystone profile --help`");
 		return CLI_USAGE;
 	}
+	if (options.output != NULL && !profile_can_write(options.output))
+		return CLI_FAILED;
 	snprintf(title, sizeof(title), "%s", argv[optind]);
 	if (is_profile(argv[optind]))
 		done = read_file(argv[optind], &profile);

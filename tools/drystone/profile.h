@@ -63,6 +63,8 @@ void profile_since(struct profile *profile, const struct profile *before);
 void profile_scale(struct profile *profile);
 void profile_free(struct profile *profile);
 
+/* profile.c: whether a profile can be written there, to be asked before there is one; false after a message. */
+bool profile_can_write(const char *path);
 /* profile.c: a file of option profile_file to one of another kind, by the end of its name. The exit status. */
 int profile_show_file(const char *from, const char *output);
 

@@ -10,7 +10,7 @@
 
 bool run_profile_begin(struct run_profile *profile)
 {
-	return run_files_begin(&profile->files, "profile:524288,profile_file");
+	return profile_can_write(profile->output) && run_files_begin(&profile->files, "profile:524288,profile_file");
 }
 
 int run_profile_program(const struct run_profile *profile, char **argv)
