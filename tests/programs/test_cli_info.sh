@@ -143,6 +143,8 @@ refused 1 "^drystone: process $child does not run on drystone$" "$cli" info "$ch
 stop
 refused 1 '^drystone: no process 4194305$' "$cli" info 4194305
 for bad in x 0 -- 12x '' 99999999999; do refused 2 'drystone: info: ' "$cli" info "$bad"; done
+refused 1 "^drystone: info: $work/none: No such file or directory\$" "$cli" info "$work/none"
+refused 1 "^drystone: map: $work/none: No such file or directory\$" "$cli" map -o "$work/x" "$work/none"
 refused 2 'one PID or core file is expected' "$cli" info
 refused 2 'one PID or core file is expected' "$cli" info 1 2
 refused 2 "unrecognized option" "$cli" info --nonsense 1

@@ -143,10 +143,8 @@ static int parse(struct info *info, int argc, char **argv)
 					 "info: one PID or core file is expected. Try `drystone info --help`");
 		return CLI_USAGE;
 	}
-	if (!info->kernel && !source_parse(&info->source, argv[optind])) {
-		cli_error("info: \"%s\" is neither a process id nor a core file", argv[optind]);
-		return CLI_USAGE;
-	}
+	if (!info->kernel && !source_parse(&info->source, argv[optind]))
+		return source_refuse("info", argv[optind]);
 	if (info->selection.sort == SORT_LISTED && info->format != FORMAT_SLABINFO && info->format != FORMAT_METRICS)
 		info->selection.sort = FIG_BYTES;
 	info->selection.parts = info->part != ROW_CACHE;

@@ -114,10 +114,8 @@ static int main_map(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	for (int i = optind; i < argc; i++)
-		if (!source_parse(&source, argv[i])) {
-			cli_error("map: \"%s\" is neither a process id nor a core file", argv[i]);
-			return CLI_USAGE;
-		}
+		if (!source_parse(&source, argv[i]))
+			return source_refuse("map", argv[i]);
 	for (int i = optind; i < argc && request.status == 0; i++) {
 		source_parse(&source, argv[i]);
 		add_all(&request, &source);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "source.h"
+#include "cli.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -22,6 +23,16 @@ bool source_parse(struct source *source, const char *text)
 	}
 	*source = (struct source){ .path = text };
 	return access(text, F_OK) == 0;
+}
+
+int source_refuse(const char *command, const char *text)
+{
+	if (strchr(text, '/') != NULL && access(text, F_OK) != 0) {
+		cli_error("%s: %s: %s", command, text, strerror(errno));
+		return CLI_FAILED;
+	}
+	cli_error("%s: \"%s\" is neither a process id nor a core file", command, text);
+	return CLI_USAGE;
 }
 
 bool source_is_there(const struct source *source)

@@ -13,6 +13,8 @@ struct source {
 
 /* false: it is neither the id of a process nor the name of a file. */
 bool source_parse(struct source *source, const char *text);
+/* Say why not, of such a text; what has a slash was meant to be a file. The exit status. */
+int source_refuse(const char *command, const char *text);
 /* Whether the process still exists; a core file always does. */
 bool source_is_there(const struct source *source);
 /* Set source->error for a result other than OK. */
