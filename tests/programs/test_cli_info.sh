@@ -137,6 +137,28 @@ parse --expect kmalloc-64 "$work/ended.out" >/dev/null || fail "first thread end
 grep -q "process $child: " "$work/ended.out" || fail "first thread ended: $(head -n 1 "$work/ended.out")"
 stop
 
+# one that has ended, and whose parent does not ask for its status
+LD_PRELOAD=$lib python3 -c 'import subprocess, time
+child = subprocess.Popen(["sleep", "2"])
+print(child.pid, "ready", flush=True)
+time.sleep(100)' >"$work/ready" &
+parent=$!
+children="$children $parent"
+for _ in $(seq 500); do grep -q ready "$work/ready" && break || sleep 0.02; done
+read -r child _ <"$work/ready"
+for _ in $(seq 100); do "$cli" info "$child" >"$work/out" 2>&1 && break || sleep 0.02; done
+"$cli" top -b -d 0.1 "$child" >"$work/top.out" 2>"$work/top.err" &
+top_pid=$!
+children="$children $top_pid"
+timeout 60 "$cli" info --watch=0.1 "$child" >"$work/out" 2>"$work/err" || fail "--watch to the end: $(cat "$work/err")"
+[ -s "$work/out" ] || fail "--watch: nothing was watched"
+wait $top_pid || fail "top to the end: $(cat "$work/top.err")"
+for command in info doctor 'top -b' 'map -o x' profile; do
+	# shellcheck disable=SC2086 # words
+	refused 1 "process $child has ended" "$cli" $command "$child"
+done
+kill -9 $parent
+
 # refusals
 start sh -c 'echo ready; exec sleep 100'
 refused 1 "^drystone: process $child does not run on drystone$" "$cli" info "$child"

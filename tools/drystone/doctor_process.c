@@ -116,7 +116,7 @@ bool doctor_process(pid_t pid)
 
 	if (result == TARGET_OK)
 		result = target_find_layout(&target, true, &layout);
-	if (result == TARGET_NO_PROCESS || result == TARGET_NO_PERMISSION) {
+	if (result == TARGET_NO_PROCESS || result == TARGET_ENDED || result == TARGET_NO_PERMISSION) {
 		source_explain(&source, result, &layout);
 		cli_error("%s", source.error);
 		target_close(&target);

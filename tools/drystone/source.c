@@ -37,7 +37,7 @@ int source_refuse(const char *command, const char *text)
 
 bool source_is_there(const struct source *source)
 {
-	return source->path != NULL || kill(source->pid, 0) == 0 || errno != ESRCH;
+	return source->path != NULL || ((kill(source->pid, 0) == 0 || errno != ESRCH) && !target_has_ended(source->pid));
 }
 
 static void name_source(const struct source *source, char *what, size_t size)
@@ -57,6 +57,8 @@ void source_explain(struct source *source, enum target_result result, const stru
 
 	if (result == TARGET_NO_PROCESS)
 		snprintf(source->error, size, "no %s", what);
+	else if (result == TARGET_ENDED)
+		snprintf(source->error, size, "%s has ended", what);
 	else if (result == TARGET_NO_PERMISSION)
 		snprintf(source->error, size,
 			 "no permission to read %s: be its owner with /proc/sys/kernel/yama/ptrace_scope at 0, or root", what);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define BATCH      512 /* pieces in one call; below IOV_MAX */
+#define PF_EXITING 4   /* Linux' linux/sched.h */
 
 bool target_read(const struct target *target, uint64_t address, void *buffer, size_t size)
 {
@@ -196,6 +197,44 @@ static bool read_maps_of_others(struct target *target)
 	return true;
 }
 
+/* By its state and flags; see proc_pid_stat(5). */
+static bool has_thread_ended(pid_t pid, const char *thread)
+{
+	char name[320], text[512] = "", state = 'X';
+	unsigned flags = 0;
+	const char *end;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/task/%s/stat", (int)pid, thread);
+	file = fopen(name, "re");
+	if (file == NULL)
+		return errno == ENOENT || errno == ESRCH;
+	if (fgets(text, sizeof(text), file) == NULL)
+		text[0] = '\0';
+	fclose(file);
+	end = strrchr(text, ')'); /* of the name, which may hold any */
+	if (end != NULL && sscanf(end, ") %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
+		return false;
+	return state == 'Z' || state == 'X' || (flags & PF_EXITING) != 0;
+}
+
+bool target_has_ended(pid_t pid)
+{
+	bool ended = true;
+	char name[64];
+	DIR *threads;
+
+	snprintf(name, sizeof(name), "/proc/%d/task", (int)pid);
+	threads = opendir(name);
+	if (threads == NULL)
+		return errno == ENOENT;
+	for (struct dirent *entry; ended && (entry = readdir(threads)) != NULL;)
+		if (entry->d_name[0] != '.')
+			ended = has_thread_ended(pid, entry->d_name);
+	closedir(threads);
+	return ended;
+}
+
 enum target_result target_open(struct target *target, pid_t pid)
 {
 	char name[64];
@@ -205,6 +244,8 @@ enum target_result target_open(struct target *target, pid_t pid)
 		return TARGET_NO_PROCESS;
 	if (!read_maps(target) || (target->map_count == 0 && !read_maps_of_others(target)))
 		return errno == ENOENT || errno == ESRCH ? TARGET_NO_PROCESS : TARGET_NO_PERMISSION;
+	if (target->map_count == 0 && target_has_ended(pid))
+		return TARGET_ENDED;
 	read_file(target, "comm", name, sizeof(name));
 	target_name(target, name, sizeof(name));
 	snprintf(name, sizeof(name), "/proc/%d/mem", (int)target->thread);

@@ -33,9 +33,11 @@ struct target {
 	size_t map_count;
 };
 
-enum target_result { TARGET_OK, TARGET_NO_PROCESS, TARGET_NO_PERMISSION, TARGET_NOT_DRYSTONE, TARGET_OTHER_VERSION };
+enum target_result { TARGET_OK, TARGET_NO_PROCESS, TARGET_ENDED, TARGET_NO_PERMISSION, TARGET_NOT_DRYSTONE, TARGET_OTHER_VERSION };
 
 enum target_result target_open(struct target *target, pid_t pid);
+/* Whether all its threads have ended: it has no memory any more, and stays until its parent asks for its status. */
+bool target_has_ended(pid_t pid);
 /* core.c: a core file; NULL, or what is wrong with it. */
 const char *target_open_core(struct target *target, const char *path);
 void target_close(struct target *target);
