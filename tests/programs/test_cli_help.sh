@@ -20,6 +20,8 @@ for command in run info top profile map diff doctor symbolize experiment; do
 done
 "$cli" help nonsense 2>"$work/err"
 [ $? = 2 ] && grep -q 'no command "nonsense"' "$work/err" || fail "help nonsense: $(cat "$work/err")"
+"$cli" experiment >"$work/out" 2>"$work/err"
+[ $? = 2 ] && [ ! -s "$work/out" ] && grep -q '^usage: drystone experiment ' "$work/err" || fail "experiment without a name: $(cat "$work/out" "$work/err")"
 
 # output that does not get out is no success; who shuts the pipe is told nothing
 printf 'heap profile: 1: 64 [1: 64] @ heap_v2/512\n1: 64 [1: 64] @ 0x10\n' >"$work/profile"
