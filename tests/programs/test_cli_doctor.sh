@@ -98,6 +98,10 @@ tail -n 1 out | grep -q '^`drystone run` would not serve ./static$' || fail "tex
 "$cli" doctor ./nothing >out 2>err && fail "no program"
 grep -q '^drystone: doctor: cannot read ./nothing' err || fail "no program: $(cat err)"
 "$cli" doctor no-such-program-anywhere 2>err && fail "no program"
+"$cli" doctor ./ >out 2>err && fail "a folder"
+[ ! -s out ] && grep -q '^drystone: doctor: cannot read ./: Is a directory$' err || fail "a folder: $(cat out err)"
+"$cli" doctor '' >out 2>err && fail "an empty name"
+[ ! -s out ] && grep -q '^drystone: doctor: no program ""$' err || fail "an empty name: $(cat out err)"
 "$cli" doctor 4194305 2>err && fail "no process"
 grep -q '^drystone: no process 4194305$' err || fail "no process: $(cat err)"
 "$cli" doctor 1 2 2>err

@@ -3,6 +3,7 @@
 #include "elf_file.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stddef.h>
@@ -61,7 +62,7 @@ static enum elf_file_kind kind_of(const struct elf_file *file)
 
 enum elf_file_kind elf_file_open(struct elf_file *file, const char *path)
 {
-	struct stat info;
+	struct stat info = { 0 };
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	enum elf_file_kind kind = ELF_FILE_UNREADABLE;
 
@@ -77,6 +78,8 @@ enum elf_file_kind elf_file_open(struct elf_file *file, const char *path)
 				kind = kind_of(file);
 			}
 		}
+	} else {
+		errno = S_ISDIR(info.st_mode) ? EISDIR : EACCES;
 	}
 	close(descriptor);
 	if (kind != ELF_FILE_OK)

@@ -19,6 +19,8 @@ bool cli_find_program(const char *name, char *path, size_t size)
 {
 	const char *folders = getenv("PATH");
 
+	if (name[0] == '\0')
+		return false;
 	if (strchr(name, '/') != NULL)
 		return snprintf(path, size, "%s", name) < (int)size;
 	for (const char *at = folders != NULL ? folders : "/bin:/usr/bin"; at != NULL; at = strchr(at, ':')) {
