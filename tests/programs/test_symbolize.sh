@@ -10,6 +10,9 @@ cd "$work" || exit 1
 printf '  (libnone.so.1+0x10)\n' | "$cli" symbolize >out 2>err
 grep -q 'libnone.so.1 is found' err || fail "a file that is gone: $(cat out err)"
 grep -qx '  (libnone.so.1+0x10)' out || fail "a line that stays: $(cat out)"
+echo report | "$cli" symbolize -f "$work/nothing" >out 2>err
+[ $? = 1 ] && [ ! -s out ] && grep -q "^drystone: symbolize: $work/nothing: No such file or directory\$" err ||
+	fail "a file that is named and not there: $(cat out err)"
 line() { grep -n "/\* $1 \*/" "$here/whole.cpp" | cut -d: -f1; }
 line_of() { sed -n "s/.* [^ ]*whole.cpp:\([0-9]*\) .*/\1/p" | head -n 1; }
 # report WHAT CONF PROGRAM: what the library says, then what the command makes of it

@@ -242,6 +242,10 @@ static int main_symbolize(int argc, char **argv)
 	while ((c = cli_next_option(&cli_symbolize, argc, argv)) != -1) {
 		if (c != 'f')
 			return CLI_USAGE;
+		if (access(optarg, R_OK) != 0) {
+			cli_error("symbolize: %s: %s", optarg, strerror(errno));
+			return CLI_FAILED;
+		}
 		files = cli_realloc(files, file_count + 1, sizeof(*files));
 		files[file_count++] = optarg;
 	}
