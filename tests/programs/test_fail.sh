@@ -24,7 +24,14 @@ fails site=main xxxxxxxxxxxxxxxxxxxxx
 fails site=nowhere .....................
 first=$("$cli" run --library "$lib" --fail=chance=300000/seed=3 -- "$work/guarded" allocate)
 fails chance=300000/seed=3 "$first"
-fails nth=x .....................
-grep -q '^drystone: DRYSTONE_CONF: bad value: fail:nth=x$' "$work/err" || fail "bad value: $(cat "$work/err")"
+fails site=nowhere/seed=0 .....................
+# what it cannot be is said by the library, and by the command before the program runs
+long=$(printf '%096d' 0)
+for bad in nth=x nth=0 nth= every=-1 chance= seed= cache= site= says bogus nth=1/ /nth=1 nth=1234567890123456789 "site=$long" ''; do
+	got=$(LD_PRELOAD=$lib DRYSTONE_CONF=fail:$bad "$work/guarded" allocate 2>"$work/err")
+	[ "$got" = ..................... ] && grep -q "^drystone: DRYSTONE_CONF: bad value: fail:" "$work/err" || fail "bad value: $got $(cat "$work/err")"
+	"$cli" run --library "$lib" --fail="$bad" -- touch "$work/ran" 2>"$work/err"
+	[ $? = 125 ] && [ ! -e "$work/ran" ] && grep -q '^drystone: run: --fail: ' "$work/err" || fail "--fail=$bad: $(cat "$work/err")"
+done
 "$cli" run --library "$lib" --fail=nth=1,stats:1 -- true 2>/dev/null && fail "a comma was taken"
 finish

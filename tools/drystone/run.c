@@ -117,8 +117,8 @@ static bool set_environment(struct run *run)
 		return false;
 	if (run->fail != NULL) {
 		char conf[PATH_MAX];
-		if (strchr(run->fail, ',') != NULL || snprintf(conf, sizeof(conf), "fail:%s", run->fail) >= (int)sizeof(conf)) {
-			cli_error("--fail takes parts with slashes between them, not %s", run->fail);
+		if (snprintf(conf, sizeof(conf), "fail:%s", run->fail) >= (int)sizeof(conf)) {
+			cli_error("run: --fail: that is too long");
 			return false;
 		}
 		if (!add_options(conf))
@@ -172,6 +172,8 @@ static int parse(struct run *run, int argc, char **argv)
 				return CLI_RUN_FAILED;
 			break;
 		case 'f':
+			if (!run_fail_is_good(optarg))
+				return CLI_RUN_FAILED;
 			run->fail = optarg;
 			break;
 		case 'p':

@@ -24,6 +24,9 @@ void run_files_end(const struct run_files *files);
 /* Run the program to its end. The exit status. */
 int run_child(char **argv, pid_t *child);
 
+/* run_fail.c: whether the library takes such a value of option fail; false after a message. */
+bool run_fail_is_good(const char *which);
+
 struct run_profile {
 	const char *output; /* NULL: no profile is wanted */
 	struct run_files files;
