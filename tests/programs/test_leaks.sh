@@ -124,6 +124,11 @@ leaks 137 -- sh -c 'kill -9 $$'
 said 'was not searched for leaks'
 leaks 125 --conf debug:U -- "$work/lost" none
 said 'not together with debug'
+leaks 125 --conf secure:1 -- "$work/lost" none
+said 'not together with debug, fail, secure'
+grep -q 'was not searched' "$work/err" && fail "a second reason: $(cat "$work/err")"
+leaks 137 --conf secure:1,secure:0 -- sh -c 'kill -9 $$'
+said 'was not searched for leaks'
 leaks 125 --profile "$work/profile" -- "$work/lost" none
 leaks 125 --exitcode 256 -- "$work/lost" none
 leaks 125 --suppressions "$work/nothing" -- "$work/lost" none

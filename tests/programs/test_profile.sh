@@ -44,6 +44,8 @@ grep -Eq '^ *[0-9]+ +[0-9.]+ +[0-9]+ +[0-9.]+  page$' "$work/out.txt" || fail "o
 ls -d "$TMPDIR"/* >/dev/null 2>&1 && fail "run --profile leaves its folder: $(ls "$TMPDIR")"
 "$cli" run --library "$lib" --profile "$work/seven.txt" -- awk 'BEGIN { exit 7 }'
 [ $? = 7 ] && [ -s "$work/seven.txt" ] || fail "the program's exit status is lost"
+"$cli" run --library "$lib" --profile "$work/none.txt" -- python3 -c 'import os; os._exit(7)' 2>"$work/err"
+[ $? = 7 ] && grep -q 'left no profile: .*_exit()' "$work/err" || fail "ended by _exit(): $(cat "$work/err")"
 
 # as the library writes it; pprof itself, where there is one
 LD_PRELOAD=$lib DRYSTONE_CONF=profile:512,profile_file:$work/own.%p "$work/profiled" >"$work/truth" || fail "profiled"
