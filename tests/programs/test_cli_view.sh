@@ -67,9 +67,16 @@ python3 "$here/make_core.py" "$child" "$work/core" || fail "no core file was mad
 info --json "$work/core" >"$work/core.json"
 figures same "$work/json" "$work/core.json"
 info "$work/core" | grep -q "^holder, core file of process $child: [0-9]* objects" || fail "core file: no summary"
-truncate -s 3000000 "$work/core"
-"$cli" info "$work/core" >"$work/out" 2>"$work/err"
-grep -q 'could not be read to the end\|does not run on drystone' "$work/err" || fail "cut core file: $(cat "$work/err")"
+for size in 3000000 100000; do
+	truncate -s $size "$work/core"
+	"$cli" info "$work/core" >"$work/out" 2>"$work/err"
+	grep -q 'cut short' "$work/out" "$work/err" || fail "core file cut at $size: $(cat "$work/err")"
+done
+grep -q "^drystone: core file $work/core could not be read to the end (it is cut short)" "$work/err" || fail "cut core file: $(cat "$work/err")"
+# in the list of mapped files, behind the headers
+truncate -s $((64 + 56 * $(od -An -tu2 -j56 -N2 "$work/core") + 200)) "$work/core"
+"$cli" info "$work/core" 2>"$work/err" && fail "a core file without its memory"
+grep -q "^drystone: core file $work/core is cut short" "$work/err" || fail "core file cut in its notes: $(cat "$work/err")"
 rm -f "$work/core"
 "$cli" info "$work/metrics" 2>"$work/err" && fail "a text is a core file"
 grep -q 'cannot be read: it is no ELF file' "$work/err" || fail "no core file: $(cat "$work/err")"

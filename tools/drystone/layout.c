@@ -135,7 +135,7 @@ enum target_result target_find_layout(const struct target *target, bool scan, st
 			(scan && n > 0 && scan_program(target, program, layout));
 	}
 	if (!found)
-		return TARGET_NOT_DRYSTONE;
+		return target->core != NULL && core_is_cut(target->core) ? TARGET_CUT : TARGET_NOT_DRYSTONE;
 	if (layout->version != DRY_INSPECT_VERSION || layout->size != sizeof(*layout) ||
 	    layout->pointer_size != sizeof(void *))
 		return TARGET_OTHER_VERSION;

@@ -64,6 +64,8 @@ void source_explain(struct source *source, enum target_result result, const stru
 			 "no permission to read %s: be its owner with /proc/sys/kernel/yama/ptrace_scope at 0, or root", what);
 	else if (result == TARGET_NOT_DRYSTONE)
 		snprintf(source->error, size, "%s does not run on drystone", what);
+	else if (result == TARGET_CUT)
+		snprintf(source->error, size, "%s is cut short, and drystone is not in what is left of it", what);
 	else
 		snprintf(source->error, size,
 			 "%s runs on another drystone (layout version %u, %u bytes, %u-bit); this command reads version %u, "
@@ -77,8 +79,11 @@ static void note_owner(const struct target *target, struct snapshot *snapshot)
 {
 	const struct target_map *owner;
 
-	if (target->core != NULL && core_is_cut(target->core))
+	if (target->core != NULL && core_is_cut(target->core)) {
 		snprintf(snapshot->note, sizeof(snapshot->note), "The core file is cut short.");
+		if (snapshot->damage != NULL)
+			snapshot->damage = "it is cut short";
+	}
 	if (snapshot->damage != NULL || walk_served(snapshot))
 		return;
 	owner = target_malloc_owner(target);

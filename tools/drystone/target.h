@@ -33,7 +33,15 @@ struct target {
 	size_t map_count;
 };
 
-enum target_result { TARGET_OK, TARGET_NO_PROCESS, TARGET_ENDED, TARGET_NO_PERMISSION, TARGET_NOT_DRYSTONE, TARGET_OTHER_VERSION };
+enum target_result {
+	TARGET_OK,
+	TARGET_NO_PROCESS,
+	TARGET_ENDED,
+	TARGET_NO_PERMISSION,
+	TARGET_NOT_DRYSTONE,
+	TARGET_CUT, /* a core file that ends early; as NOT_DRYSTONE of what is there */
+	TARGET_OTHER_VERSION,
+};
 
 enum target_result target_open(struct target *target, pid_t pid);
 /* Whether all its threads have ended: it has no memory any more, and stays until its parent asks for its status. */
