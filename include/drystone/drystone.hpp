@@ -280,7 +280,7 @@ template <class T, class U> bool operator!=(const allocator<T> &a, const allocat
 	return !(a == b);
 }
 
-/* A heap as a resource; two are equal if their heaps are. The heap must outlive it. */
+/* A heap as a resource; two are equal if their heaps are, without RTTI if they are one. The heap must outlive it. */
 class resource final : public std::pmr::memory_resource {
 public:
 	explicit resource(dry_heap *from = nullptr) noexcept : home(from) {}
@@ -292,9 +292,13 @@ private:
 
 	bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override
 	{
+#if defined(__cpp_rtti)
 		const resource *same = dynamic_cast<const resource *>(&other);
 
 		return same != nullptr && same->home == home;
+#else
+		return this == &other;
+#endif
 	}
 
 	dry_heap *home;

@@ -14,11 +14,12 @@ try() { # try NAME COMPILER... LIBRARY
 }
 library=$build/libdrystone-noverride.a
 try "C++17" "${CXX:-c++}" -std=c++17
-echo 'int main() { dry::heap h("h", 1 << 20); return h.allocate(10) == nullptr; }' >"$work/plain.cpp"
-"${CXX:-c++}" -std=c++17 -fno-exceptions -Wall -Wextra -Werror -I"$root/include" -include drystone/drystone.hpp \
+echo 'int main() { dry::heap h("h", 1 << 20); dry::resource r(h), s(h);
+	return h.allocate(10) == nullptr || !r.is_equal(r) || r.is_equal(s); }' >"$work/plain.cpp"
+"${CXX:-c++}" -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -Werror -I"$root/include" -include drystone/drystone.hpp \
 	"$work/plain.cpp" "$library" -o "$work/plain"
 "$work/plain"
-echo "ok: without exceptions"
+echo "ok: without exceptions and RTTI"
 [ -n "${ALL:-}" ] || exit 0
 library=$build/libdrystone.a
 try "C++20, with override" "${CXX:-c++}" -std=c++20
