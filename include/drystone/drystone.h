@@ -246,7 +246,10 @@ int dry_cache_destroy(dry_cache *cache);
 /* An object, its content undefined (or as constructed). NULL and errno ENOMEM. */
 DRY_DIRECT_CALL DRY_RETURNS_NEW void *dry_cache_alloc(dry_cache *cache);
 
-/* The same, on a memory node if there is memory on it: 0 to 7, in the numbers of the heap's nodes. It takes the slow path. */
+/*
+ * The same, on a memory node if there is memory on it: 0 to 7, in the numbers of the heap's nodes. It takes the slow path.
+ * Of libdrystone-tiny-check, not libdrystone-tiny.
+ */
 DRY_RETURNS_NEW void *dry_cache_alloc_node(dry_cache *cache, unsigned node);
 
 /* A zeroed object; on a cache with constructor NULL and errno EINVAL. */
@@ -258,7 +261,7 @@ DRY_DIRECT_CALL void dry_cache_free(dry_cache *cache, void *object);
 /* n objects at once: all (returns n) or none (returns 0, errno ENOMEM). */
 size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **objects);
 
-/* The same, zeroed; on a cache with constructor 0 and errno EINVAL. */
+/* The same, zeroed; on a cache with constructor 0 and errno EINVAL. Of libdrystone-tiny-check, not libdrystone-tiny. */
 size_t dry_cache_zalloc_bulk(dry_cache *cache, size_t n, void **objects);
 
 /* Free n objects at once. */

@@ -3,8 +3,9 @@
  * tiny.h - what libdrystone-tiny and libdrystone-sequential have besides drystone.h.
  *
  * libdrystone-tiny-check has dry_heap_check(), dry_cache_check(), dry_heap_slabinfo(), dry_heap_for_each_cache(),
- * dry_heap_owners(), dry_version() and dry_heap_min_pool(); linked before libdrystone-tiny, by any of these or by
- * `-u dry_tiny_say_pointer`, it also makes reports of corruption and leaks lines of text. Without it a corrupt argument just stops.
+ * dry_heap_owners(), dry_version(), dry_heap_min_pool(), dry_cache_zalloc_bulk() and dry_cache_alloc_node(); linked before
+ * libdrystone-tiny, by any of these or by `-u dry_tiny_say_pointer`, it also makes reports of corruption and leaks lines of text.
+ * Without it a corrupt argument just stops. Neither has dry_guard(), dry_profile_heap() and dry_profile_write().
  */
 #ifndef DRYSTONE_TINY_H
 #define DRYSTONE_TINY_H
