@@ -49,7 +49,15 @@ def pointer(address):
 
 
 def text(data):
-    return data.split(b"\0")[0].decode("utf-8", "replace")
+    """A name, made safe to print in a column, as the command does."""
+    return "".join("_" if c == 32 else chr(c) if 32 < c < 127 else "?" for c in data.split(b"\0")[0]) or "?"
+
+
+def number(expression):
+    try:
+        return int(gdb.parse_and_eval(expression))
+    except (gdb.error, OverflowError) as wrong:
+        raise gdb.GdbError(str(wrong)) from None
 
 
 def searched():
@@ -208,7 +216,7 @@ class WhatIs(gdb.Command):
     def invoke(self, argument, from_tty):
         if not argument:
             raise gdb.GdbError("which address?")
-        address, layout = int(gdb.parse_and_eval(argument)) & (1 << 64) - 1, Layout()
+        address, layout = number(argument) & (1 << 64) - 1, Layout()
         for heap in heaps(layout):
             if self.in_arena(layout, heap, address) or self.in_extent(layout, heap, address):
                 return

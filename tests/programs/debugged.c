@@ -10,7 +10,7 @@
 
 char *live, *freed, *run, *extent, *middle;
 #ifdef TYPED
-dry_cache *typed;
+dry_cache *typed, *unsafe;
 dry_heap *heap;
 #endif
 
@@ -33,6 +33,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 100; i++)
 		if (dry_cache_alloc(typed) == NULL)
 			return 1;
+	unsafe = dry_cache_create(NULL, &(struct dry_cache_attr){ .name = "r\033[31m \xe9", .size = 312,
+								  .flags = DRY_CACHE_NO_MERGE });
 	heap = dry_heap_default();
 #endif
 	stop_here();

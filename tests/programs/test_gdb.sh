@@ -32,7 +32,8 @@ judge() {
 		grep -q 'heap main: 0 bytes into a block of 102400 bytes, page run at' "$1" &&
 		grep -q 'heap main: 0 bytes into a block of 5[0-9]* bytes, an extent at' "$1" &&
 		grep -q 'heap main: 12345 bytes into a block of 5[0-9]* bytes, an extent at' "$1" &&
-		grep -q 'is nobody' "$1" && grep -Eq '^kmalloc-112 +main +[1-9]' "$1"; } || fail "$2: $(cat "$1")"
+		grep -q 'is nobody' "$1" && grep -Eq '^kmalloc-112 +main +[1-9]' "$1" &&
+		grep -Eq '^r\?\[31m_\? +main ' "$1"; } || fail "$2: $(cat "$1")"
 }
 ask() { # ask ADDRESS-OF-LIVE FREED RUN EXTENT MIDDLE ARGUMENT...
 	addresses="$1 $2 $3 $4 $5 $1+7 16"
@@ -45,6 +46,10 @@ ask live freed run extent middle "$work/debugged" -ex "set environment LD_PRELOA
 	-ex 'set startup-with-shell off' -ex 'set environment DEBUGINFOD_URLS' -ex 'break stop_here' -ex run >"$work/out"
 judge "$work/out" "live process"
 [ "$(grep -c '^kmalloc-112 ' "$work/out")" = 2 ] || fail "caches PATTERN"
+gdb -nx -batch -ex "source $top/contrib/drystone-gdb.py" "$work/debugged" -ex 'drystone whatis "text"' -ex 'drystone whatis nonsense' \
+	>"$work/out" 2>&1
+{ grep -q '^Cannot convert value to long' "$work/out" && grep -q '^No symbol "nonsense"' "$work/out" && ! grep -q Python "$work/out"; } ||
+	fail "no address: $(cat "$work/out")"
 # printed FILE WHAT: the pointers, as the printers have them
 printed() {
 	{ grep -Eq '^typed=0x[0-9a-f]+ \(cache letters of heap main: 100 of [1-9][0-9]* objects of 304 bytes in use, [1-9][0-9]* slabs\)$' "$1" &&
