@@ -38,11 +38,11 @@ static void array_init(struct dry_caches *caches, uint32_t slot, uint32_t place,
 }
 
 /* In the areas that there are. */
-static void init_all(struct dry_caches *caches, uint32_t place, struct dry_array as)
+static void init_all(struct dry_caches *caches, uint32_t place, const struct dry_array *as)
 {
 	for (uint32_t slot = 0; slot < caches->slots_open; slot++)
 		if (caches->areas[slot] != dry_stopped_area)
-			array_init(caches, slot, place, &as);
+			array_init(caches, slot, place, as);
 }
 
 static uint32_t units_of(uint32_t limit)
@@ -63,14 +63,23 @@ static void mark_units(struct dry_caches *caches, uint32_t unit, uint32_t count,
 	}
 }
 
-static struct dry_array fresh(const struct dry_cache *cache)
+/* By pointer: of a struct with a flexible array compilers say that to pass it by value is not the same for all of them. */
+static void fresh(const struct dry_cache *cache, struct dry_array *array)
 {
 	uint64_t empty = dry_percpu_empty_word();
 
-	return (struct dry_array){ .word = cache->countdowns == DRY_COUNTDOWNS_ON ? dry_word_unarmed(empty) : empty,
-				   .limit = (uint16_t)cache->limit,
-				   .batchcount = (uint16_t)cache->batchcount,
-				   .seen = dry_array_seen(0) };
+	*array = (struct dry_array){ .word = cache->countdowns == DRY_COUNTDOWNS_ON ? dry_word_unarmed(empty) : empty,
+				     .limit = (uint16_t)cache->limit,
+				     .batchcount = (uint16_t)cache->batchcount,
+				     .seen = dry_array_seen(0) };
+}
+
+static void init_fresh(const struct dry_cache *cache, uint32_t place)
+{
+	struct dry_array as;
+
+	fresh(cache, &as);
+	init_all(cache->caches, place, &as);
 }
 
 /*
@@ -131,7 +140,7 @@ static uint32_t find_place(struct dry_cache *cache)
 			continue;
 		uint32_t first = unit - need + 1, place = first * (DRY_AREA_UNIT / 8);
 		mark_units(caches, first, need, true);
-		init_all(caches, place, fresh(cache));
+		init_fresh(cache, place);
 		return place;
 	}
 	return 0;
@@ -151,7 +160,7 @@ void dry_slot_unplace_locked(struct dry_cache *cache, uint32_t place)
 {
 	if (place == 0)
 		return;
-	init_all(cache->caches, place, (struct dry_array){ 0 });
+	init_all(cache->caches, place, &(struct dry_array){ 0 });
 	mark_units(cache->caches, place / (DRY_AREA_UNIT / 8), units_of(cache->room), false);
 }
 
@@ -159,7 +168,7 @@ void dry_slot_renew_locked(struct dry_cache *cache)
 {
 	if (cache->place == 0)
 		return;
-	init_all(cache->caches, cache->place, fresh(cache));
+	init_fresh(cache, cache->place);
 }
 
 /* For who remembers the area (port/here.h). release: what was done to the arrays is seen by who finds the number. */
@@ -180,7 +189,7 @@ void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
 		return;
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
 		if (cache->root == cache && cache->place != 0)
-			*dry_area_array(area, cache->place) = fresh(cache);
+			fresh(cache, dry_area_array(area, cache->place));
 	}
 	set_number(area, caches->stopped ? DRY_NUMBER_NOWHERE : slot);
 	caches->areas[slot] = area;

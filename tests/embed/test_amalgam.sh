@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-# The one file that `make amalgam` writes: no warning from gcc, whatever a project asks for its own code; not optimised, and at
-# link time with override. With ALL=1 also by clang, not position-independent, over the POSIX port.
+# The one file that `make amalgam` writes: no warning from gcc, whatever a project asks for its own code; no word as its first lines
+# say that it is compiled; not optimised, and at link time with override. With ALL=1 also by clang, not position-independent, over the POSIX port.
 . "$(dirname "$0")/common.inc"
 flags="-std=gnu11 -fvisibility=hidden -fno-strict-aliasing"
 strict="-Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wcast-qual -Wundef -pedantic"
@@ -22,6 +22,10 @@ cmp "$work/drystone.c" "$work/again/drystone.c" || fail "two runs write two file
 ! grep -n "$root" "$work/drystone.c" || fail "a path of this machine is in it"
 cc=${CC:-cc}
 try "not optimised" library "$cc" -O0
+says=$(sed -n 's/^ \*.*\tcc \(.*\) drystone\.c$/\1/p' "$work/drystone.c")
+# shellcheck disable=SC2086 # flags are words
+[ -n "$says" ] && "$cc" $says "$work/drystone.c" -o "$work/drystone.o" >"$work/log" 2>&1 && [ ! -s "$work/log" ] || fail "as its first lines say"
+echo "ok: as its first lines say"
 # What is replaced beside malloc is replaced with it only.
 ! nm "$work/program" | grep -E ' [TW] (malloc|prctl|mlockall|sigaction|fflush)$' || fail "replaced without DRYSTONE_OVERRIDE"
 # shellcheck disable=SC2086 # flags are words
