@@ -20,7 +20,8 @@ int dry_ctl(const char *name, const char *value);
 
 /*
  * Called when an allocation would go beyond the limit of the process and all that is free has been given back: fn gives back
- * about `bytes` of what the program can do without, and returns whether it gave any; then the allocation is tried again. It
+ * about `bytes` of what the program can do without, and returns whether it gave any; then the allocation is tried again. Not
+ * called where one request alone is bigger than the limit: it fails. It
  * runs in the thread that allocates, without locks of the library, and one at a time; it may free, and what it
  * allocates fails without a call of it. NULL: none; then such an allocation fails (ENOMEM).
  */
