@@ -370,7 +370,10 @@ int dry_guard(size_t mean);
  */
 int dry_profile_heap(size_t mean);
 
-/* Write it to a file that pprof reads, and `drystone profile`; %p in its name is the number of the process. 0 or -EIO. */
+/*
+ * Write it to a file that pprof reads, and `drystone profile`; %p in its name is the number of the process. 0; -EIO; -EINVAL: the
+ * name is NULL.
+ */
 int dry_profile_write(const char *path);
 
 /*

@@ -364,6 +364,8 @@ DRY_EXPORT int dry_profile_heap(size_t mean)
 
 DRY_EXPORT int dry_profile_write(const char *path)
 {
+	if (path == NULL) /* as of getenv() */
+		return -DRY_EINVAL;
 	return dry_sample_write(path) ? 0 : -DRY_EIO;
 }
 

@@ -6,6 +6,7 @@
  */
 /* DRY_TEST_NOT_TINY: it has no guarded blocks. */
 #include <drystone/drystone.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -210,6 +211,7 @@ int main(int argc, char **argv)
 	taken_by = sampled;
 	CHECK(!dry_profile_heap(1));
 	CHECK(use_caches(&rng) >= 12 * OBJECTS * 40);
+	CHECK_EQ(dry_profile_write(NULL), -EINVAL);
 	CHECK(!dry_profile_heap(0));
 	CHECK_EQ(use_caches(&rng), 0);
 	CHECK(!dry_heap_check(NULL));
