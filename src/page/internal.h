@@ -205,7 +205,7 @@ size_t dry_arena_purge_all_locked(struct dry_arena *arena);
 
 /* wide.c; the lock is held */
 
-/* Free blocks side by side, from the start of a chunk (or of a block for as many) on, that hold `count` pages: the first, or NIL. */
+/* Free blocks side by side, from the start of a chunk (or of a block for as many), that hold `count` pages: the first, or NIL. */
 uint32_t dry_wide_find_locked(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
 
 /* reserve.c */

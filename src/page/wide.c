@@ -61,7 +61,8 @@ uint32_t dry_wide_find_locked(struct dry_arena *arena, uint32_t count, uint32_t 
 {
 	/* what dry_arena_run_of() relies on */
 	unsigned order = dry_log2_ceil(count);
-	uint32_t step = UINT32_C(1) << (order < arena->max_order ? order : arena->max_order), index = -arena->skew & (step - 1), found;
+	uint32_t step = UINT32_C(1) << (order < arena->max_order ? order : arena->max_order);
+	uint32_t index = -arena->skew & (step - 1), found;
 	uintptr_t mask = ((uintptr_t)align_pages << arena->page_shift) - 1;
 
 	for (; index < arena->pages && count <= arena->pages - index; index += (found / step + 1) * step) {
