@@ -16,6 +16,7 @@
 #define SEEN_MOST     0xfffu /* of dry_extent.seen: 8 GiB */
 #define LOOKS         8  /* more at one that is not filled yet */
 #define LOOK_AGAIN    10 /* ms between them at least */
+#define WAITED        4 /* have the hint while one that was looked at is not filled yet */
 #define TRUSTED       2 /* the first extents of a process, but giants, which have the hint before anything is known */
 
 void dry_dense_init(struct dry_extents *extents)
@@ -94,7 +95,7 @@ void dry_dense_begin(struct dry_extents *extents, void *addr, size_t size, size_
 		return;
 	dry_lock_acquire(&extents->lock);
 	look_locked(extents, probe, false);
-	if (probe->filled < SURE)
+	if (probe->filled < SURE || (probe->addr != 0 && probe->waited++ >= WAITED))
 		hinted = 0;
 	if (probe->addr == 0 && looks_locked(probe)) {
 		if (hinted != 0)
@@ -103,6 +104,7 @@ void dry_dense_begin(struct dry_extents *extents, void *addr, size_t size, size_
 		probe->addr = (uintptr_t)addr + hinted;
 		probe->size = asked - hinted;
 		probe->looks = 0;
+		probe->waited = 0;
 	}
 	dry_lock_release(&extents->lock);
 	if (hinted != 0 && dry_huge_is_affordable())

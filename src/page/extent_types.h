@@ -33,7 +33,7 @@ struct dry_extent_probe {
 	uint64_t again; /* ms: no look before that, but the first */
 	uintptr_t extent, addr; /* addr 0: nothing */
 	size_t size;
-	unsigned looks, filled, hinted;
+	unsigned looks, filled, hinted, waited;
 };
 
 /*

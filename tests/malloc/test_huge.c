@@ -217,6 +217,21 @@ static int run_replaced(void)
 	return 0;
 }
 
+/* Many blocks of which nothing but the first byte is used have no huge pages, but some of them, before anything is known. */
+static int run_starts(void)
+{
+	for (int i = 0; i < 100; i++) {
+		char *block = malloc(BIG);
+
+		CHECK(block != NULL);
+		*block = 1;
+		OPAQUE(block);
+	}
+	printf("first bytes of 100 blocks: %zu KiB in huge pages\n", huge());
+	CHECK(huge() <= 24 * MIB || everywhere());
+	return 0;
+}
+
 /* Blocks of which the ends are not used have no huge pages, once that was seen. */
 static int run_ends(void)
 {
@@ -320,6 +335,7 @@ int main(int argc, char **argv)
 		return strcmp(argv[2], "big") == 0      ? run_big() :
 		       strcmp(argv[2], "replaced") == 0 ? run_replaced() :
 		       strcmp(argv[2], "ends") == 0     ? run_ends() :
+		       strcmp(argv[2], "starts") == 0   ? run_starts() :
 		       strcmp(argv[2], "forked") == 0   ? run_forked() :
 		       strncmp(argv[2], "auto", 4) == 0 ? run_auto(argv[2][4] != 0) :
 							  run(argv[1]);
@@ -329,6 +345,7 @@ int main(int argc, char **argv)
 		start("thp:system", "big");
 		start("thp:system", "replaced");
 		start("thp:system", "ends");
+		start("thp:system", "starts");
 		start("thp:system", "forked");
 		start("thp:always", "small");
 	}
