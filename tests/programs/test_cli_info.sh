@@ -138,14 +138,15 @@ grep -q "process $child: " "$work/ended.out" || fail "first thread ended: $(head
 stop
 
 # one that has ended, and whose parent does not ask for its status
+: >"$work/parent"
 LD_PRELOAD=$lib python3 -c 'import subprocess, time
 child = subprocess.Popen(["sleep", "2"])
 print(child.pid, "ready", flush=True)
-time.sleep(100)' >"$work/ready" &
+time.sleep(100)' >"$work/parent" &
 parent=$!
 children="$children $parent"
-for _ in $(seq 500); do grep -q ready "$work/ready" && break || sleep 0.02; done
-read -r child _ <"$work/ready"
+for _ in $(seq 500); do grep -q ready "$work/parent" && break || sleep 0.02; done
+read -r child _ <"$work/parent"
 for _ in $(seq 100); do "$cli" info "$child" >"$work/out" 2>&1 && break || sleep 0.02; done
 "$cli" top -b -d 0.1 "$child" >"$work/top.out" 2>"$work/top.err" &
 top_pid=$!
