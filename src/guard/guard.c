@@ -213,11 +213,11 @@ void dry_guard_report_faults(void)
 
 /* ---- places; the lock is held ------------------------------------------------- */
 
-/* `pages` pages in a row that belong to nobody, searched for from the cursor on; 0: not found within so many blocks. */
+/* `pages` pages in a row that are nobody's, searched for from the cursor on, once around; 0: none within so many blocks. */
 static uint32_t find_room_locked(uint32_t pages, uint32_t most)
 {
 	struct dry_guard_region *g = &dry_guarded;
-	uint32_t start = g->cursor, run = 0;
+	uint32_t start = g->cursor, run = 0, ends = 0;
 	bool grows = true; /* what the system refused once, it is not asked for again at each step */
 
 	for (uint32_t skips = 0; skips < most;) {
@@ -228,9 +228,10 @@ static uint32_t find_room_locked(uint32_t pages, uint32_t most)
 		if (1 + pages > region_pages())
 			return 0;
 		if (start + pages > region_pages()) {
+			if (ends++ != 0)
+				return 0;
 			start = 1;
 			run = 0;
-			skips++;
 			continue;
 		}
 		uint32_t id = g->owner[start + run];
@@ -375,12 +376,12 @@ static uint32_t find_place_locked(uint32_t pages, size_t align)
 		uint32_t end = region_pages();
 		at = grow_locked(room) ? end : 0;
 	}
-	/* The region is small: all of it, and held blocks make room. */
-	while (at == 0) {
-		at = find_room_locked(room, g->blocks_max + 2);
+	/* The region is small: all of it, and held blocks make room, twice as many each time. */
+	for (uint32_t leave = 1; at == 0; leave *= 2) {
+		at = find_room_locked(room, UINT32_MAX);
 		if (at == 0 && g->held_first == g->held_end)
 			return 0;
-		if (at == 0)
+		for (uint32_t i = 0; at == 0 && i < leave && g->held_first != g->held_end; i++)
 			give_id_locked(let_go_locked());
 	}
 	return (uint32_t)((dry_round_up((uintptr_t)page_address(at), align) - g->base) >> g->page_shift);
