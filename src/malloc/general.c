@@ -13,6 +13,7 @@
 #include "core/countdown.h"
 #include "core/slab.h"
 #include "core/walk.h"
+#include "debug/hooks.h"
 #include "debug/live.h"
 #include "debug/secure.h"
 #include "port/probe.h"
@@ -285,8 +286,10 @@ static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool ze
 static DRY_NOINLINE void *alloc_asked(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	void *object = dry_general_ask_secondary(heap, size, align, zero);
+	/* secure:1: too many are guarded for one that no slot holds. What lay there before is not for its owner to read. */
+	bool clear = heap->caches.hooks == &dry_hooks_secure && dry_general_class(heap, size, align) == DRY_CLASS_COUNT;
 
-	return object != NULL ? object : alloc_own(heap, size, align, zero);
+	return object != NULL ? object : alloc_own(heap, size, align, zero || (clear && dry_secure_zero));
 }
 
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
