@@ -419,6 +419,16 @@ static struct dry_guard_block *take_place(size_t size, size_t align)
 	return block;
 }
 
+bool dry_guard_is_half_full(void)
+{
+	struct dry_guard_region *g = &dry_guarded;
+
+	dry_lock_acquire(&g->lock);
+	bool result = g->live >= g->live_max / 2;
+	dry_lock_release(&g->lock);
+	return result;
+}
+
 void *dry_guard_alloc(size_t size, size_t align)
 {
 	struct dry_guard_region *g = &dry_guarded;

@@ -47,6 +47,9 @@ void dry_guard_report_faults(void);
  */
 void *dry_guard_alloc(size_t size, size_t align);
 
+/* Whether half of the blocks that may be are live. */
+bool dry_guard_is_half_full(void);
+
 /* Whether ptr lies in the region: then all below may be asked about it, and nobody else. */
 bool dry_guard_contains(const void *ptr);
 

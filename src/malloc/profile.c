@@ -81,11 +81,12 @@ static bool count_to(_Atomic uint32_t *count, uint32_t max)
 }
 
 /* What no slot can hold; under secure:1 also what a program does only a few times: there its errors hide. */
-static bool is_chosen(unsigned class)
+static bool is_chosen(size_t size, unsigned class)
 {
 	if (class == DRY_CLASS_COUNT)
 		return big;
-	return secure && (dry_class_size(class) > APART || count_to(&first, FIRST) || count_to(&first_of[class], FIRST_SIZE));
+	return secure && (dry_class_size(class) > APART || size == 0 || count_to(&first, FIRST) ||
+			  count_to(&first_of[class], FIRST_SIZE));
 }
 
 static void *allocate(size_t size, size_t align, bool zero)
@@ -95,9 +96,12 @@ static void *allocate(size_t size, size_t align, bool zero)
 
 	if (DRY_UNLIKELY(dry_starter_is_below()))
 		return dry_starter_take(size, align, zero);
-	enum dry_turn turn = is_chosen(class) ? DRY_TURN_GUARD : dry_turns_take(class, size);
+	enum dry_turn turn = is_chosen(size, class) ? DRY_TURN_GUARD : dry_turns_take(class, size);
 
-	block = turn == DRY_TURN_GUARD && make_guards() ? dry_guard_alloc(size, align) : NULL;
+	/* a block of no bytes has another place to be */
+	if (turn == DRY_TURN_GUARD && (!make_guards() || (size == 0 && empties && dry_guard_is_half_full())))
+		turn = DRY_TURN_NONE;
+	block = turn == DRY_TURN_GUARD ? dry_guard_alloc(size, align) : NULL;
 	if (block != NULL)
 		return block; /* it is zero */
 	if (size == 0 && empties)
