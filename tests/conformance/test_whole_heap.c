@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 	with_limit();
 	over_memory(0);
 	over_memory(rng_below(&rng, 2 * MIB));
-	for (size_t whole = 256 << 10; whole <= 16 * MIB; whole = whole * 2)
+	for (size_t whole = MIB / 2; whole <= 16 * MIB; whole = whole * 2)
 		any_size(whole);
 	any_size(5 * MIB);
 	return 0;
