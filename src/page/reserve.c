@@ -11,9 +11,9 @@
  * Whole, from the start: from a source of a user's, or where there is no window to be had.
  */
 #include "base/annotate.h"
+#include "base/bits.h"
 #include "base/error.h"
 #include "page/internal.h"
-#include "port/guard.h"
 
 #define MAX_RESERVE ((size_t)UINT32_MAX / 2 << DRY_GRANULE_SHIFT)
 #define TRIES       8  /* windows to look for one that is free where things begin */
@@ -177,18 +177,20 @@ static int reserve_pages(struct dry_arena *arena, char *start, size_t size)
 	return rc == -DRY_ENOMEM ? dry_port_reserve_at(start, size, DRY_ACCESS_NONE) : rc;
 }
 
-static size_t random_pages(size_t most)
+/* As random as the window's place, which who writes beyond a block does not know. */
+static size_t random_pages(const char *window, unsigned number, size_t most)
 {
 	size_t page = dry_port_page_size();
 
-	return (size_t)(dry_port_random() % (most / page)) * page;
+	return (size_t)(dry_mix64((uintptr_t)window + number) % (most / page)) * page;
 }
 
 /* The last `first` bytes of a first chunk and its metadata in a window, at places that pages do not tell. All or nothing. */
 static bool reserve_first(struct dry_arena *arena, char *window, const size_t span[4], size_t apart, size_t first)
 {
 	size_t whole = DRY_CHUNK_SIZE, page = dry_port_page_size(), desc = dry_round_up(desc_bytes(arena, whole), page);
-	char *start = window + 2 * whole - first, *chunks = window + span[0] + random_pages(apart) + span[1] - page;
+	char *start = window + 2 * whole - first, *chunks = window + span[0] + random_pages(window, 1, apart) + span[1] - page;
+	char *map = chunks + page + span[2] + random_pages(window, 2, apart);
 
 	arena->window = true;
 	if (reserve_pages(arena, start, first) != 0)
@@ -198,7 +200,7 @@ static bool reserve_first(struct dry_arena *arena, char *window, const size_t sp
 		arena->desc_array = (struct dry_arena_array){ chunks + page, desc, desc };
 	}
 	if (arena->desc_array.reserved == 0 ||
-	    !array_init_at(&arena->map_array, chunks + page + span[2] + random_pages(apart), map_bytes(whole), DRY_ACCESS_WRITE)) {
+	    !array_init_at(&arena->map_array, map, map_bytes(whole), DRY_ACCESS_WRITE)) {
 		arrays_fini(arena);
 		dry_port_release(start, first);
 		return false;

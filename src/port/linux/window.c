@@ -43,42 +43,52 @@ static uintptr_t eighth(void)
 	return stack != 0 ? UINT64_C(1) << (dry_log2_floor(stack) - 2) : 0; /* the program's first stack ends where all does */
 }
 
-static uintptr_t random_below(uintptr_t most, size_t align)
+struct part {
+	_Atomic uintptr_t next;  /* windows of one process do not overlap, until there are very many */
+	_Atomic uint64_t secret; /* relaxed: whoever reads an older one has another gap */
+};
+
+static uintptr_t random_below(uint64_t random, uintptr_t most, size_t align)
 {
-	return dry_port_random() % (most / align) * align;
+	return random % (most / align) * align;
 }
 
 /*
  * One after the other from a random place below `first` on, after `end` from another one; each a random way behind the one before,
  * or who writes beyond a block would know where tables lie.
  */
-static void *next_window(_Atomic uintptr_t *next, uintptr_t low, uintptr_t first, uintptr_t end, size_t size, size_t align)
+static void *next_window(struct part *part, uintptr_t low, uintptr_t first, uintptr_t end, size_t size, size_t align)
 {
-	uintptr_t apart = random_below((end - low) / APART_SHARE, align), start;
-	uintptr_t at = atomic_load_explicit(next, memory_order_relaxed);
+	uintptr_t at = atomic_load_explicit(&part->next, memory_order_relaxed), start, apart;
 
 	do {
+		uint64_t secret = atomic_load_explicit(&part->secret, memory_order_relaxed);
+		apart = random_below(dry_mix64(secret + at), (end - low) / APART_SHARE, align);
 		start = dry_round_up(at + apart, align);
-		if (at < low || start > end - size)
-			start = low + random_below(first - low, align);
-	} while (!atomic_compare_exchange_weak_explicit(next, &at, start + size, memory_order_relaxed, memory_order_relaxed));
+		if (at < low || start > end - size) {
+			secret = dry_port_random();
+			start = low + random_below(secret, first - low, align);
+			atomic_store_explicit(&part->secret, secret, memory_order_relaxed);
+		}
+	} while (!atomic_compare_exchange_weak_explicit(&part->next, &at, start + size, memory_order_relaxed,
+							memory_order_relaxed));
 	return (void *)start;
 }
 
 void *dry_port_window(size_t size, size_t align)
 {
-	static _Atomic uintptr_t next; /* windows of one process do not overlap, until there are very many */
+	static struct part dense;
 	uintptr_t part = eighth(), low = 6 * part + part / 4 + part / SPARSE_SHARE, end = 7 * part;
 
-	return size <= part / 2 ? next_window(&next, low, end - size, end, size, align) : NULL;
+	return size <= part / 2 ? next_window(&dense, low, end - size, end, size, align) : NULL;
 }
 
 void *dry_port_sparse_window(size_t size, size_t align)
 {
-	static _Atomic uintptr_t next;
+	static struct part sparse;
 	uintptr_t part = eighth(), low = 6 * part + part / 4, end = low + part / SPARSE_SHARE;
 
-	return size <= part / SPARSE_SHARE / 4 ? next_window(&next, low, low + (end - low) / 2, end, size, align) : NULL;
+	return size <= part / SPARSE_SHARE / 4 ? next_window(&sparse, low, low + (end - low) / 2, end, size, align) : NULL;
 }
 
 /* Of small ones, now and then. */
