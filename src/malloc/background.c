@@ -95,19 +95,33 @@ static _Noreturn void park(void)
 	dry_port_park();
 }
 
+/* false: it is to end, and to begin again some time later. */
+static bool rests(unsigned ms)
+{
+	enum dry_rest next = dry_port_rest_ms(ms);
+
+	if (next == DRY_REST_PARK)
+		park();
+	return next == DRY_REST_ROUND;
+}
+
+static unsigned sleep_ms(unsigned idle)
+{
+	unsigned half = dry_option_decay_ms / 2;
+
+	return idle > 4 && half < LONG_SLEEP ? LONG_SLEEP : half;
+}
+
 static void run(void)
 {
 	struct dry_heap *heap = &dry_main_heap;
 	unsigned small = 0, idle = 0;
-
 	/* The first fence takes milliseconds: nobody waits for it here, but the end of a process would. */
-	if (!dry_port_rest_ms(SOON))
-		park();
-	(void)dry_port_slot_fence();
-	while (small < IDLE_TICKS) {
-		unsigned sleep = dry_option_decay_ms / 2;
-		if (!dry_port_rest_ms(idle > 4 && sleep < LONG_SLEEP ? LONG_SLEEP : sleep))
-			park();
+	bool stays = rests(SOON);
+
+	if (stays)
+		(void)dry_port_slot_fence();
+	while (stays && small < IDLE_TICKS && (stays = rests(sleep_ms(idle)))) {
 		dry_port_thread_leave();
 		dry_profile_follow();
 		dry_heap_reap(heap);
@@ -118,8 +132,9 @@ static void run(void)
 		idle = idle_bytes(heap) == 0 ? idle + 1 : 0;
 		small = held_bytes(heap) < START_BYTES && idle != 0 ? small + 1 : 0;
 	}
+	dry_port_rest_over();
 	/* release: a later starter sees what this thread did */
-	atomic_store_explicit(&running, 0, memory_order_release);
+	atomic_store_explicit(&running, stays ? 0 : -RETRY, memory_order_release);
 }
 
 static DRY_SLOW void start(void)

@@ -150,11 +150,18 @@ uint64_t dry_port_processor_us(bool process);
 void dry_port_sleep_ms(unsigned ms);
 
 /*
- * The helper thread's sleep between its rounds, about ms milliseconds; one thread's. false: it has none any more, for a filter has
- * come, and is to park: to wait for the end of the process without another call.
+ * The helper thread's sleep between its rounds, about ms milliseconds; one thread's. What it has to do then: another round; to
+ * park, for a filter has come: to wait for the end of the process without another call; to end. It says when it ends.
  */
-bool dry_port_rest_ms(unsigned ms);
+enum dry_rest { DRY_REST_ROUND, DRY_REST_PARK, DRY_REST_END };
+enum dry_rest dry_port_rest_ms(unsigned ms);
 _Noreturn void dry_port_park(void);
+void dry_port_rest_over(void);
+/*
+ * If the process has no other threads than the caller and the library's, the helper ends: for what depends on there being one
+ * thread. Waits for that, some 20 ms at most.
+ */
+void dry_port_rest_end(void);
 
 /*
  * Only what libc's own malloc asks of the system may be asked for: another call may end the process, because the program

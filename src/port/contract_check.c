@@ -45,8 +45,10 @@ struct dry_port_calls {
 	uint64_t (*clock_ms)(void);
 	uint64_t (*processor_us)(bool process);
 	void (*sleep_ms)(unsigned ms);
-	bool (*rest_ms)(unsigned ms);
+	enum dry_rest (*rest_ms)(unsigned ms);
 	void (*park)(void);
+	void (*rest_over)(void);
+	void (*rest_end)(void);
 	bool (*restricted)(void);
 	bool (*confined)(void);
 	void (*ending)(void);
@@ -112,6 +114,8 @@ const struct dry_port_calls dry_port_calls = {
 	.sleep_ms = dry_port_sleep_ms,
 	.rest_ms = dry_port_rest_ms,
 	.park = dry_port_park,
+	.rest_over = dry_port_rest_over,
+	.rest_end = dry_port_rest_end,
 	.restricted = dry_port_restricted,
 	.confined = dry_port_confined,
 	.ending = dry_port_ending,

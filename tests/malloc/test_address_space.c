@@ -8,7 +8,6 @@
  */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "../support/check.h"
+#include "../support/status.h"
 #include "../support/glibc.h"
 #include "../support/pages.h"
 #include "../support/plugin.h"
@@ -37,19 +37,10 @@ static const struct bars {
 	{ "secure:1", 200, 2000, 1700, 680, 20, 250, 200, 12, 150, 185 },
 }, *bars = profiles;
 
-/* Bytes, of a line of /proc/self/status. Without stdio, which allocates. */
+/* Bytes. */
 static size_t status_of(const char *name)
 {
-	static char text[8192];
-	int fd = open("/proc/self/status", O_RDONLY);
-	ssize_t length = read(fd, text, sizeof(text) - 1);
-	const char *line;
-
-	CHECK(length > 0 && close(fd) == 0);
-	text[length] = '\0';
-	line = strstr(text, name);
-	CHECK(line != NULL);
-	return strtoul(line + strlen(name), NULL, 10) << 10;
+	return status_number(name) << 10;
 }
 
 /* Blocks of one size until there are no more, or `most` bytes; how many there are then. */

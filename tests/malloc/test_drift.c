@@ -20,6 +20,7 @@
 
 #include "../support/check.h"
 #include "../support/random.h"
+#include "../support/status.h"
 
 #define LIVE  ((size_t)4 << 20)
 #define LEAST 64
@@ -29,21 +30,6 @@ static const uint16_t sizes[SIZES] = { 64,  80,  96,  112, 128, 144, 160, 176, 1
 				       256, 288, 320, 352, 384, 416, 448, 480, 512, 576, 640, 704 };
 static _Thread_local char *block[LIVE / LEAST + 1];
 static _Thread_local size_t count;
-
-/* Of the process, as the system counts it, in KiB. */
-static size_t peak(void)
-{
-	FILE *status = fopen("/proc/self/status", "r");
-	char line[256];
-	size_t kib = 0;
-
-	CHECK(status);
-	while (kib == 0 && fgets(line, sizeof(line), status))
-		sscanf(line, "VmHWM: %zu", &kib);
-	fclose(status);
-	CHECK(kib != 0);
-	return kib;
-}
 
 static void add(size_t size)
 {
@@ -164,7 +150,7 @@ static void run(const char *name, size_t (*work)(struct rng *), uint64_t seed)
 	CHECK(child >= 0);
 	if (child == 0) {
 		struct rng rng = { seed };
-		size_t before = peak(), most = work(&rng), grown = peak() - before;
+		size_t before = status_number("VmHWM:"), most = work(&rng), grown = status_number("VmHWM:") - before;
 
 		printf("%s: peak %zu KiB, at most %zu and 1024 KiB\n", name, grown, most >> 10);
 		fflush(stdout);

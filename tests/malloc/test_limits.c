@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/status.h"
 #include "../support/pages.h"
 #include "../support/pattern.h"
 #include "../support/plugin.h"
@@ -154,19 +155,10 @@ static bool can_be_raised(void)
 	return setrlimit(kind->resource, &limit) == 0;
 }
 
-/* Bytes that the limit counts; without stdio, which allocates. */
+/* Bytes that the limit counts. */
 static size_t counted(void)
 {
-	static char text[8192];
-	int fd = open("/proc/self/status", O_RDONLY);
-	ssize_t length = read(fd, text, sizeof(text) - 1);
-	const char *line;
-
-	CHECK(length > 0 && close(fd) == 0);
-	text[length] = '\0';
-	line = strstr(text, kind->status);
-	CHECK(line != NULL);
-	return strtoul(line + strlen(kind->status), NULL, 10) << 10;
+	return status_number(kind->status) << 10;
 }
 
 /* ---- blocks ------------------------------------------------------------------------- */

@@ -16,24 +16,9 @@
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/status.h"
 
 #define MOST 262144 /* KiB */
-
-/* KiB of a line of /proc/self/status */
-static long status_of(const char *name)
-{
-	char line[256];
-	long value = -1;
-	FILE *file = fopen("/proc/self/status", "r");
-
-	CHECK(file);
-	while (value < 0 && fgets(line, sizeof(line), file))
-		if (!strncmp(line, name, strlen(name)))
-			value = strtol(line + strlen(name), NULL, 10);
-	fclose(file);
-	CHECK(value >= 0);
-	return value;
-}
 
 static void use(void)
 {
@@ -73,19 +58,19 @@ static void pass_limit(const char *conf)
 
 static int run(const char *conf)
 {
-	long data, rss;
+	size_t data, rss;
 
 	use();
-	data = status_of("VmData:");
-	printf("%s: %ld KiB are writable\n", conf, data);
+	data = status_number("VmData:");
+	printf("%s: %zu KiB are writable\n", conf, data);
 	CHECK(data < MOST); /* else mlockall would take the machine's memory */
 	if (mlockall(MCL_CURRENT)) {
 		printf("%s: mlockall: %s\n", conf, strerror(errno)); /* not permitted: no harm */
 		return 0;
 	}
-	rss = status_of("VmRSS:");
+	rss = status_number("VmRSS:");
 	use();
-	printf("%s: %ld KiB are present\n", conf, rss);
+	printf("%s: %zu KiB are present\n", conf, rss);
 	CHECK(rss < MOST);
 	pass_limit(conf);
 	return 0;

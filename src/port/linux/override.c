@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Linux's own calls that are replaced beside the malloc family: prctl() tells of filters to come (filter.c), mlockall() that
- * what is mapped will be locked (room.c).
+ * what is mapped will be locked (room.c), unshare() and setns() that there had better be one thread (rest.c).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* syscall */
 #endif
+#include <sched.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "port/contract.h"
 #include "port/linux/filter.h"
 #include "port/linux/rest.h"
 #include "port/linux/room.h"
@@ -26,9 +28,25 @@ DRY_REPLACEABLE int prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		args[i] = va_arg(list, unsigned long);
 	va_end(list);
-	if ((option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) && dry_linux_filter_comes())
-		dry_linux_rest_ends();
+	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) {
+		dry_port_rest_end(); /* what is parked would be a second thread for good */
+		if (dry_linux_filter_comes())
+			dry_linux_rest_ends();
+	}
 	return (int)syscall(SYS_prctl, option, args[0], args[1], args[2], args[3]);
+}
+
+/* Several of these are for processes of one thread. */
+DRY_REPLACEABLE int unshare(int flags)
+{
+	dry_port_rest_end();
+	return (int)syscall(SYS_unshare, flags);
+}
+
+DRY_REPLACEABLE int setns(int fd, int type)
+{
+	dry_port_rest_end();
+	return (int)syscall(SYS_setns, fd, type);
 }
 
 DRY_REPLACEABLE int mlockall(int flags)

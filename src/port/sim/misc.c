@@ -115,10 +115,18 @@ void dry_port_sleep_ms(unsigned ms)
 		dry_sim_yield();
 }
 
-bool dry_port_rest_ms(unsigned ms)
+enum dry_rest dry_port_rest_ms(unsigned ms)
 {
 	dry_port_sleep_ms(ms);
-	return true;
+	return DRY_REST_ROUND;
+}
+
+void dry_port_rest_over(void)
+{
+}
+
+void dry_port_rest_end(void)
+{
 }
 
 _Noreturn void dry_port_park(void)

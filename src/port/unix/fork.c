@@ -12,8 +12,6 @@
 #include "port/unix/lock_count.h"
 #include "port/unix/musl_fork.h"
 
-_Thread_local unsigned dry_locks_held;
-
 /* glibc's: whether the process has one thread (2.32), and the lock of the list of streams. */
 extern char __libc_single_threaded DRY_WEAK;
 #ifdef __GLIBC__
@@ -128,6 +126,8 @@ static void prepare(void)
 {
 	bool takes = !dry_port_alone() && dry_locks_held == 0;
 
+	if (takes)
+		dry_port_rest_end();
 	if (waits_for_call(takes))
 		takes = false;
 	forks = forks << 1 | takes;

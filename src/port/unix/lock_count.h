@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-extern _Thread_local unsigned dry_locks_held; /* fork.c */
+extern _Thread_local unsigned dry_locks_held; /* lock_rank.c */
 
 /* Before a lock is taken, and after it was let go; a signal may come in between. */
 static inline void dry_lock_count(void)

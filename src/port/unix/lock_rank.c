@@ -3,8 +3,11 @@
 
 #include "base/fatal.h"
 #include "base/rank.h"
+#include "port/unix/lock_count.h"
 
 #include <stdlib.h>
+
+_Thread_local unsigned dry_locks_held;
 
 #ifdef DRY_DEBUG
 

@@ -116,19 +116,37 @@ int dry_port_thread_start(void (*fn)(void))
  * What the kernel says of the process: behind the name, which may have any bytes, the state of its first thread, and as the
  * seventeenth number after that how many there are. The first is one of them when it has ended.
  */
-static bool is_left(char *stat, unsigned ours)
+static unsigned count_threads(char *first)
 {
-	char *at = strrchr(stat, ')');
+	char stat[512];
 	unsigned threads = 0;
 
-	if (at == NULL || at[1] != ' ' || at[2] != 'Z')
-		return false;
+	stat[dry_file_look("/proc/self/stat", stat, sizeof(stat) - 1)] = '\0';
+	char *at = strrchr(stat, ')');
+	if (at == NULL || at[1] != ' ')
+		return 0;
 	at += 2;
+	*first = *at;
 	for (int i = 0; i < 17 && at != NULL; i++)
 		at = strchr(at + 1, ' ');
 	for (at = at != NULL ? at + 1 : stat; *at >= '0' && *at <= '9'; at++)
 		threads = threads * 10 + (unsigned)(*at - '0');
-	return threads == ours + 1;
+	return threads;
+}
+
+unsigned dry_unix_helpers(void)
+{
+	return atomic_load_explicit(&helpers, memory_order_relaxed);
+}
+
+unsigned dry_unix_threads(void)
+{
+	int saved = errno;
+	char first;
+	unsigned threads = count_threads(&first);
+
+	errno = saved;
+	return threads;
 }
 
 static void *leave(void *arg)
@@ -144,11 +162,10 @@ static void *leave(void *arg)
 void dry_port_thread_leave(void)
 {
 	static atomic_flag leaving = ATOMIC_FLAG_INIT;
-	char stat[512];
+	char first = '\0';
 	pthread_t thread;
 
-	stat[dry_file_look("/proc/self/stat", stat, sizeof(stat) - 1)] = '\0';
-	if (!is_left(stat, atomic_load_explicit(&helpers, memory_order_relaxed)) ||
+	if (count_threads(&first) != dry_unix_helpers() + 1 || first != 'Z' ||
 	    atomic_flag_test_and_set_explicit(&leaving, memory_order_relaxed))
 		return;
 	/* What runs at the end may need more than a helper's stack, and signals. */

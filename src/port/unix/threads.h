@@ -5,4 +5,9 @@
 /* In the child of a fork: the library's threads of the parent are not there. No call: filters may not have thought of getpid(). */
 void dry_unix_threads_forked(void);
 
+/* Threads of the library's own; one that is about to end is none any more. A hint. */
+unsigned dry_unix_helpers(void);
+/* All that the kernel counts. 0: that cannot be seen. */
+unsigned dry_unix_threads(void);
+
 #endif
