@@ -14,194 +14,10 @@
 #include "debug/canary.h"
 #include "port/guard.h"
 
-#define GAP  15   /* pages between two blocks, while there is room */
-#define FILL 0xab /* around the object, within its pages */
-#define APART  ((size_t)256 << 20) /* address space on both sides of each */
-#define FIRST  ((size_t)1 << 20)  /* a region begins with it: programs may lock all they have (mlockall) */
-#define LEAST  ((size_t)16 << 20) /* of one that is reserved whole */
-#define BLOCKS ((size_t)64 << 10) /* bytes that block[] begins with */
-#define SPREAD ((size_t)2 << 30) /* it grows so far before a place is used again */
-
-static size_t page_size(void)
-{
-	return (size_t)1 << dry_guarded.page_shift;
-}
-
-static char *page_address(uint32_t page)
-{
-	return (char *)dry_guarded.base + ((size_t)page << dry_guarded.page_shift);
-}
-
-static uint32_t region_pages(void)
-{
-	return (uint32_t)(dry_guarded.size >> dry_guarded.page_shift);
-}
-
-/* ---- making ---------------------------------------------------------------- */
-
-/*
- * Two places: no index of the program's, however wrong, leads from a block to what is known of it.
- *
- *   | gap | held[] | owner[] -> | block[] -> | gap |          | gap | region -> | gap |
- *
- * In windows the tables grow, and the gaps are free by their place alone; so is the region between its live blocks, which are all
- * that is mapped of it: what is reserved counts, too, against limits of locked memory (mlockall) and of address space. Where there
- * are no windows, all of it is reserved at once.
- */
-
-static size_t owner_bytes(size_t region)
-{
-	return dry_round_up(region / dry_port_page_size() * sizeof(uint32_t), dry_port_page_size());
-}
-
-static size_t held_bytes(void)
-{
-	return dry_round_up(dry_guarded.held_max * sizeof(uint32_t), dry_port_page_size());
-}
-
-static size_t gap(void)
-{
-	return dry_port_address_room() == SIZE_MAX ? APART : dry_port_page_size();
-}
-
-/* `bytes` between gaps that are reserved, too. */
-static char *reserve(size_t bytes)
-{
-	char *at = dry_port_reserve(bytes + 2 * gap(), dry_port_page_size(), false);
-
-	return at != NULL ? at + gap() : NULL;
-}
-
-/* The same, committed, in a window where `most` have room. */
-static char *commit_in_window(size_t bytes, size_t most)
-{
-	char *at = dry_port_window(dry_round_up(most, DRY_CHUNK_SIZE) + 2 * APART, DRY_CHUNK_SIZE);
-
-	return at != NULL && dry_port_reserve_at(at + APART, bytes, DRY_ACCESS_WRITE) == 0 ? at + APART : NULL;
-}
-
-static size_t block_bytes(size_t blocks)
-{
-	return dry_round_up((blocks + 1) * sizeof(struct dry_guard_block), dry_port_page_size());
-}
-
-/* Twice as many blocks. false: there are as many as there may be, or no memory. */
-static bool grow_blocks_locked(void)
-{
-	struct dry_guard_region *g = &dry_guarded;
-	size_t have = g->block_size, left = block_bytes(g->blocks_max) - have, more = have != 0 ? have : BLOCKS;
-	char *end = (char *)g->block + have;
-
-	more = more < left ? more : left;
-	if (more == 0 || dry_port_reserve_at(end, more, DRY_ACCESS_WRITE) != 0)
-		return false;
-	g->block_size = have + more;
-	return true;
-}
-
-/* A region of `size` bytes, which becomes part of `most`; its tables are at `start`, before block[] there are `before` bytes. */
-static void begin_locked(char *region, size_t size, size_t most, char *start, size_t before)
-{
-	struct dry_guard_region *g = &dry_guarded;
-
-	dry_secret_seed();
-	g->page_shift = (uint8_t)dry_log2_floor(dry_port_page_size());
-	g->held = (uint32_t *)(void *)start;
-	g->owner = (uint32_t *)(void *)(start + held_bytes());
-	g->block = (struct dry_guard_block *)(void *)(start + before);
-	g->cursor = 1;
-	/* Blocks that were never used are taken in order; then those that went round. */
-	g->fresh = 1;
-	g->size = size;
-	g->most = most;
-	/* release: who sees the base (dry_guard_base()) finds the rest */
-	__atomic_store_n(&g->base, (uintptr_t)region, __ATOMIC_RELEASE);
-}
-
-/* In windows: a region that grows to `most`. */
-static bool make_sparse_locked(size_t most)
-{
-	struct dry_guard_region *g = &dry_guarded;
-	size_t before = held_bytes() + owner_bytes(most), tables = held_bytes() + owner_bytes(FIRST);
-	char *region = dry_port_sparse_window(most + 2 * APART, DRY_CHUNK_SIZE);
-	char *start = region != NULL ? commit_in_window(tables, before + block_bytes(g->blocks_max)) : NULL;
-
-	if (start == NULL)
-		return false;
-	g->block = (struct dry_guard_block *)(void *)(start + before);
-	g->block_size = 0;
-	g->sparse = grow_blocks_locked();
-	if (g->sparse)
-		begin_locked(region + APART, FIRST, most, start, before);
-	else
-		dry_port_release(start, tables);
-	return g->sparse;
-}
-
-/* Reserved whole. */
-static bool make_whole_locked(size_t size)
-{
-	struct dry_guard_region *g = &dry_guarded;
-	size_t before = held_bytes() + owner_bytes(size), tables = before + block_bytes(g->blocks_max);
-	char *start = reserve(tables), *region = start != NULL ? reserve(size) : NULL;
-
-	if (region == NULL || dry_port_commit(start, tables) != 0) {
-		if (region != NULL)
-			dry_port_release(region - gap(), size + 2 * gap());
-		if (start != NULL)
-			dry_port_release(start - gap(), tables + 2 * gap());
-		return false;
-	}
-	g->block_size = block_bytes(g->blocks_max);
-	begin_locked(region, size, size, start, before);
-	return true;
-}
-
-/* `pages` more at least, at the end of the region. */
-static bool grow_locked(uint32_t pages)
-{
-	struct dry_guard_region *g = &dry_guarded;
-	/* In chunks, as the arena grows: what is less than one is left to libraries. A small one is doubled. */
-	size_t have = g->size, unit = have < DRY_CHUNK_SIZE ? have : DRY_CHUNK_SIZE;
-	size_t least = dry_round_up((size_t)pages << g->page_shift, unit), old = owner_bytes(have);
-	size_t step = dry_round_down(have / 4, unit), more;
-
-	step = step < unit ? unit : step;
-	step = step < least ? least : step;
-	step = step < g->most - have ? step : g->most - have;
-	for (; step >= least; step = dry_round_down(step / 2, unit)) {
-		more = owner_bytes(have + step) - old;
-		if (more == 0 || dry_port_reserve_at((char *)g->owner + old, more, DRY_ACCESS_WRITE) == 0) {
-			__atomic_store_n(&g->size, have + step, __ATOMIC_RELEASE); /* pairs with dry_guard_contains() */
-			return true;
-		}
-	}
-	return false;
-}
-
-bool dry_guard_ready(void)
-{
-	return dry_guard_base() != 0;
-}
-
-bool dry_guard_init(const struct dry_guard_attr *attr)
-{
-	struct dry_guard_region *g = &dry_guarded;
-	size_t size = dry_round_down(attr->region, DRY_CHUNK_SIZE);
-
-	dry_lock_acquire(&g->lock);
-	if (!g->tried) {
-		g->live_max = attr->live;
-		g->held_max = attr->held;
-		g->blocks_max = attr->live + attr->held;
-		/* The system may refuse so much: then less, by halves. */
-		while (size >= LEAST && !make_sparse_locked(size) && !make_whole_locked(size))
-			size = dry_round_down(size / 2, DRY_CHUNK_SIZE);
-	}
-	g->tried = true;
-	dry_lock_release(&g->lock);
-	return dry_guard_ready();
-}
+#define GAP    15   /* pages between two blocks, while there is room */
+#define GROWTH 4    /* by a quarter and more a block moves */
+#define FILL   0xab /* around the object, within its pages */
+#define SPREAD ((size_t)2 << 30) /* the region grows so far before a place is used again */
 
 void dry_guard_report_faults(void)
 {
@@ -221,13 +37,13 @@ static uint32_t find_room_locked(uint32_t pages, uint32_t most)
 	bool grows = true; /* what the system refused once, it is not asked for again at each step */
 
 	for (uint32_t skips = 0; skips < most;) {
-		if (start + pages > region_pages() && grows && g->size < SPREAD) {
-			grows = grow_locked(pages);
+		if (start + pages > dry_guard_pages() && grows && g->size < SPREAD) {
+			grows = dry_guard_extend_locked(pages);
 			continue;
 		}
-		if (1 + pages > region_pages())
+		if (1 + pages > dry_guard_pages())
 			return 0;
-		if (start + pages > region_pages()) {
+		if (start + pages > dry_guard_pages()) {
 			if (ends++ != 0)
 				return 0;
 			start = 1;
@@ -287,7 +103,8 @@ static uint32_t take_id_locked(void)
 		g->spare = g->block[id].next;
 		return id;
 	}
-	if (g->fresh <= g->blocks_max && ((g->fresh + 1) * sizeof(struct dry_guard_block) <= g->block_size || grow_blocks_locked()))
+	if (g->fresh <= g->blocks_max &&
+	    ((g->fresh + 1) * sizeof(struct dry_guard_block) <= g->block_size || dry_guard_more_blocks_locked()))
 		return __atomic_fetch_add(&g->fresh, 1, __ATOMIC_RELAXED);
 	return g->held_first != g->held_end ? let_go_locked() : 0;
 }
@@ -315,7 +132,7 @@ static size_t bytes_of(const struct dry_guard_block *block)
 
 static void fill_sides(const struct dry_guard_block *block)
 {
-	char *start = page_address(block->page), *end = start + bytes_of(block);
+	char *start = dry_guard_page(block->page), *end = start + bytes_of(block);
 	char *object = (char *)block->user;
 
 	memset(start, FILL, (size_t)(object - start));
@@ -325,7 +142,7 @@ static void fill_sides(const struct dry_guard_block *block)
 /* false after a report. */
 static bool verify_sides(const struct dry_guard_block *block)
 {
-	const char *start = page_address(block->page), *end = start + bytes_of(block);
+	const char *start = dry_guard_page(block->page), *end = start + bytes_of(block);
 	const char *object = (const char *)block->user, *bad = dry_other_byte(start, object, FILL);
 	enum dry_fatal_code code = DRY_FATAL_UNDERFLOW;
 
@@ -339,27 +156,37 @@ static bool verify_sides(const struct dry_guard_block *block)
 }
 
 /* 0; -EBUSY: others' memory is there; -ENOMEM. */
-static int get_pages(const struct dry_guard_block *block)
+static int get_pages(uint32_t page, uint32_t pages)
 {
-	char *start = page_address(block->page);
-	size_t bytes = bytes_of(block);
+	char *start = dry_guard_page(page);
+	size_t bytes = (size_t)pages << dry_guarded.page_shift;
 	int rc;
 
+	if (pages == 0)
+		return 0;
 	if (!dry_budget_take(bytes))
 		return -DRY_ENOMEM;
 	rc = dry_guarded.sparse ? dry_port_reserve_at(start, bytes, DRY_ACCESS_WRITE) : dry_port_commit(start, bytes);
 	if (rc != 0)
 		dry_budget_give(bytes);
+	else
+		atomic_fetch_add_explicit(&dry_main_heap.guarded, bytes, memory_order_relaxed);
 	return rc;
 }
 
 static void give_pages(const struct dry_guard_block *block)
 {
 	if (dry_guarded.sparse)
-		dry_port_release(page_address(block->page), bytes_of(block));
+		dry_port_release(dry_guard_page(block->page), bytes_of(block));
 	else
-		dry_port_decommit(page_address(block->page), bytes_of(block));
+		dry_port_decommit(dry_guard_page(block->page), bytes_of(block));
 	dry_budget_give(bytes_of(block));
+}
+
+/* Pages behind a block of so many that the next ones leave free, while there is room: so far it grows where it is. */
+static uint32_t to_grow(uint32_t pages)
+{
+	return pages / GROWTH;
 }
 
 /*
@@ -369,36 +196,37 @@ static void give_pages(const struct dry_guard_block *block)
 static uint32_t find_place_locked(uint32_t pages, size_t align)
 {
 	struct dry_guard_region *g = &dry_guarded;
-	uint32_t room = (uint32_t)(align >> g->page_shift) + pages;
+	uint32_t least = (uint32_t)(align >> g->page_shift) + pages, room = least + to_grow(pages);
 	uint32_t at = find_room_locked(room, DRY_GUARD_SKIPS);
 
 	if (at == 0) {
-		uint32_t end = region_pages();
-		at = grow_locked(room) ? end : 0;
+		uint32_t end = dry_guard_pages();
+		at = dry_guard_extend_locked(room) ? end : 0;
 	}
 	/* The region is small: all of it, and held blocks make room, twice as many each time. */
 	for (uint32_t leave = 1; at == 0; leave *= 2) {
 		at = find_room_locked(room, UINT32_MAX);
-		if (at == 0 && g->held_first == g->held_end)
+		if (at == 0 && g->held_first == g->held_end && (room == least || (at = find_room_locked(least, UINT32_MAX)) == 0))
 			return 0;
 		for (uint32_t i = 0; at == 0 && i < leave && g->held_first != g->held_end; i++)
 			give_id_locked(let_go_locked());
 	}
-	return (uint32_t)((dry_round_up((uintptr_t)page_address(at), align) - g->base) >> g->page_shift);
+	return (uint32_t)((dry_round_up((uintptr_t)dry_guard_page(at), align) - g->base) >> g->page_shift);
 }
 
 /* A block that nobody knows of yet, without memory; NULL: no room, or as many as there may be. */
 static struct dry_guard_block *take_place(size_t size, size_t align)
 {
 	struct dry_guard_region *g = &dry_guarded;
-	size_t within = align < page_size() ? align : page_size();
-	uint32_t pages = (uint32_t)(dry_round_up(size, page_size()) >> g->page_shift), id, at = 0;
+	size_t within = align < dry_guard_page_size() ? align : dry_guard_page_size();
+	uint32_t pages = (uint32_t)(dry_round_up(size, dry_guard_page_size()) >> g->page_shift), id, at = 0;
 	struct dry_guard_block *block;
 
 	dry_lock_acquire(&g->lock);
-	id = take_id_locked();
+	/* Those of no bytes have another place to be. */
+	id = pages != 0 || g->live < g->live_max / 2 ? take_id_locked() : 0;
 	if (id != 0)
-		at = find_place_locked(pages, align > page_size() ? align : page_size());
+		at = find_place_locked(pages, align > dry_guard_page_size() ? align : dry_guard_page_size());
 	if (at == 0) {
 		if (id != 0)
 			give_id_locked(id);
@@ -409,24 +237,14 @@ static struct dry_guard_block *take_place(size_t size, size_t align)
 	block->page = at;
 	block->pages = pages;
 	block->size = size;
-	block->user = (uintptr_t)page_address(at) + dry_round_down(((size_t)pages << g->page_shift) - size, within);
+	block->user = (uintptr_t)dry_guard_page(at) + dry_round_down(((size_t)pages << g->page_shift) - size, within);
 	block->state = DRY_GUARD_MAKING;
 	g->live++;
 	own_locked(block, id);
 	/* Far, so that a wrong index does not meet the next one, and where is not to be known. */
-	g->cursor = at + pages + 1 + GAP + (uint32_t)(dry_secret_random() & 3);
+	g->cursor = at + pages + 1 + GAP + to_grow(pages) + (uint32_t)(dry_secret_random() & 3);
 	dry_lock_release(&g->lock);
 	return block;
-}
-
-bool dry_guard_is_half_full(void)
-{
-	struct dry_guard_region *g = &dry_guarded;
-
-	dry_lock_acquire(&g->lock);
-	bool result = g->live >= g->live_max / 2;
-	dry_lock_release(&g->lock);
-	return result;
 }
 
 void *dry_guard_alloc(size_t size, size_t align)
@@ -440,7 +258,7 @@ void *dry_guard_alloc(size_t size, size_t align)
 	block = take_place(size, align);
 	if (block == NULL)
 		return NULL;
-	int rc = block->pages != 0 ? get_pages(block) : 0;
+	int rc = get_pages(block->page, block->pages);
 	if (rc != 0) {
 		dry_lock_acquire(&g->lock);
 		g->live--;
@@ -458,7 +276,6 @@ void *dry_guard_alloc(size_t size, size_t align)
 	block->instead = NULL;
 	block->allocated.count = block->freed.count = 0;
 	dry_guard_note_stack(&block->allocated);
-	atomic_fetch_add_explicit(&dry_main_heap.guarded, bytes_of(block), memory_order_relaxed);
 	__atomic_store_n(&block->state, DRY_GUARD_LIVE, __ATOMIC_RELEASE); /* pairs with find_live() */
 	return (void *)block->user;
 }
@@ -560,6 +377,55 @@ size_t dry_guard_size(void *ptr)
 	const struct dry_guard_block *block = find_live(ptr, false);
 
 	return block != NULL ? block->size : SIZE_MAX;
+}
+
+/* The next `more` pages behind a block's, which become its own; false: they are somebody's, or there is no memory. */
+static bool take_next(const struct dry_guard_block *block, uint32_t more)
+{
+	struct dry_guard_region *g = &dry_guarded;
+	uint32_t id = (uint32_t)(block - g->block), first = block->page + block->pages, free = 1;
+
+	dry_lock_acquire(&g->lock);
+	while (free <= more && first + free < dry_guard_pages() && g->owner[first + free] == 0)
+		free++;
+	for (uint32_t i = 1; i <= more && free > more; i++)
+		g->owner[first + i] = id;
+	dry_lock_release(&g->lock);
+	if (free <= more)
+		return false;
+	if (get_pages(first, more) == 0)
+		return true;
+	dry_lock_acquire(&g->lock);
+	for (uint32_t i = 1; i <= more; i++)
+		g->owner[first + i] = 0;
+	dry_lock_release(&g->lock);
+	return false;
+}
+
+bool dry_guard_grow(void *ptr, size_t size)
+{
+	uint8_t state, live = DRY_GUARD_LIVE;
+	struct dry_guard_block *block = find_block(ptr, &state);
+	uint32_t pages, before;
+
+	/* Of a free at once only one makes the change. */
+	if (!lives(block, state, ptr) || size <= block->size || size - block->size > block->size / GROWTH ||
+	    !__atomic_compare_exchange_n(&block->state, &live, DRY_GUARD_MAKING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return false;
+	before = block->pages;
+	pages = (uint32_t)(dry_round_up((uintptr_t)ptr + size - (uintptr_t)dry_guard_page(block->page), dry_guard_page_size()) >>
+			   dry_guarded.page_shift);
+	bool grows = verify_sides(block) && (pages == before || take_next(block, pages - before));
+	if (grows) {
+		block->pages = pages;
+		block->size = size;
+		/* The rest of what was filled before is the program's now, the rest of what is new is not. */
+		if (pages != before)
+			fill_sides(block);
+		dry_guard_note_stack(&block->allocated);
+	}
+	__atomic_store_n(&block->state, DRY_GUARD_LIVE, __ATOMIC_RELEASE); /* pairs with find_live() */
+	return grows;
 }
 
 void dry_guard_check_all(void)

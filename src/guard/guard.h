@@ -42,13 +42,10 @@ void dry_guard_report_faults(void);
 
 /*
  * A block of `size` bytes, zero, its end as close to the guard as `align` (a power of two) lets it be; one of 0 bytes
- * is a guard page and no more. NULL: too big, or too many are live; the caller
+ * is a guard page and no more. NULL: too big, or too many are live (half as many do for no bytes); the caller
  * then goes elsewhere.
  */
 void *dry_guard_alloc(size_t size, size_t align);
-
-/* Whether half of the blocks that may be are live. */
-bool dry_guard_is_half_full(void);
 
 /* Whether ptr lies in the region: then all below may be asked about it, and nobody else. */
 bool dry_guard_contains(const void *ptr);
@@ -61,6 +58,12 @@ void dry_guard_free(void *ptr, const struct dry_cache *cache);
 
 /* Size of the live block at ptr; SIZE_MAX after a report if there is none. */
 size_t dry_guard_size(void *ptr);
+
+/*
+ * The live block at ptr has `size` bytes from now on, where it stands; its end then lies up to a page before what faults. false: it
+ * has to move: it is not by up to a quarter bigger, what is behind it is somebody's, there is no memory, or it is none.
+ */
+bool dry_guard_grow(void *ptr, size_t size);
 
 /* Kind of the live block at ptr, which becomes `to`; UNKNOWN if there is none. */
 enum dry_kind dry_guard_kind(const void *ptr, enum dry_kind to);

@@ -68,6 +68,28 @@ static inline uintptr_t dry_guard_base(void)
 	return __atomic_load_n(&dry_guarded.base, __ATOMIC_ACQUIRE);
 }
 
+static inline size_t dry_guard_page_size(void)
+{
+	return (size_t)1 << dry_guarded.page_shift;
+}
+
+static inline char *dry_guard_page(uint32_t page)
+{
+	return (char *)dry_guarded.base + ((size_t)page << dry_guarded.page_shift);
+}
+
+static inline uint32_t dry_guard_pages(void)
+{
+	return (uint32_t)(dry_guarded.size >> dry_guarded.page_shift);
+}
+
+/* region.c */
+
+/* `pages` more at least, at the end of the region. */
+bool dry_guard_extend_locked(uint32_t pages);
+/* Twice as many blocks. false: there are as many as there may be, or no memory. */
+bool dry_guard_more_blocks_locked(void);
+
 /* report.c */
 
 /* Where the caller is, seen from the program. */

@@ -286,10 +286,13 @@ static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool ze
 static DRY_NOINLINE void *alloc_asked(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	void *object = dry_general_ask_secondary(heap, size, align, zero);
-	/* secure:1: too many are guarded for one that no slot holds. What lay there before is not for its owner to read. */
-	bool clear = heap->caches.hooks == &dry_hooks_secure && dry_general_class(heap, size, align) == DRY_CLASS_COUNT;
 
-	return object != NULL ? object : alloc_own(heap, size, align, zero || (clear && dry_secure_zero));
+	if (object != NULL)
+		return object;
+	/* secure:1: too many are guarded for one that no slot holds. What lay there before is not for its owner to read. */
+	if (heap->caches.hooks == &dry_hooks_secure && dry_general_class(heap, size, align) == DRY_CLASS_COUNT)
+		zero |= dry_secure_zero;
+	return alloc_own(heap, size, align, zero);
 }
 
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
@@ -522,6 +525,8 @@ static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, siz
 		return (struct way){ .room = DONE };
 	if (DRY_UNLIKELY(dry_annotate != NULL)) /* It always moves, so that pointers to the old place are found out. */
 		return (struct way){ .room = dry_annotate->size(object, place.room) };
+	if (place.secondary != NULL && place.room != 0 && size > place.room && place.secondary->grow(object, size))
+		return (struct way){ .room = DONE, .result = object };
 	if (place.secondary != NULL)
 		return (struct way){ .room = place.room };
 	/* A big block that would stay is as good as a new one for who takes samples. */

@@ -98,10 +98,7 @@ static void *allocate(size_t size, size_t align, bool zero)
 		return dry_starter_take(size, align, zero);
 	enum dry_turn turn = is_chosen(size, class) ? DRY_TURN_GUARD : dry_turns_take(class, size);
 
-	/* a block of no bytes has another place to be */
-	if (turn == DRY_TURN_GUARD && (!make_guards() || (size == 0 && empties && dry_guard_is_half_full())))
-		turn = DRY_TURN_NONE;
-	block = turn == DRY_TURN_GUARD ? dry_guard_alloc(size, align) : NULL;
+	block = turn == DRY_TURN_GUARD && make_guards() ? dry_guard_alloc(size, align) : NULL;
 	if (block != NULL)
 		return block; /* it is zero */
 	if (size == 0 && empties)
@@ -176,7 +173,13 @@ static void *last(size_t size, size_t align)
 	return secure && make_guards() ? dry_guard_alloc(size, align) : NULL;
 }
 
-static const struct dry_secondary guards = { allocate, last, contains, object, address, free_block, size_of, kind_of };
+/* What is guarded for its size; of others the end is to be where it faults. */
+static bool grow(void *block, size_t size)
+{
+	return secure && size > APART && dry_guard_contains(block) && dry_guard_grow(block, size);
+}
+
+static const struct dry_secondary guards = { allocate, last, contains, object, address, free_block, size_of, grow, kind_of };
 
 static void take_part(void)
 {

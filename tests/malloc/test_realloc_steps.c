@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Blocks that realloc() makes bigger in small steps, as strings and vectors of some programs grow, are not copied each time, under
+ * secure:1 neither: the page faults are in proportion to the memory. What is in them stays, and under secure:1 what is written
+ * behind their end is found at the next step or when they are freed.
+ * DRY_TEST_NO_NORSEQ: slots are no matter.
+ */
+#define _GNU_SOURCE 1
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/check.h"
+#include "../support/pattern.h"
+
+#define FROM  ((size_t)40000)
+#define TO    ((size_t)4 << 20)
+#define BELOW 20000 /* faults; 1,000 steps that copied would have 500,000 */
+
+static long faults(void)
+{
+	struct rusage usage;
+
+	CHECK_EQ(getrusage(RUSAGE_SELF, &usage), 0);
+	return usage.ru_minflt;
+}
+
+/* Two that grow in turns; other blocks come and go between. */
+static void grow(size_t step)
+{
+	unsigned char *block[2] = { malloc(FROM), malloc(FROM) };
+	long before = faults();
+
+	CHECK(block[0] && block[1]);
+	pattern_fill_key(block[0], FROM, 1);
+	pattern_fill_key(block[1], FROM, 2);
+	for (size_t size = FROM + step; size <= TO; size += step) {
+		for (size_t i = 0; i < 2; i++) {
+			block[i] = realloc(block[i], size);
+			CHECK(block[i] != NULL && (uintptr_t)block[i] % 16 == 0);
+			memset(block[i] + size - step, (int)i + 1, step);
+		}
+		if (size % 64 == 0)
+			free(malloc(size / 4));
+	}
+	printf("steps of %zu: %ld faults\n", step, faults() - before);
+	CHECK(faults() - before < BELOW);
+	for (size_t i = 0; i < 2; i++) {
+		CHECK(pattern_holds_key(block[i], FROM / 8 * 8, (unsigned)i + 1));
+		for (size_t at = FROM; at < TO - step; at++)
+			CHECK(block[i][at] == i + 1);
+		free(block[i]);
+	}
+}
+
+static void overrun(bool frees)
+{
+	unsigned char *block = malloc(FROM);
+
+	for (size_t i = 1; i <= 5; i++)
+		block = realloc(block, FROM + i * 100);
+	block[FROM + 500]++;
+	if (frees)
+		free(block);
+	else
+		block = realloc(block, FROM + 600);
+	_exit(0);
+}
+
+static void test_overrun(bool frees)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		close(2);
+		overrun(frees);
+	}
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+int main(void)
+{
+	const char *conf = getenv("DRYSTONE_CONF");
+
+	if (conf != NULL && strcmp(conf, "secure:1") == 0) {
+		test_overrun(false);
+		test_overrun(true);
+	}
+	grow(4096);
+	grow(1000);
+	grow(10000);
+	return 0;
+}
