@@ -450,8 +450,27 @@ static void *resize_extent(struct dry_heap *heap, void *object, size_t size)
 	return same;
 }
 
-/* Change the size where it stands, or by moving pages; NULL: has to be copied. */
-static void *resize_big(struct dry_heap *heap, const struct found *place, void *object, size_t size)
+/* false: it has to be copied, or another thread has freed it meanwhile, which was reported. */
+static bool resize_run(struct dry_arena *arena, struct found *place, void *object, uint32_t pages)
+{
+	bool stays = true;
+
+	/* Until it is a run again a free is told that it is one too many. */
+	if (!dry_page_claim(place->run)) {
+		dry_fatal(DRY_FATAL_USE_AFTER_FREE, object, NULL, "page run, freed by another thread inside of realloc()");
+		place->room = DRY_REPORTED;
+		return false;
+	}
+	if (pages > dry_page_count(place->run))
+		stays = dry_arena_extend_run(arena, place->run, pages);
+	else
+		dry_arena_trim_run(arena, place->run, pages);
+	dry_page_unclaim(place->run);
+	return stays;
+}
+
+/* Change the size where it stands, or by moving pages; NULL: has to be copied, or was reported. */
+static void *resize_big(struct dry_heap *heap, struct found *place, void *object, size_t size)
 {
 	struct dry_arena *arena = dry_heap_arena(heap);
 	size_t page = (size_t)1 << arena->page_shift;
@@ -463,10 +482,7 @@ static void *resize_big(struct dry_heap *heap, const struct found *place, void *
 	if (place->slab != NULL || (size > RUN_MAX && !arena_only(heap)) || size > dry_backing_bytes(&heap->caches.backing))
 		return NULL;
 	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
-	if (size > place->room)
-		return dry_arena_extend_run(arena, place->run, pages) ? object : NULL;
-	dry_arena_trim_run(arena, place->run, pages);
-	return object;
+	return resize_run(arena, place, object, pages) ? object : NULL;
 }
 
 /* In a block of a class; check:1 knows a block's size by its class. */
@@ -476,8 +492,8 @@ static bool stays(size_t size, size_t class)
 						dry_general_fits(size, class);
 }
 
-/* Without a copy; NULL: it takes one. */
-static void *resize(struct dry_heap *heap, const struct found *place, void *object, size_t size)
+/* Without a copy; NULL: it takes one, or was reported. */
+static void *resize(struct dry_heap *heap, struct found *place, void *object, size_t size)
 {
 	size_t tail = heap->caches.hooks->tail;
 
@@ -534,7 +550,7 @@ static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, siz
 	if (copy != NULL)
 		return (struct way){ DONE, copy_to(heap, object, place.room, copy, size), false };
 	copy = resize(heap, &place, object, size);
-	if (copy != NULL)
+	if (copy != NULL || place.room == DRY_REPORTED)
 		return (struct way){ DONE, copy, false };
 	return (struct way){ .room = place.room, .big = place.slab == NULL };
 }

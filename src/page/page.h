@@ -124,13 +124,18 @@ static inline void dry_page_set_kind(struct dry_page *page, enum dry_page_kind k
 {
 	__atomic_store_n(&page->kind, (uint8_t)kind, __ATOMIC_RELAXED);
 }
-/* A run that a program frees is its caller's alone from now on, and KEPT; false: another one has freed it meanwhile. */
+/* A run that a program frees, or resizes, is its caller's alone from now on, and KEPT; false: another one has it, or had it. */
 static inline bool dry_page_claim(struct dry_page *run)
 {
 	uint8_t kind = DRY_PAGE_RUN;
 
 	/* acquire: what was done to the descriptor before it became a run */
 	return __atomic_compare_exchange_n(&run->kind, &kind, DRY_PAGE_KEPT, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+/* It is a run again. */
+static inline void dry_page_unclaim(struct dry_page *run)
+{
+	__atomic_store_n(&run->kind, DRY_PAGE_RUN, __ATOMIC_RELEASE); /* pairs with the claim */
 }
 static inline uint32_t dry_page_count(const struct dry_page *page)
 {

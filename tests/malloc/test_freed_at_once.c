@@ -29,8 +29,8 @@
 #define TWICE  42
 #define PASSED 43 /* it was through before */
 
-static void *volatile block;
-static size_t size;
+static void *volatile block, *volatile other_block;
+static size_t size, resized; /* resized: what realloc() asks for; 0: free() */
 static unsigned at;
 static volatile unsigned *steps; /* of the call, shared with the parent */
 static sem_t go, done;
@@ -56,26 +56,32 @@ static void *other(void *unused)
 	(void)unused;
 	sem_wait(&go);
 	free(block);
+	free(other_block); /* what was freed last may wait in a place of its own */
 	sem_post(&done);
 	return NULL;
 }
 
-static __attribute__((noinline)) void *stepped(bool resizes)
+static __attribute__((noinline)) void *stepped(void)
 {
 	void *result = NULL;
 
 	__asm__ volatile("pushfq\n orq $0x100, (%%rsp)\n popfq" ::: "memory", "cc");
-	if (resizes)
-		result = realloc(block, size);
+	if (resized != 0)
+		result = realloc(block, resized);
 	else
 		free(block);
 	__asm__ volatile("pushfq\n andq $~0x100, (%%rsp)\n popfq" ::: "memory", "cc");
 	return result;
 }
 
-static int child(bool resizes)
+static bool overlap(const char *one, const char *two)
 {
-	static void *got[400];
+	return one < two + size && two < one + size;
+}
+
+static int child(void)
+{
+	static char *got[400];
 	struct sigaction action = { .sa_sigaction = trap, .sa_flags = SA_SIGINFO };
 	pthread_t id;
 	void *kept;
@@ -84,25 +90,26 @@ static int child(bool resizes)
 	sigaction(SIGTRAP, &action, NULL);
 	sem_init(&go, 0, 0);
 	sem_init(&done, 0, 0);
-	CHECK(block = malloc(size));
+	CHECK((block = malloc(size)) && (other_block = malloc(size)));
 	CHECK(pthread_create(&id, NULL, other, NULL) == 0);
 	*steps = 0;
-	kept = stepped(resizes);
+	kept = stepped();
 	if (*steps < at)
 		return PASSED;
 	pthread_join(id, NULL);
-	free(kept);
+	if (resized == size) /* else what was cut off the block is looked at as it is */
+		free(kept);
 	for (size_t i = 0; i < 400; i++) {
 		got[i] = malloc(size);
 		for (size_t j = 0; j < i; j++)
-			if (got[i] == got[j])
+			if (overlap(got[i], got[j]))
 				return TWICE;
 	}
 	return 0;
 }
 
 /* Its exit status, or minus the signal that ended it. */
-static int run(bool resizes, unsigned place)
+static int run(unsigned place)
 {
 	int status;
 	pid_t pid;
@@ -111,27 +118,28 @@ static int run(bool resizes, unsigned place)
 	pid = fork();
 	CHECK(pid >= 0);
 	if (pid == 0)
-		_exit(child(resizes));
+		_exit(child());
 	CHECK(waitpid(pid, &status, 0) == pid);
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void look(size_t bytes, bool resizes)
+static void look(size_t bytes, size_t to)
 {
 	unsigned all, places = 0, passed = 0;
 
 	size = bytes;
+	resized = to;
 	for (int i = 0; i < 1000; i++) /* not one of the first */
 		free(malloc(i % 2 ? bytes : 100));
-	CHECK_EQ(run(resizes, UINT32_MAX), PASSED);
+	CHECK_EQ(run(UINT32_MAX), PASSED);
 	all = *steps;
 	for (unsigned place = 1; place < all; place += 1 + all / (all > LONG ? PLACES / 3 : PLACES), places++) {
-		int end = run(resizes, place);
+		int end = run(place);
 		/* how many steps there are may differ a little; what is copied may be unmapped meanwhile */
-		bool stopped = end == -SIGABRT || end == PASSED || (resizes && end == -SIGSEGV);
+		bool stopped = end == -SIGABRT || end == PASSED || (to != 0 && end == -SIGSEGV);
 		passed += !stopped;
 		if (!stopped)
-			printf("%zu bytes, %s, step %u of %u: ended by %d\n", bytes, resizes ? "realloc" : "free", place, all, end);
+			printf("%zu bytes, %s to %zu, step %u of %u: ended by %d\n", bytes, to != 0 ? "realloc" : "free", to, place, all, end);
 		fflush(stdout);
 		CHECK(stopped || end == 0);
 	}
@@ -159,8 +167,12 @@ int main(int argc, char **argv)
 		CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	}
 	for (size_t i = 0; argc > 1 && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		look(sizes[i], false);
-		look(sizes[i], true);
+		look(sizes[i], 0);
+		look(sizes[i], sizes[i]);
+	}
+	if (argc > 1) {
+		look(120000, 50000); /* fewer pages, then more */
+		look(40000, 60000);
 	}
 	return 0;
 }
