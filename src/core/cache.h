@@ -108,7 +108,8 @@ struct dry_cache {
 	uint32_t record_at;             /* debugged: of what is known of its owner, from the object; 0: nothing */
 
 	/* debugged */
-	void *kept_first, *kept_last;  /* quarantine, oldest first; guarded by node[0].lock */
+	void **kept;                   /* quarantine, a ring; NULL: nothing was kept yet. Guarded by node[0].lock, as the next */
+	uint32_t kept_oldest;          /* place of the oldest in it */
 	size_t kept_objects;           /* in it; atomic */
 	_Atomic bool pools_apart;      /* of secure objects: each slot has its own (debug/pool.h) */
 	_Atomic uint32_t deferred;     /* slabs waiting for a grace period */

@@ -111,7 +111,7 @@ static void slab_made(struct dry_cache *cache, void *object)
 		begin_owner(cache, owner, DRY_OBJECT_FREE);
 }
 
-/* A free object: as it was left? */
+/* A free object, or one in quarantine: as it was left? */
 static void verify(struct dry_cache *cache, void *object)
 {
 	struct dry_record *owner = dry_record_of(cache, object);

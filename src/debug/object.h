@@ -44,7 +44,6 @@ struct dry_record {
 	uint32_t asked : 28; /* bytes; 1 <= asked <= object_size */
 	uint32_t kind : 4;   /* LIVE: enum dry_kind */
 	struct dry_track allocated, freed; /* `when` 0: never */
-	void *next;    /* KEPT: the next younger one in the quarantine */
 	uint16_t mark; /* not LIVE, where no pattern can be: of its content (debug/canary.h); 0: none */
 };
 

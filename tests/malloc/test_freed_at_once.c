@@ -139,7 +139,7 @@ static void look(size_t bytes, size_t to)
 		bool stopped = end == -SIGABRT || end == PASSED || (to != 0 && end == -SIGSEGV);
 		passed += !stopped;
 		if (!stopped)
-			printf("%zu bytes, %s to %zu, step %u of %u: ended by %d\n", bytes, to != 0 ? "realloc" : "free", to, place, all, end);
+			printf("%zu bytes to %zu, step %u of %u: ended by %d\n", bytes, to, place, all, end);
 		fflush(stdout);
 		CHECK(stopped || end == 0);
 	}

@@ -7,6 +7,7 @@
 static char log_text[4096];
 static void *last_object;
 static bool keep, allowed = true;
+static void *kept;    /* what taken_back() kept */
 static void *waiting; /* what take() has */
 
 static void note(char what, void *object)
@@ -52,7 +53,7 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	note('t', object);
 	if (!keep)
 		return true;
-	cache->kept_first = object;
+	kept = object;
 	cache->kept_objects++;
 	return false;
 }
@@ -68,12 +69,12 @@ static void restore(struct dry_cache *cache, void *object, size_t bytes)
 }
 static void drain(struct dry_cache *cache)
 {
-	void *object = cache->kept_first;
+	void *object = kept;
 
 	note('d', NULL);
 	if (object == NULL)
 		return;
-	cache->kept_first = NULL;
+	kept = NULL;
 	cache->kept_objects = 0;
 	dry_node_put_slabs(cache, &object, 1);
 }
