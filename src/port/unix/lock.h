@@ -69,6 +69,7 @@ static inline void dry_lock_acquire_unranked(struct dry_lock *lock)
 {
 	dry_lock_count();
 	dry_raw_acquire(&lock->raw);
+	dry_lock_note(lock);
 }
 
 static inline void dry_lock_acquire(struct dry_lock *lock)
@@ -86,6 +87,7 @@ static inline bool dry_lock_try(struct dry_lock *lock)
 		dry_lock_uncount();
 		return false;
 	}
+	dry_lock_note(lock);
 	dry_lock_enter_rank(lock);
 	return true;
 }
@@ -103,9 +105,13 @@ static inline bool dry_lock_acquire_contended(struct dry_lock *lock)
 static inline void dry_lock_release(struct dry_lock *lock)
 {
 	dry_lock_leave_rank(lock);
+	dry_lock_unnote(lock);
 	dry_raw_release(&lock->raw);
 	dry_lock_uncount();
 }
+
+/* All that the thread holds: it is about to end the process, and a signal handler of the program's may use the heap before. */
+void dry_unix_locks_release(void);
 
 /*
  * In the child of a fork: free, with no waiters, whoever held it. If that was the forking thread, in a signal handler, what it

@@ -257,5 +257,11 @@ void dry_port_write(const char *text, size_t bytes)
 
 _Noreturn void dry_port_abort(void)
 {
+	struct sigaction action;
+
+	/* A handler may allocate, fork, or leave by a jump. What was done under a lock before is whole, but for some objects. */
+	if (sigaction(SIGABRT, NULL, &action) == 0 &&
+	    ((action.sa_flags & SA_SIGINFO) || (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN)))
+		dry_unix_locks_release();
 	abort();
 }

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * A program's handler of SIGABRT runs when an error is reported, wherever that was found: it may allocate, fork, begin a thread, or
+ * leave by a jump, as crash handlers do, and does not wait for a lock of the thread that it runs in.
+ * The program starts itself again with each profile.
+ */
+#define _GNU_SOURCE 1
+#include <malloc.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/check.h"
+
+#define SIZE    200
+#define COUNT   4000
+#define SECONDS 20 /* for one that hangs */
+#define HANDLED 42
+
+enum { ALLOCATES, FORKS, BEGINS, JUMPS, WAYS };
+enum { TWICE, INTERIOR, WRITTEN, LEFT, BUGS }; /* the last: found when the process ends */
+
+static const char *const ways[] = { "allocates", "forks", "begins a thread", "jumps" };
+static const char *const bugs[] = { "freed twice", "pointer into a block", "written after free", "freed twice, at the end" };
+static volatile int way;
+static sigjmp_buf away;
+static char *block[COUNT];
+
+static void use(void)
+{
+	static char *got[COUNT];
+
+	for (size_t size = 1; size < 2000; size += 7)
+		free(malloc(size));
+	for (size_t i = 0; i < COUNT; i++)
+		CHECK(got[i] = malloc(SIZE));
+	for (size_t i = 0; i < COUNT; i++)
+		free(got[i]);
+}
+
+static void *work(void *unused)
+{
+	use();
+	return unused;
+}
+
+static void handle(int signal)
+{
+	pthread_t thread;
+	pid_t child;
+
+	(void)signal;
+	if (way == JUMPS)
+		siglongjmp(away, 1);
+	if (way == ALLOCATES)
+		use();
+	if (way == FORKS) {
+		child = fork();
+		if (child == 0)
+			_exit(0);
+		CHECK(child > 0 && waitpid(child, NULL, 0) == child);
+	}
+	if (way == BEGINS)
+		CHECK(pthread_create(&thread, NULL, work, NULL) == 0 && pthread_join(thread, NULL) == 0);
+	_exit(HANDLED);
+}
+
+static void err(int bug)
+{
+	char *volatile victim;
+
+	for (size_t i = 0; i < COUNT; i++)
+		CHECK(block[i] = malloc(SIZE));
+	victim = block[COUNT / 2];
+	block[COUNT / 2] = NULL;
+	if (bug == INTERIOR) {
+		free(victim + 16);
+	} else {
+		free(victim);
+		free(block[0]);
+		block[0] = NULL;
+		if (bug == WRITTEN)
+			victim[SIZE / 2]++;
+		else
+			free(victim);
+	}
+	if (bug == LEFT)
+		exit(0);
+	for (size_t i = 0; i < COUNT; i++)
+		free(block[i]);
+	use();
+	malloc_trim(0);
+	exit(0); /* the last look */
+}
+
+static int run(int bug, int how)
+{
+	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_NODEFER };
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		close(2);
+		alarm(SECONDS);
+		way = how;
+		CHECK(sigaction(SIGABRT, &action, NULL) == 0);
+		if (sigsetjmp(away, 1) == 0)
+			err(bug);
+		use();
+		_exit(HANDLED);
+	}
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	return status;
+}
+
+static void look(const char *conf)
+{
+	unsigned handled = 0;
+
+	for (int bug = 0; bug < BUGS; bug++) {
+		for (int how = 0; how < WAYS; how++) {
+			int status = run(bug, how);
+
+			printf("%s, %s, %s: status %x\n", conf, bugs[bug], ways[how], (unsigned)status);
+			fflush(stdout);
+			CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == HANDLED || WEXITSTATUS(status) == 0));
+			handled += WEXITSTATUS(status) == HANDLED;
+		}
+	}
+	CHECK(handled >= (BUGS - 1) * WAYS); /* a write after a free is found under some profiles only */
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const confs[] = { "abort:1", "check:1", "secure:1,guard_rate:1000000", "debug:FZPUQ" };
+
+	if (argc > 1) {
+		look(argv[1]);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(confs) / sizeof(confs[0]); i++) {
+		int status = 1;
+		pid_t child = fork();
+
+		CHECK(child >= 0);
+		if (child == 0) {
+			setenv("DRYSTONE_CONF", confs[i], 1);
+			execl("/proc/self/exe", argv[0], confs[i], (char *)NULL);
+			_exit(1);
+		}
+		CHECK(waitpid(child, &status, 0) == child);
+		CHECK_EQ(status, 0);
+	}
+	return 0;
+}
