@@ -54,7 +54,7 @@ extern "C" {
 #define DRY_DIRECT_CALL
 #endif
 
-/* What a compiler may know: nothing else points to the result; its size is argument `n`; it is to be used. */
+/* What a compiler may know: nothing points to the result, nor its content anywhere; its size is argument `n`; it is to be used. */
 #if defined(__GNUC__)
 #define DRY_RETURNS_NEW   __attribute__((malloc, warn_unused_result))
 #define DRY_RETURNS_SIZE(n) __attribute__((alloc_size(n)))
@@ -243,14 +243,17 @@ DRY_NODISCARD dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache
  */
 int dry_cache_destroy(dry_cache *cache);
 
-/* An object, its content undefined (or as constructed). NULL and errno ENOMEM. */
-DRY_DIRECT_CALL DRY_RETURNS_NEW void *dry_cache_alloc(dry_cache *cache);
+/*
+ * An object, its content undefined (or as constructed: then it may point to itself, which DRY_RETURNS_NEW would deny). NULL and
+ * errno ENOMEM.
+ */
+DRY_DIRECT_CALL DRY_NODISCARD void *dry_cache_alloc(dry_cache *cache);
 
 /*
  * The same, on a memory node if there is memory on it: 0 to 7, in the numbers of the heap's nodes. It takes the slow path.
  * Of libdrystone-tiny-check, not libdrystone-tiny.
  */
-DRY_RETURNS_NEW void *dry_cache_alloc_node(dry_cache *cache, unsigned node);
+DRY_NODISCARD void *dry_cache_alloc_node(dry_cache *cache, unsigned node);
 
 /* A zeroed object; on a cache with constructor NULL and errno EINVAL. */
 DRY_RETURNS_NEW void *dry_cache_zalloc(dry_cache *cache);
