@@ -215,9 +215,14 @@ static inline void kmem_cache_free(struct kmem_cache *cache, void *object)
 static inline int kmem_cache_alloc_bulk(struct kmem_cache *cache, gfp_t flags, size_t count, void **objects)
 {
 	dry_cache *from = kmem_to_dry(cache);
+	bool zero = (flags & (gfp_t)__GFP_ZERO) != 0;
+	size_t got;
+	int round = 0;
 
-	return (int)((flags & (gfp_t)__GFP_ZERO) != 0 ? dry_cache_zalloc_bulk(from, count, objects) :
-							dry_cache_alloc_bulk(from, count, objects));
+	do
+		got = zero ? dry_cache_zalloc_bulk(from, count, objects) : dry_cache_alloc_bulk(from, count, objects);
+	while (got < count && kmem_again(flags, round++, "kmem_cache_alloc_bulk"));
+	return (int)got;
 }
 
 static inline void kmem_cache_free_bulk(struct kmem_cache *cache, size_t count, void **objects)

@@ -5,6 +5,7 @@
  */
 #include <drystone/kmem.h>
 #include <drystone/kmem_pool.h>
+#include <drystone/process.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -205,6 +206,25 @@ static unsigned long scan(struct shrinker *shrinker, struct shrink_control *cont
 	return some;
 }
 
+/* Objects of 4 MiB: the first that does not fit is refused. */
+static void check_bulk_shrinks(void)
+{
+	static void *objects[64];
+	struct kmem_cache *cache = kmem_cache_create("many", 4 << 20, 0, SLAB_NO_MERGE, NULL);
+
+	CHECK(cache != NULL);
+	CHECK_EQ(dry_ctl("limit", "64M"), 0);
+	to_free = 5;
+	asked = 0;
+	CHECK(kmem_cache_alloc_bulk(cache, GFP_ATOMIC, 64, objects) == 0 && to_free == 5 && asked == 0);
+	CHECK(kmem_cache_alloc_bulk(cache, GFP_NOFS, 64, objects) == 0 && to_free == 0 && asked_with == (gfp_t)GFP_NOFS);
+	to_free = 5;
+	CHECK(kmem_cache_alloc_bulk(cache, GFP_KERNEL | __GFP_ZERO, 64, objects) == 0 && to_free == 0);
+	CHECK(kmem_cache_alloc_bulk(cache, GFP_KERNEL, 0, objects) == 0);
+	CHECK_EQ(dry_ctl("limit", "0"), 0);
+	kmem_cache_destroy(cache);
+}
+
 static void check_shrinks(void)
 {
 	asked = 0;
@@ -221,6 +241,7 @@ static void check_shrinks(void)
 	CHECK(to_free == 0);
 	to_free = 5;
 	CHECK(krealloc(NULL, TOO_MUCH, GFP_KERNEL) == NULL && to_free == 0);
+	check_bulk_shrinks();
 }
 
 static void test_shrinkers(void)
@@ -243,7 +264,21 @@ static void test_shrinkers(void)
 	shrinker_free(NULL);
 }
 
-static void test_nofail(void)
+static void ask_block(void)
+{
+	kmalloc(TOO_MUCH, GFP_KERNEL | __GFP_NOFAIL);
+}
+
+static void ask_many(void)
+{
+	static void *objects[64];
+	struct kmem_cache *cache = kmem_cache_create("many", 4 << 20, 0, SLAB_NO_MERGE, NULL);
+
+	dry_ctl("limit", "64M");
+	kmem_cache_alloc_bulk(cache, GFP_KERNEL | __GFP_NOFAIL, 64, objects);
+}
+
+static void test_nofail(void (*ask)(void))
 {
 	int status;
 	pid_t child = fork();
@@ -251,7 +286,7 @@ static void test_nofail(void)
 	if (child == 0) {
 		signal(SIGABRT, SIG_DFL);
 		fclose(stderr);
-		kmalloc(TOO_MUCH, GFP_KERNEL | __GFP_NOFAIL);
+		ask();
 		_exit(0);
 	}
 	CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
@@ -407,7 +442,8 @@ int main(void)
 	test_pages();
 	test_text();
 	test_shrinkers();
-	test_nofail();
+	test_nofail(ask_block);
+	test_nofail(ask_many);
 	test_reserve();
 	test_pools();
 	test_grace();
