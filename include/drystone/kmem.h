@@ -299,12 +299,15 @@ static inline size_t ksize(const void *object)
 	return ZERO_OR_NULL_PTR(object) ? 0 : dry_usable_size(NULL, object);
 }
 
-/* size 0 frees and gives ZERO_SIZE_PTR; __GFP_ZERO clears what is new. On NULL the old block stays. */
+/*
+ * size 0 frees and gives ZERO_SIZE_PTR. __GFP_ZERO: what is new is zero, if all calls for the block had it, from its allocation
+ * on. On NULL the old block stays.
+ */
 static inline void *krealloc(const void *object, size_t size, gfp_t flags)
 {
 	void *block = ZERO_OR_NULL_PTR(object) ? NULL : (void *)(uintptr_t)object;
 	size_t old = ksize(block);
-	char *result;
+	void *result;
 	int round = 0;
 
 	if (size == 0) {
@@ -312,11 +315,9 @@ static inline void *krealloc(const void *object, size_t size, gfp_t flags)
 		return ZERO_SIZE_PTR;
 	}
 	do
-		result = (char *)dry_realloc(NULL, block, size);
+		result = dry_realloc(NULL, block, size);
 	while (result == NULL && kmem_again(flags, round++, "krealloc"));
-	if (result != NULL && (flags & (gfp_t)__GFP_ZERO) && size > old)
-		memset(result + old, 0, size - old);
-	return result;
+	return result != NULL && (flags & (gfp_t)__GFP_ZERO) != 0 ? kmem_clear_rest(result, size < old ? size : old) : result;
 }
 
 static inline void *krealloc_array(const void *object, size_t count, size_t size, gfp_t flags)

@@ -25,6 +25,20 @@ extern "C" {
 
 struct page;
 
+/*
+ * Clear what a block has beyond its first `from` bytes, also what nobody asked for: a krealloc() that grows into that is to find
+ * zeros there. By a pointer of which compilers do not know a size: with _FORTIFY_SOURCE they hold a block for as big as was asked.
+ */
+static inline void *kmem_clear_rest(void *block, size_t from)
+{
+	char *volatile bytes = (char *)block;
+	size_t usable = dry_usable_size(NULL, block);
+
+	if (usable > from)
+		memset(bytes + from, 0, usable - from);
+	return block;
+}
+
 /* align 0: dry_alloc()'s. NULL, or what the flags promise. */
 static inline void *kmem_block(size_t size, size_t align, gfp_t flags, const char *name)
 {
@@ -38,7 +52,7 @@ static inline void *kmem_block(size_t size, size_t align, gfp_t flags, const cha
 		else
 			block = zero ? dry_zalloc(NULL, size) : dry_alloc(NULL, size);
 	} while (block == NULL && kmem_again(flags, round++, name));
-	return block != NULL && zero && align != 0 ? memset(block, 0, size) : block;
+	return block != NULL && zero ? kmem_clear_rest(block, align != 0 ? 0 : size) : block;
 }
 
 /* The least order whose block has that many bytes. */

@@ -108,6 +108,32 @@ static void test_blocks(void)
 	kzfree(kmalloc(40, GFP_KERNEL));
 }
 
+/* Who asks for zeros at each step has them at each size, whatever the memory held before. */
+static void test_zeros(void)
+{
+	const gfp_t zero = GFP_KERNEL | __GFP_ZERO;
+
+	for (size_t size = 1; size < 300000; size += size / 7 + 1) {
+		char *dirty = kmalloc(size, GFP_KERNEL), *block;
+		const size_t least = size / 2 + 1;
+
+		for (volatile char *p = dirty, *end = p + ksize(dirty); p < end; p++)
+			*p = 0x33;
+		kfree(dirty);
+		block = size % 2 != 0 ? kzalloc(size, GFP_KERNEL) : krealloc(NULL, size, zero);
+		memset(block, 1, size);
+		block = krealloc(block, size + 5, zero);
+		CHECK(all_bytes(block, size, 1) && is_clear(block + size, 5));
+		memset(block, 1, size + 5);
+		block = krealloc(block, least, zero);
+		block = krealloc(block, size + 3, zero);
+		CHECK(all_bytes(block, least, 1) && is_clear(block + least, size + 3 - least));
+		block = krealloc(block, 3 * size + 9, zero);
+		CHECK(all_bytes(block, least, 1) && is_clear(block + least, 3 * size + 9 - least));
+		kfree(block);
+	}
+}
+
 static void test_big(void)
 {
 	void *blocks[6] = { kvmalloc(100000, GFP_KERNEL), kvzalloc(100000, GFP_KERNEL), kvmalloc_array(10, 9000, GFP_KERNEL),
@@ -438,6 +464,7 @@ int main(void)
 	test_flags();
 	test_caches();
 	test_blocks();
+	test_zeros();
 	test_big();
 	test_pages();
 	test_text();
