@@ -39,8 +39,10 @@ static inline void *kmem_pool_take(mempool_t *pool)
 	void *element = NULL;
 
 	kmem_lock(&pool->lock);
-	if (pool->curr_nr > 0)
-		element = pool->elements[--pool->curr_nr];
+	if (pool->curr_nr > 0) {
+		element = pool->elements[pool->curr_nr - 1];
+		__atomic_store_n(&pool->curr_nr, pool->curr_nr - 1, __ATOMIC_RELEASE); /* whole in the child of a fork */
+	}
 	kmem_unlock(&pool->lock);
 	return element;
 }
@@ -52,8 +54,10 @@ static inline bool kmem_pool_put(mempool_t *pool, void *element)
 
 	kmem_lock(&pool->lock);
 	room = pool->curr_nr < pool->min_nr;
-	if (room)
-		pool->elements[pool->curr_nr++] = element;
+	if (room) {
+		pool->elements[pool->curr_nr] = element;
+		__atomic_store_n(&pool->curr_nr, pool->curr_nr + 1, __ATOMIC_RELEASE); /* whole in the child of a fork */
+	}
 	kmem_unlock(&pool->lock);
 	return room;
 }
@@ -101,6 +105,7 @@ static inline int mempool_init(mempool_t *pool, int min_nr, mempool_alloc_t *all
 	int error;
 
 	memset(pool, 0, sizeof(*pool));
+	kmem_watch_forks();
 	if (min_nr < 1)
 		return -EINVAL;
 	pool->min_nr = min_nr;
@@ -147,15 +152,16 @@ static inline int mempool_resize(mempool_t *pool, int min_nr)
 	if (min_nr < pool->min_nr)
 		pool->min_nr = min_nr; /* from now on more are not kept */
 	while (pool->curr_nr > min_nr) {
-		element = pool->elements[--pool->curr_nr];
+		element = pool->elements[pool->curr_nr - 1];
+		__atomic_store_n(&pool->curr_nr, pool->curr_nr - 1, __ATOMIC_RELEASE);
 		kmem_unlock(&pool->lock);
 		pool->free(element, pool->pool_data);
 		kmem_lock(&pool->lock);
 	}
 	memcpy(elements, pool->elements, (size_t)pool->curr_nr * sizeof(void *));
 	element = pool->elements;
-	pool->elements = elements;
-	pool->min_nr = min_nr;
+	__atomic_store_n(&pool->elements, elements, __ATOMIC_RELEASE); /* whole in the child of a fork: */
+	__atomic_store_n(&pool->min_nr, min_nr, __ATOMIC_RELEASE);     /* room for more comes first */
 	kmem_unlock(&pool->lock);
 	kfree(element);
 	return kmem_pool_fill(pool);

@@ -4,18 +4,20 @@
  *
  * A shrinker gives back what a program could do without. All of them run when an allocation that may wait finds no
  * memory; then it is tried again. The names are the kernel's, both the older (register_shrinker, with or without a name) and
- * the newer (shrinker_alloc, shrinker_register, shrinker_free). Any thread may register at any time, but no shrinker
- * from inside of one.
+ * the newer (shrinker_alloc, shrinker_register, shrinker_free). Any thread may register at any time, also
+ * after a fork, but no shrinker from inside of one.
  */
 #ifndef DRYSTONE_KMEM_RECLAIM_H
 #define DRYSTONE_KMEM_RECLAIM_H
 
 #include <drystone/drystone.h>
 #include <drystone/kmem_gfp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #if defined(__unix__)
+#include <pthread.h>
 #include <sched.h>
 #endif
 
@@ -33,9 +35,19 @@ static inline void kmem_relax(void)
 #endif
 }
 
+/*
+ * What a lock has that is held: 1, and in a process that was forked another number than in its parent. One of another number is
+ * held by a thread that is not in this process, and can be taken: what locks guard is whole after every single write.
+ */
+KMEM_SHARED int kmem_process = 1;
+
 static inline bool kmem_try_lock(int *lock)
 {
-	return !__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); /* pairs with the release in kmem_unlock() */
+	int own = __atomic_load_n(&kmem_process, __ATOMIC_RELAXED), held = 0; /* changes while there is one thread */
+
+	/* acquire pairs with the release in kmem_unlock() */
+	return __atomic_compare_exchange_n(lock, &held, own, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) ||
+	       (held != own && __atomic_compare_exchange_n(lock, &held, own, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
 }
 
 static inline void kmem_lock(int *lock)
@@ -70,17 +82,50 @@ struct shrinker {
 };
 
 struct kmem_shrinkers {
-	struct shrinker *first;
-	int lock;
+	struct shrinker *first; /* written under the lock */
+	int lock;               /* guards the list; held while shrinkers run */
+	int watched;            /* 1: kmem_forked() is called */
+	uintptr_t runner;       /* the thread that runs them; 0: none does. Written by it, with the lock */
 };
-KMEM_SHARED struct kmem_shrinkers kmem_shrinkers = { NULL, 0 };
+KMEM_SHARED struct kmem_shrinkers kmem_shrinkers = { NULL, 0, 0, 0 };
+
+static inline uintptr_t kmem_thread(void)
+{
+#if defined(__unix__)
+	return (uintptr_t)pthread_self(); /* the same in the child of a fork */
+#else
+	return 1;
+#endif
+}
+
+/* In the child of a fork. Where that was made inside of a shrinker, they go on to run here; else their runner is the parent's. */
+static inline void kmem_forked(void)
+{
+	__atomic_fetch_add(&kmem_process, 1, __ATOMIC_RELAXED); /* there is no other thread */
+	if (kmem_shrinkers.runner == kmem_thread())
+		kmem_shrinkers.lock = kmem_process;
+	else
+		kmem_shrinkers.runner = 0;
+}
+
+/* Before the first use of a lock. Of two threads both may come to it: then each fork counts twice. */
+static inline void kmem_watch_forks(void)
+{
+#if defined(__unix__)
+	if (!__atomic_load_n(&kmem_shrinkers.watched, __ATOMIC_ACQUIRE)) { /* pairs with the release below */
+		pthread_atfork(NULL, NULL, kmem_forked);
+		__atomic_store_n(&kmem_shrinkers.watched, 1, __ATOMIC_RELEASE); /* pairs with the acquire above */
+	}
+#endif
+}
 
 /* 0. A name and its arguments may follow. */
 static inline int register_shrinker(struct shrinker *shrinker, ...)
 {
+	kmem_watch_forks();
 	kmem_lock(&kmem_shrinkers.lock);
 	shrinker->kmem_next = kmem_shrinkers.first;
-	kmem_shrinkers.first = shrinker;
+	__atomic_store_n(&kmem_shrinkers.first, shrinker, __ATOMIC_RELEASE); /* a fork between finds all of the list */
 	kmem_unlock(&kmem_shrinkers.lock);
 	return 0;
 }
@@ -150,10 +195,12 @@ static inline unsigned long kmem_run_shrinkers(gfp_t flags)
 	struct shrinker *shrinker;
 	unsigned long freed = 0;
 
-	if (!kmem_try_lock(&kmem_shrinkers.lock))
-		return 0;
+	if (__atomic_load_n(&kmem_shrinkers.first, __ATOMIC_RELAXED) == NULL || !kmem_try_lock(&kmem_shrinkers.lock))
+		return 0; /* the list is only looked at for being empty: then nobody may watch forks */
+	__atomic_store_n(&kmem_shrinkers.runner, kmem_thread(), __ATOMIC_RELAXED); /* read by this thread alone, after a fork */
 	for (shrinker = kmem_shrinkers.first; shrinker != NULL; shrinker = shrinker->kmem_next)
 		freed += kmem_shrink(shrinker, flags);
+	__atomic_store_n(&kmem_shrinkers.runner, 0, __ATOMIC_RELAXED); /* as above */
 	kmem_unlock(&kmem_shrinkers.lock);
 	return freed;
 }

@@ -318,6 +318,101 @@ static void test_nofail(void (*ask)(void))
 	CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
+/* ---- forks ------------------------------------------------------------------------ */
+
+static int inside, go_on;
+
+/* Runs until it is told to end. */
+static unsigned long count_long(struct shrinker *shrinker, struct shrink_control *control)
+{
+	(void)shrinker;
+	(void)control;
+	__atomic_store_n(&inside, 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&go_on, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	return SHRINK_EMPTY;
+}
+
+static void *find_nothing(void *arg)
+{
+	(void)arg;
+	CHECK(kmalloc(TOO_MUCH, GFP_KERNEL) == NULL);
+	return NULL;
+}
+
+static void wait_for(pid_t child)
+{
+	int status;
+
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* The child of a fork registers, and has its shrinkers run, whatever other threads of the parent were about. */
+static void test_fork_beside(void)
+{
+	struct shrinker slow = { .count_objects = count_long, .scan_objects = scan };
+	struct shrinker own = { .count_objects = count, .scan_objects = scan, .private_data = &to_free };
+	mempool_t *pool = mempool_create_kmalloc_pool(2, 100);
+	pthread_t thread;
+	pid_t child;
+
+	CHECK(pool != NULL && register_shrinker(&slow) == 0);
+	CHECK_EQ(pthread_create(&thread, NULL, find_nothing, NULL), 0);
+	while (!__atomic_load_n(&inside, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	kmem_lock(&pool->lock); /* in the place of another thread */
+	child = fork();
+	if (child == 0) {
+		alarm(60);
+		unregister_shrinker(&slow);
+		CHECK_EQ(register_shrinker(&own), 0);
+		to_free = 5;
+		CHECK(kmalloc(TOO_MUCH, GFP_KERNEL) == NULL && to_free == 0);
+		CHECK(kmem_pool_take(pool) != NULL && pool->curr_nr == 1);
+		_exit(0);
+	}
+	kmem_unlock(&pool->lock);
+	wait_for(child);
+	__atomic_store_n(&go_on, 1, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	unregister_shrinker(&slow);
+	mempool_destroy(pool);
+}
+
+static pid_t forked = -1;
+static int depth;
+
+static unsigned long count_forking(struct shrinker *shrinker, struct shrink_control *control)
+{
+	(void)shrinker;
+	(void)control;
+	CHECK_EQ(depth++, 0);
+	if (forked < 0)
+		forked = fork();
+	CHECK(kmalloc(TOO_MUCH, GFP_KERNEL) == NULL); /* they do not run within themselves, not in the child either */
+	depth--;
+	return SHRINK_EMPTY;
+}
+
+static void test_fork_inside(void)
+{
+	struct shrinker forking = { .count_objects = count_forking, .scan_objects = scan };
+	struct shrinker own = { .count_objects = count, .scan_objects = scan, .private_data = &to_free };
+
+	CHECK_EQ(register_shrinker(&forking), 0);
+	CHECK(kmalloc(TOO_MUCH, GFP_KERNEL) == NULL);
+	if (forked == 0)
+		alarm(60);
+	unregister_shrinker(&forking);
+	CHECK_EQ(register_shrinker(&own), 0);
+	to_free = 5;
+	CHECK(kmalloc(TOO_MUCH, GFP_KERNEL) == NULL && to_free == 0);
+	unregister_shrinker(&own);
+	if (forked == 0)
+		_exit(0);
+	wait_for(forked);
+}
+
 /* ---- mempool ----------------------------------------------------------------- */
 
 static int barren; /* whether the function finds nothing */
@@ -471,6 +566,8 @@ int main(void)
 	test_shrinkers();
 	test_nofail(ask_block);
 	test_nofail(ask_many);
+	test_fork_beside();
+	test_fork_inside();
 	test_reserve();
 	test_pools();
 	test_grace();
