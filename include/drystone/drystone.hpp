@@ -17,6 +17,7 @@
 
 #include <drystone/drystone.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -43,18 +44,24 @@ namespace detail {
 #endif
 }
 
-/* dry_alloc() aligns to two pointers, below 16 bytes to 8. */
+/* nullptr and errno. dry_alloc() aligns to two pointers, below 16 bytes to 8. */
+inline void *try_take(dry_heap *from, std::size_t size, std::size_t align) noexcept
+{
+	return align <= 8 || (align <= 2 * sizeof(void *) && size >= 16) ? dry_alloc(from, size)
+									 : dry_alloc_aligned(from, align, size);
+}
+
 inline void *take(dry_heap *from, std::size_t size, std::size_t align)
 {
-	void *block = align <= 8 || (align <= 2 * sizeof(void *) && size >= 16) ? dry_alloc(from, size)
-										: dry_alloc_aligned(from, align, size);
+	void *block = try_take(from, size, align);
 
 	if (block == nullptr)
 		fail(errno);
 	return block;
 }
 
-inline dry_cache *create_cache(dry_heap *from, const char *name, std::size_t size, std::size_t align, unsigned flags)
+/* nullptr and errno. */
+inline dry_cache *try_cache(dry_heap *from, const char *name, std::size_t size, std::size_t align, unsigned flags) noexcept
 {
 	dry_cache_attr attr{};
 
@@ -62,18 +69,16 @@ inline dry_cache *create_cache(dry_heap *from, const char *name, std::size_t siz
 	attr.size = size;
 	attr.align = align;
 	attr.flags = flags;
-	dry_cache *made = dry_cache_create(from, &attr);
+	return dry_cache_create(from, &attr);
+}
+
+inline dry_cache *create_cache(dry_heap *from, const char *name, std::size_t size, std::size_t align, unsigned flags)
+{
+	dry_cache *made = try_cache(from, name, size, align, flags);
+
 	if (made == nullptr)
 		fail(errno);
 	return made;
-}
-
-/* For a class and those derived from it that are of its size: aligned as any new of that size. */
-inline dry_cache *class_cache(const char *name, std::size_t size, std::size_t align)
-{
-	constexpr std::size_t usual = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
-
-	return create_cache(nullptr, name, size, align < usual && size % usual == 0 ? usual : align, 0);
 }
 
 inline void *take(dry_cache *from)
@@ -83,6 +88,54 @@ inline void *take(dry_cache *from)
 	if (object == nullptr)
 		fail(ENOMEM);
 	return object;
+}
+
+/* ---- for DRY_CACHED ---------------------------------------------------------------------------- */
+
+constexpr std::size_t usual_align = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+
+/*
+ * The cache of a class and those derived from it that are of its size: aligned as any new of that size. nullptr and errno, and
+ * the next call tries again. Of two threads that make it at once one takes its own back.
+ */
+inline dry_cache *class_cache(std::atomic<dry_cache *> &made, const char *name, std::size_t size, std::size_t align) noexcept
+{
+	dry_cache *cache = made.load(std::memory_order_acquire), *first = nullptr; /* pairs with the release below */
+
+	if (cache != nullptr)
+		return cache;
+	cache = try_cache(nullptr, name, size, align < usual_align && size % usual_align == 0 ? usual_align : align, 0);
+	if (cache == nullptr || made.compare_exchange_strong(first, cache, std::memory_order_acq_rel, std::memory_order_acquire))
+		return cache;
+	dry_cache_destroy(cache);
+	return first;
+}
+
+/* An object of a class with a cache, or of one derived from it. nullptr and errno. */
+inline void *try_class(dry_cache *(*cache)() noexcept, bool fits, std::size_t size, std::size_t align) noexcept
+{
+	dry_cache *from = fits ? cache() : nullptr;
+
+	if (!fits)
+		return try_take(nullptr, size, align);
+	return from != nullptr ? dry_cache_alloc(from) : nullptr;
+}
+
+inline void *take_class(dry_cache *(*cache)() noexcept, bool fits, std::size_t size, std::size_t align)
+{
+	void *object = try_class(cache, fits, size, align);
+
+	if (object == nullptr)
+		fail(errno);
+	return object;
+}
+
+inline void free_class(dry_cache *(*cache)() noexcept, bool fits, void *object) noexcept
+{
+	if (fits)
+		dry_cache_free(cache(), object);
+	else
+		dry_free(nullptr, object);
 }
 
 } // namespace detail
@@ -308,48 +361,54 @@ private:
 
 /*
  * In a class, public: `DRY_CACHED(session);` - new and delete of a session take it from a cache "session" of the default heap,
- * which is made at the first and never destroyed. Classes derived from it that are bigger, and arrays, are malloc's as
- * before; a class that is deleted through a base needs a virtual destructor, as ever.
+ * which is made at the first and never destroyed. Objects of classes derived from it that are bigger, or aligned to more, are
+ * blocks of the default heap; arrays are ::operator new's as before. A class that is deleted through a base needs a virtual
+ * destructor, as ever. Where a constructor throws in `new (std::nothrow)`, nobody tells of which size the object is: dry_free()
+ * finds out, but not that of libdrystone-sequential.
  */
-#define DRY_CACHED(type)                                                                                \
-	static dry_cache *dry_class_cache()                                                             \
-	{                                                                                               \
-		static dry_cache *const made = ::dry::detail::class_cache(#type, sizeof(type), alignof(type)); \
-		return made;                                                                            \
-	}                                                                                               \
-	static void *operator new(std::size_t size)                                                     \
-	{                                                                                               \
-		return size == sizeof(type) ? ::dry::detail::take(dry_class_cache()) : ::operator new(size); \
-	}                                                                                               \
-	static void *operator new(std::size_t size, std::align_val_t align)                             \
-	{                                                                                               \
-		return size == sizeof(type) && std::size_t(align) <= alignof(type) ?                    \
-			       ::dry::detail::take(dry_class_cache()) : ::operator new(size, align);    \
-	}                                                                                               \
-	static void *operator new(std::size_t size, const std::nothrow_t &tag) noexcept                 \
-	{                                                                                               \
-		return size == sizeof(type) ? dry_cache_alloc(dry_class_cache()) : ::operator new(size, tag); \
-	}                                                                                               \
-	static void *operator new(std::size_t, void *place) noexcept { return place; }                  \
-	static void operator delete(void *, void *) noexcept {}                                         \
-	static void operator delete(void *object, std::size_t size) noexcept                            \
-	{                                                                                               \
-		if (size == sizeof(type))                                                               \
-			dry_cache_free(dry_class_cache(), object);                                      \
-		else                                                                                    \
-			::operator delete(object);                                                      \
-	}                                                                                               \
-	static void operator delete(void *object, std::size_t size, std::align_val_t align) noexcept    \
-	{                                                                                               \
-		if (size == sizeof(type) && std::size_t(align) <= alignof(type))                        \
-			dry_cache_free(dry_class_cache(), object);                                      \
-		else                                                                                    \
-			::operator delete(object, align);                                               \
-	}                                                                                               \
-	static void operator delete(void *object, const std::nothrow_t &) noexcept                      \
-	{                                                                                               \
-		operator delete(object, sizeof(type));                                                  \
-	}                                                                                               \
+#define DRY_CACHED(type)                                                                                        \
+	static dry_cache *dry_class_cache() noexcept                                                            \
+	{                                                                                                       \
+		static std::atomic<dry_cache *> made{ nullptr };                                                \
+		return ::dry::detail::class_cache(made, #type, sizeof(type), alignof(type));                    \
+	}                                                                                                       \
+	static constexpr bool dry_class_fits(std::size_t size, std::size_t align) noexcept                      \
+	{                                                                                                       \
+		return size == sizeof(type) && align <= alignof(type);                                          \
+	}                                                                                                       \
+	static void *operator new(std::size_t size)                                                             \
+	{                                                                                                       \
+		return ::dry::detail::take_class(dry_class_cache, size == sizeof(type), size, ::dry::detail::usual_align); \
+	}                                                                                                       \
+	static void *operator new(std::size_t size, std::align_val_t align)                                     \
+	{                                                                                                       \
+		return ::dry::detail::take_class(dry_class_cache, dry_class_fits(size, std::size_t(align)), size, \
+						 std::size_t(align));                                           \
+	}                                                                                                       \
+	static void *operator new(std::size_t size, const std::nothrow_t &) noexcept                            \
+	{                                                                                                       \
+		return ::dry::detail::try_class(dry_class_cache, size == sizeof(type), size, ::dry::detail::usual_align); \
+	}                                                                                                       \
+	static void *operator new(std::size_t size, std::align_val_t align, const std::nothrow_t &) noexcept    \
+	{                                                                                                       \
+		return ::dry::detail::try_class(dry_class_cache, dry_class_fits(size, std::size_t(align)), size, \
+						std::size_t(align));                                            \
+	}                                                                                                       \
+	static void *operator new(std::size_t, void *place) noexcept { return place; }                          \
+	static void operator delete(void *, void *) noexcept {}                                                 \
+	static void operator delete(void *object, std::size_t size) noexcept                                    \
+	{                                                                                                       \
+		::dry::detail::free_class(dry_class_cache, size == sizeof(type), object);                       \
+	}                                                                                                       \
+	static void operator delete(void *object, std::size_t size, std::align_val_t align) noexcept            \
+	{                                                                                                       \
+		::dry::detail::free_class(dry_class_cache, dry_class_fits(size, std::size_t(align)), object);   \
+	}                                                                                                       \
+	static void operator delete(void *object, const std::nothrow_t &) noexcept { dry_free(nullptr, object); } \
+	static void operator delete(void *object, std::align_val_t, const std::nothrow_t &) noexcept            \
+	{                                                                                                       \
+		dry_free(nullptr, object);                                                                      \
+	}                                                                                                       \
 	static_assert(true, "")
 
 #endif

@@ -57,6 +57,40 @@ struct aligned_item {
 	alignas(64) char bytes[64];
 };
 
+struct throwing_session : session {
+	long more[20] = {};
+	throwing_session() { throw std::invalid_argument("always"); }
+};
+
+struct alignas(64) wide_session : session {
+	long more[24] = {};
+};
+
+struct line_item {
+	DRY_CACHED(line_item);
+	char bytes[64];
+};
+
+struct alignas(64) aligned_line : line_item {
+	static inline bool refuse = false;
+	aligned_line()
+	{
+		if (refuse)
+			throw std::invalid_argument("refused");
+	}
+};
+
+struct throwing_item {
+	DRY_CACHED(throwing_item);
+	char bytes[40];
+	throwing_item() { throw std::invalid_argument("always"); }
+};
+
+struct enormous {
+	DRY_CACHED(enormous);
+	char bytes[5 << 20];
+};
+
 template <class T> bool is_aligned(const T *object, std::size_t to = alignof(T))
 {
 	return reinterpret_cast<std::uintptr_t>(object) % to == 0;
@@ -194,6 +228,55 @@ void test_class()
 	CHECK(is_aligned(owned.get()) && in_class_cache(aligned_item::dry_class_cache()) == 1);
 }
 
+template <class T> bool throws()
+{
+	try {
+		delete new (std::nothrow) T;
+	} catch (const std::invalid_argument &) {
+		return true;
+	}
+	return false;
+}
+
+/* What a constructor throws in a new without exceptions of its own, and alignments there. */
+void test_nothrow()
+{
+	std::size_t before = in_class_cache(session::dry_class_cache());
+
+	for (int i = 0; i < 100; i++) {
+		CHECK(throws<throwing_session>() && throws<throwing_item>());
+		auto *wide_one = new (std::nothrow) wide_session;
+		auto *line = new (std::nothrow) aligned_line;
+		auto *other = new aligned_line;
+		session *as_base = new (std::nothrow) big_session;
+
+		CHECK(is_aligned(wide_one, 64) && is_aligned(line, 64) && is_aligned(other, 64) && as_base != nullptr);
+		delete line;
+		delete other;
+		aligned_line::refuse = true;
+		CHECK(throws<aligned_line>());
+		aligned_line::refuse = false;
+		delete wide_one;
+		delete as_base;
+	}
+	CHECK(in_class_cache(session::dry_class_cache()) == before);
+	CHECK(in_class_cache(throwing_item::dry_class_cache()) == 0);
+}
+
+/* A class whose cache cannot be made, for it is bigger than caches may be. */
+void test_no_cache()
+{
+	bool refused = false;
+
+	CHECK(new (std::nothrow) enormous == nullptr);
+	try {
+		delete new enormous;
+	} catch (const std::system_error &error) {
+		refused = error.code().value() == EINVAL;
+	}
+	CHECK(refused);
+}
+
 } // namespace
 
 int main()
@@ -202,5 +285,7 @@ int main()
 	test_heap();
 	test_containers();
 	test_class();
+	test_nothrow();
+	test_no_cache();
 	std::puts("ok");
 }
