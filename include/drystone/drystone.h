@@ -348,7 +348,11 @@ DRY_NODISCARD DRY_RETURNS_SIZE(3) void *dry_realloc(dry_heap *heap, void *object
 /* Free what one of the four above gave. NULL is ignored. errno is kept. */
 void dry_free(dry_heap *heap, void *object);
 
-/* Bytes usable at object; constant for its life. 0 for NULL. */
+/*
+ * Bytes usable at object, at least those asked for; constant for its life. 0 for NULL. A figure: compilers hold a block for as big
+ * as was asked (DRY_RETURNS_SIZE), and with _FORTIFY_SOURCE a memset() beyond that ends the process. Who wants all of it asks for
+ * it, by dry_realloc(heap, object, dry_usable_size(heap, object)), which leaves it in place unless debugging or `secure` is on.
+ */
 size_t dry_usable_size(dry_heap *heap, const void *object);
 
 /*

@@ -293,7 +293,7 @@ static inline void kfree_bulk(size_t count, void **objects)
 		kfree(objects[i]);
 }
 
-/* Bytes usable. */
+/* Bytes usable: a figure, as dry_usable_size()'s. krealloc(object, ksize(object), flags) makes them the program's. */
 static inline size_t ksize(const void *object)
 {
 	return ZERO_OR_NULL_PTR(object) ? 0 : dry_usable_size(NULL, object);

@@ -55,6 +55,16 @@ int main(void)
 	if (!use_cache(kmem_cache_create("four", sizeof(struct item), &args, 0), 1))
 		return 3;
 #endif
+	/* Zeros and writes up to the end of a block: compilers are not told wrong sizes of it. */
+	text = (char *)kzalloc(50, GFP_KERNEL);
+	text = (char *)krealloc(text, 53, GFP_KERNEL | __GFP_ZERO);
+	if (text == NULL || text[52] != 0)
+		return 6;
+	text = (char *)krealloc(text, ksize(text), GFP_KERNEL);
+	if (text == NULL)
+		return 7;
+	memset(text, 1, ksize(text));
+	kfree(text);
 	/* Another file's shrinker is asked for this file's allocation. */
 	item = (struct item *)kmalloc((size_t)1 << 62, GFP_ATOMIC);
 	if (item != NULL || other_asked() != 0)
