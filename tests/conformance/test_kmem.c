@@ -320,14 +320,14 @@ static void test_nofail(void (*ask)(void))
 
 /* ---- forks ------------------------------------------------------------------------ */
 
-static int inside, go_on;
+static int is_inside, go_on;
 
 /* Runs until it is told to end. */
 static unsigned long count_long(struct shrinker *shrinker, struct shrink_control *control)
 {
 	(void)shrinker;
 	(void)control;
-	__atomic_store_n(&inside, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&is_inside, 1, __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&go_on, __ATOMIC_ACQUIRE))
 		usleep(1000);
 	return SHRINK_EMPTY;
@@ -358,7 +358,7 @@ static void test_fork_beside(void)
 
 	CHECK(pool != NULL && register_shrinker(&slow) == 0);
 	CHECK_EQ(pthread_create(&thread, NULL, find_nothing, NULL), 0);
-	while (!__atomic_load_n(&inside, __ATOMIC_ACQUIRE))
+	while (!__atomic_load_n(&is_inside, __ATOMIC_ACQUIRE))
 		usleep(1000);
 	kmem_lock(&pool->lock); /* in the place of another thread */
 	child = fork();
