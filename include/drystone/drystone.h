@@ -101,7 +101,11 @@ struct dry_grace {
 struct dry_heap_attr {
 	const char *name;              /* for reports; copied, at most 31 bytes kept; NULL: "heap" */
 	void *memory;                  /* use only this memory; NULL: take from the system */
-	size_t memory_size;            /* bytes at `memory`, at least 256 KiB; libdrystone-tiny: 2 KiB */
+	/*
+	 * Bytes at `memory`, at least 256 KiB; libdrystone-tiny: 2 KiB. With page_size 65536 use 512 KiB at least: a heap of less
+	 * may be made, and have no page left for blocks.
+	 */
+	size_t memory_size;
 	size_t limit;                  /* most bytes of pages in use at once, to the page; 0: no limit */
 	size_t page_size;              /* 4096, 16384 or 65536, the system's at least; with `memory` any. 0: the least */
 	unsigned nodes;                /* memory nodes, 1 to 8; 0: as many as the system has */
@@ -174,8 +178,8 @@ int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats);
  * Debugging, each also by a letter of DRYSTONE_CONF=debug: (drystone(7)), which needs no change of the program. Such a
  * cache has no per-CPU arrays. A write to where it must not be is reported when the object is next freed or allocated.
  */
-#define DRY_CACHE_POISON           0x0008u /* P: fill free objects with a pattern and verify it; not with
-                                              a constructor or TYPESAFE_BY_RCU */
+#define DRY_CACHE_POISON           0x0008u /* P: fill free objects with a pattern and verify it; not with a
+                                              constructor, a destructor or TYPESAFE_BY_RCU */
 #define DRY_CACHE_RED_ZONE         0x0010u /* Z: bytes on both sides of each object that nobody may write */
 #define DRY_CACHE_STORE_USER       0x0020u /* U: who allocated an object and who freed it, with their stacks */
 #define DRY_CACHE_CHECKS           0x0040u /* F: the equations of a slab verified at each step */
@@ -231,8 +235,8 @@ struct dry_cache_attr {
  * Make a cache. Unless NO_MERGE, a constructor, a management type or
  * debugging is asked for, a like cache may lend its slabs; the new cache then is an alias with a
  * name of its own. NULL and errno: EINVAL (attribute out of range, NULL name,
- * TYPESAFE_BY_RCU in a heap without grace hook, POISON with a constructor or
- * TYPESAFE_BY_RCU, a type that the cache cannot have), ENOMEM.
+ * TYPESAFE_BY_RCU in a heap without grace hook, POISON with a constructor, a
+ * destructor or TYPESAFE_BY_RCU, a type that the cache cannot have), ENOMEM.
  */
 DRY_NODISCARD dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr);
 

@@ -38,6 +38,7 @@ static const struct dry_cache_attr bad[] = {
 	{ .name = "no such type", .size = 64, .flags = 0x0f00 },
 	{ .name = "no such flag", .size = 64, .flags = 0x40000000 },
 	{ .name = "poison with ctor", .size = 64, .flags = DRY_CACHE_POISON, .ctor = construct },
+	{ .name = "poison with dtor", .size = 64, .flags = DRY_CACHE_POISON, .dtor = construct },
 	{ .name = "poison typesafe", .size = 64, .flags = DRY_CACHE_POISON | DRY_CACHE_TYPESAFE_BY_RCU },
 	{ .name = "objfreelist ctor", .size = 64, .flags = DRY_CACHE_OBJFREELIST, .ctor = construct },
 	{ .name = "chain ctor", .size = 64, .flags = DRY_CACHE_CHAIN, .ctor = construct },
