@@ -204,7 +204,8 @@ int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats);
  */
 
 struct dry_cache_attr {
-	const char *name;          /* required, not empty; copied, at most 63 bytes kept */
+	/* Required, not empty; copied, at most 63 bytes kept. Listings show '_' for blanks, '?' for all but visible ASCII. */
+	const char *name;
 	size_t size;               /* object size, 1 to 4194304 */
 	size_t align;              /* 0: 16 if the size is a multiple of 16, else 8; a power of two up to 65536 */
 	unsigned flags;            /* DRY_CACHE_* */

@@ -152,3 +152,15 @@ size_t dry_format(char *buf, size_t size, const char *fmt, ...)
 	va_end(ap);
 	return length;
 }
+
+size_t dry_format_name(char *buf, size_t size, const char *name)
+{
+	size_t length = 0;
+
+	for (; length < size - 1 && name[length] != '\0'; length++)
+		buf[length] = dry_visible(name[length]);
+	buf[length] = '\0';
+	if (buf[0] == '#')
+		buf[0] = '?';
+	return length;
+}

@@ -16,4 +16,16 @@
 size_t dry_format(char *buf, size_t size, const char *fmt, ...) DRY_PRINTF(3, 4);
 size_t dry_vformat(char *buf, size_t size, const char *fmt, va_list ap);
 
+/* A byte of a program's name, as all listings and files show it: a blank is '_', and what is not of ASCII's visible ones is '?'. */
+static inline char dry_visible(char c)
+{
+	return c == ' ' ? '_' : c > ' ' && c <= '~' ? c : '?';
+}
+
+/*
+ * A name in such bytes, of which none ends a line or a column, begins a comment or is part of bad UTF-8. The length written,
+ * below size, as dry_format().
+ */
+size_t dry_format_name(char *buf, size_t size, const char *name);
+
 #endif

@@ -59,7 +59,7 @@ static struct collected {
 
 /* ---- collected ------------------------------------------------------------------------------ */
 
-/* Of this heap and name; those beyond the bound share the last one. */
+/* Of this heap and name, as they are shown; those beyond the bound share the last one. */
 static struct row *row_of(const char *heap, const char *name)
 {
 	for (size_t i = 0; i < gathered.count; i++)
@@ -79,7 +79,11 @@ static int add_cache(dry_cache *cache, void *arg)
 
 	if (cache->root != cache || dry_cache_stats(cache, &s) != 0)
 		return 0;
-	struct row *row = row_of(heap->name, s.name);
+	char shown[sizeof(heap->name)], name[sizeof(cache->name)];
+
+	dry_format_name(shown, sizeof(shown), heap->name);
+	dry_format_name(name, sizeof(name), s.name);
+	struct row *row = row_of(shown, name);
 	row->value[BYTES] += s.slabs * s.pages_per_slab * gathered.page;
 	row->value[LIVE] += s.active_objects * s.stride;
 	row->value[OBJECTS] += s.active_objects;
@@ -159,7 +163,7 @@ static void put_label(const struct out *out, const char *name, const char *text)
 	for (; *text != '\0'; text++) {
 		if (*text == '"' || *text == '\\')
 			put(out, "\\");
-		out->write(out->arg, (unsigned char)*text < ' ' ? "?" : text, 1);
+		out->write(out->arg, text, 1);
 	}
 	put(out, "\"");
 }

@@ -341,9 +341,8 @@ static void write_site(struct dry_inspect_site *site, dry_port_writer *write, vo
 	write(arg, line, dry_format(line, sizeof(line), "# %s %llu", site->big ? "big" : "cache",
 				    (unsigned long long)site->class_size));
 	for (uint32_t i = 0; i < site->name; i++) {
-		unsigned char c = (unsigned char)name_of(site)[i];
 		line[0] = ' ';
-		line[1] = (char)(c < ' ' ? '?' : c);
+		line[1] = dry_visible(name_of(site)[i]);
 		write(arg, i == 0 ? line : line + 1, i == 0 ? 2 : 1);
 	}
 	write(arg, "\n", 1);

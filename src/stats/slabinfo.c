@@ -12,14 +12,15 @@ static int list_cache(dry_cache *cache, void *arg)
 {
 	const struct listing *listing = arg;
 	struct dry_cache_stats s;
-	char line[256];
+	char line[256], name[64];
 
 	if (cache->root != cache || dry_cache_stats(cache, &s) != 0)
 		return 0;
+	dry_format_name(name, sizeof(name), s.name);
 	size_t length = dry_format(line, sizeof(line),
 				   "%-17s %6zu %6zu %6zu %4u %4u : tunables %4u %4u %4u"
 				   " : slabdata %6zu %6zu %6zu\n",
-				   s.name, s.active_objects, s.objects, s.stride, s.objects_per_slab, s.pages_per_slab,
+				   name, s.active_objects, s.objects, s.stride, s.objects_per_slab, s.pages_per_slab,
 				   s.limit, s.batchcount, s.shared, s.active_slabs, s.slabs, s.shared_objects);
 	listing->write(listing->arg, line, length);
 	return 0;

@@ -54,20 +54,21 @@ static int list_cache(dry_cache *cache, void *arg)
 {
 	const struct listing *listing = arg;
 	struct dry_cache_stats s;
-	char line[256], name[32];
+	char line[256], name[64];
 
 	dry_cache_stats(cache, &s);
 	if ((cache->owner.class->flags & DRY_CLASS_KEPT) != 0 && cache->owner.class->names == 0) {
 		bool classes = cache->owner.class == &cache->owner.heap->classes_of;
 
 		dry_format(name, sizeof(name), classes ? "kmem_cache" : "kmalloc-%zu", s.stride);
-		s.name = name;
+	} else {
+		dry_format_name(name, sizeof(name), s.name);
 	}
 	listing->write(listing->arg, line,
 		       dry_format(line, sizeof(line),
 				  "%-17s %6zu %6zu %6zu %4u %4u : tunables %4u %4u %4u"
 				  " : slabdata %6zu %6zu %6zu\n",
-				  s.name, s.active_objects, s.objects, s.stride, s.objects_per_slab,
+				  name, s.active_objects, s.objects, s.stride, s.objects_per_slab,
 				  s.pages_per_slab, s.limit, s.batchcount, s.shared, s.active_slabs, s.slabs,
 				  s.shared_objects));
 	return 0;

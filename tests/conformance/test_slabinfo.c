@@ -106,6 +106,31 @@ static void compare(const struct line *line, void *arg)
 	CHECK_EQ(line->shared, s->shared_objects);
 }
 
+/* No name makes another line, another column or a comment. */
+static void test_names(dry_heap *heap)
+{
+	static const char *const names[] = { "odd 1\n2 3 4 5 6 7", "odd\t2 \x7f", "odd3\xff\xc3", "#odd4" };
+	static const char *const shown[] = { "odd_1?2_3_4_5_6_7", "odd?2_?", "odd3??", "?odd4" };
+	static struct text text;
+	dry_cache *caches[4];
+
+	for (int i = 0; i < 4; i++)
+		CHECK(caches[i] = make_cache(heap, names[i], 40, 0, DRY_CACHE_NO_MERGE));
+	dry_heap_slabinfo(heap, append, &text);
+	for (int i = 0; i < 4; i++) {
+		struct wanted wanted = { stats_of(caches[i]), 0 };
+		static struct text copy;
+
+		copy = text;
+		CHECK(strcmp(wanted.stats.name, names[i]) == 0); /* programs get what they gave */
+		wanted.stats.name = shown[i];
+		CHECK(parse(copy.bytes, compare, &wanted) >= 4);
+		CHECK_EQ(wanted.found, 1);
+	}
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(dry_cache_destroy(caches[i]), 0);
+}
+
 int main(int argc, char **argv)
 {
 	static struct text text;
@@ -136,6 +161,7 @@ int main(int argc, char **argv)
 	dry_heap_slabinfo(NULL, append_allocating, &text);
 	CHECK(parse(text.bytes, check_line, NULL) >= 1); /* the cache of caches, and the general caches used so far */
 	CHECK_EQ(dry_cache_destroy(cache), 0);
+	test_names(heap);
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 	return 0;
 }

@@ -107,6 +107,31 @@ END
 "${CC:-cc}" -w "$work/own.c" -o "$work/own"
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:$work/ours "$work/own" "$work/theirs" >"$work/out" || fail "a socket of its own: $(cat "$work/out")"
 
+# whatever names programs have given, labels are visible ASCII: also where one was cut within a character
+cat >"$work/named.c" <<'END'
+#include <drystone/drystone.h>
+#pragma weak dry_cache_create
+#pragma weak dry_heap_create
+int main(void)
+{
+	static const char *const names[] = { "odd 1\n# EOF", "odd\"2\\", "odd3\xff\xfe",
+		"odd4-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\u00fc\u00fc" };
+	for (int i = 0; i < 4; i++)
+		dry_cache_create(0, &(struct dry_cache_attr){ .name = names[i], .size = 40, .flags = DRY_CACHE_NO_MERGE });
+	dry_cache_create(dry_heap_create(&(struct dry_heap_attr){ .name = "he\nap\xff" }), &(struct dry_cache_attr){ .name = "c", .size = 9 });
+	return 0;
+}
+END
+"${CC:-cc}" -w -I"$top/include" "$work/named.c" -o "$work/named"
+for end in txt prom; do
+	LD_PRELOAD=$lib DRYSTONE_CONF=metrics:$work/named.$end "$work/named" || fail "names: $?"
+	if LC_ALL=C grep -q '[^ -~]' "$work/named.$end"; then fail "names: $(LC_ALL=C grep '[^ -~]' "$work/named.$end" | head -n 3)"; fi
+done
+python3 "$here/openmetrics.py" <"$work/named.txt" >"$work/count" || fail "names: $(grep odd "$work/named.txt")"
+for shown in 'cache="odd_1?#_EOF"' 'cache="odd\"2\\"' 'cache="odd3??"' 'heap="he?ap?"'; do
+	grep -Fq "$shown" "$work/named.txt" || fail "names: no $shown: $(grep 'odd\|he?' "$work/named.txt" | head -n 6)"
+done
+
 # what cannot be had is one line
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:/nowhere/x true 2>"$work/err"
 [ "$(grep -c 'metrics: cannot be written: /nowhere/x' "$work/err")" -le 1 ] || fail "a file that cannot be had: $(cat "$work/err")"
