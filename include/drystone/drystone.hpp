@@ -90,6 +90,12 @@ inline void *take(dry_cache *from)
 	return object;
 }
 
+/* nullptr and the default heap are one. */
+inline bool is_same_heap(dry_heap *a, dry_heap *b) noexcept
+{
+	return a == b || (a == nullptr && b == dry_heap_default()) || (b == nullptr && a == dry_heap_default());
+}
+
 /* ---- for DRY_CACHED ---------------------------------------------------------------------------- */
 
 constexpr std::size_t usual_align = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
@@ -325,7 +331,7 @@ private:
 
 template <class T, class U> bool operator==(const allocator<T> &a, const allocator<U> &b) noexcept
 {
-	return a.get() == b.get();
+	return detail::is_same_heap(a.get(), b.get());
 }
 
 template <class T, class U> bool operator!=(const allocator<T> &a, const allocator<U> &b) noexcept
@@ -348,7 +354,7 @@ private:
 #if defined(__cpp_rtti)
 		const resource *same = dynamic_cast<const resource *>(&other);
 
-		return same != nullptr && same->home == home;
+		return same != nullptr && detail::is_same_heap(same->home, home);
 #else
 		return this == &other;
 #endif

@@ -189,6 +189,9 @@ void test_containers()
 		dry::resource resource(heap), same(heap), default_one;
 		std::pmr::memory_resource *as_base = &resource;
 		CHECK(*as_base == same && !(*as_base == default_one));
+		dry::resource named(dry_heap_default());
+		CHECK(named == default_one && default_one == named && !(named == resource));
+		CHECK(dry::allocator<int>() == dry::allocator<long>(dry_heap_default()) && dry::allocator<int>() != dry::allocator<int>(heap));
 		std::pmr::vector<std::pmr::string> strings(&resource);
 		for (int i = 0; i < 500; i++)
 			strings.emplace_back("a string that is longer than what a string holds inside");
