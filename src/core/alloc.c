@@ -376,27 +376,28 @@ DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
 
 size_t dry_alloc_bulk(struct dry_cache *cache, dry_gfp gfp, size_t n, void **objects)
 {
+	struct dry_cache *root = cache->root;
 	size_t done = 0;
 
-	cache = cache->root;
-	if (cache->hits != 0 && n != 0)
-		done = dry_percpu_pop_batch(DRY_SLOTS(cache->caches), cache->hits, objects, n);
+	if (root->hits != 0 && n != 0)
+		done = dry_percpu_pop_batch(DRY_SLOTS(root->caches), root->hits, objects, n);
 	if (done != 0)
-		count_slow(&cache->node[0].bulk_allocs, done);
-	while (done < n && cache->caches->hooks->allows == NULL && !cache->debug && !(cache->flags & DRY_CACHE_CHECKED)) {
-		unsigned home = dry_caches_home(cache->caches);
+		count_slow(&root->node[0].bulk_allocs, done);
+	while (done < n && cache->state == DRY_CACHE_LIVE && root->caches->hooks->allows == NULL && !root->debug &&
+	       !(root->flags & DRY_CACHE_CHECKED)) {
+		unsigned home = dry_caches_home(root->caches);
 		unsigned want = n - done < 65536 ? (unsigned)(n - done) : 65536;
-		unsigned got = dry_node_refill(cache, home, gfp, objects + done, want);
+		unsigned got = dry_node_refill(root, home, gfp, objects + done, want);
 		if (got == 0)
 			break;
-		count_slow(&cache->node[home].slow_allocs, got);
+		count_slow(&root->node[home].slow_allocs, got);
 		done += got;
 	}
 	while (done < n && (objects[done] = dry_alloc_slow(cache, gfp, DRY_NODE_ANY)) != NULL)
 		done++;
 	if (done == n)
 		return n;
-	dry_free_bulk(cache, done, objects);
+	dry_free_bulk(root, done, objects);
 	return 0;
 }
 

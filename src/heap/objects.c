@@ -277,7 +277,7 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 {
 	size_t done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
 
-	for (unsigned tries = 0; DRY_UNLIKELY(done < n) && make_room(cache, n, tries); tries++)
+	for (unsigned tries = 0; DRY_UNLIKELY(done < n) && cache->state == DRY_CACHE_LIVE && make_room(cache, n, tries); tries++)
 		done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
 	if (done < n)
 		failed(cache);

@@ -148,6 +148,8 @@ static int stop_at_c(struct dry_cache *cache, void *arg)
 /* At b: b, c and e go, g comes. Dead ones can still be asked, and say that they are. */
 static int destroy_some(struct dry_cache *cache, void *arg)
 {
+	void *objects[3];
+
 	note(cache, arg);
 	if (cache->name[0] != 'b')
 		return 0;
@@ -156,6 +158,9 @@ static int destroy_some(struct dry_cache *cache, void *arg)
 	CHECK_EQ(caches->backing.meta_out, metadata);
 	plain_expect();
 	CHECK(dry_alloc_slow(walked[2], DRY_GFP_DEFAULT, DRY_NODE_ANY) == NULL);
+	plain_expected(DRY_FATAL_DEAD_CACHE, walked[2]);
+	plain_expect();
+	CHECK_EQ(dry_alloc_bulk(walked[2], DRY_GFP_DEFAULT, 3, objects), 0);
 	plain_expected(DRY_FATAL_DEAD_CACHE, walked[2]);
 	plain_expect();
 	dry_free_slow(walked[2], &steps);
