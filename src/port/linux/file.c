@@ -4,6 +4,7 @@
 #endif
 #include "port/unix/file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h> /* of 64-bit processors it is the kernel's */
 #include <sys/syscall.h>
@@ -41,4 +42,10 @@ unsigned long dry_linux_links(const char *path)
 bool dry_file_random(void *to, size_t bytes)
 {
 	return syscall(SYS_getrandom, to, bytes, 0) == (long)bytes;
+}
+
+/* The kernel reads a set of signals, and then finds that there is no such thing to do with it. */
+bool dry_file_can_read(const void *address)
+{
+	return syscall(SYS_rt_sigprocmask, -1, address, NULL, sizeof(uint64_t)) == 0 || errno != EFAULT;
 }

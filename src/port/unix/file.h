@@ -36,4 +36,7 @@ size_t dry_file_look(const char *path, void *to, size_t bytes);
 /* The kernel's source of randomness; false: there is none. */
 bool dry_file_random(void *to, size_t bytes);
 
+/* Whether there is memory at a page that may be read. By the kernel, which answers where a look would fault. */
+bool dry_file_can_read(const void *address);
+
 #endif

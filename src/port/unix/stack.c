@@ -12,7 +12,7 @@
  * on a frame.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* environ, ElfW */
+#define _GNU_SOURCE /* ElfW */
 #endif
 #include "port/stack.h"
 
@@ -27,13 +27,13 @@
 #include "port/contract.h"
 #include "port/unix/file.h"
 #include "port/unix/maps.h"
+#include "port/unix/stack_end.h"
 #include "port/unix/unwind.h"
 
 #define DRY_STACK_READER __attribute__((no_sanitize("address", "undefined", "thread")))
 
 #define RANGES      512
 #define STEP_MAX    ((uintptr_t)256 << 10) /* bytes of one frame */
-#define THREAD_MAX  ((uintptr_t)1 << 30)   /* bytes of a stack */
 #define READ_AGAIN  50                     /* ms */
 
 struct range {
@@ -50,7 +50,6 @@ extern int program_main(int count, char **arguments) __asm__("main") DRY_WEAK;
 extern const char own_start[] __asm__("__start_dry_text") DRY_WEAK, own_stop[] __asm__("__stop_dry_text") DRY_WEAK;
 /* Else it is that of this module, whose first page is its header. */
 extern const ElfW(Ehdr) module_header __asm__("__ehdr_start") DRY_WEAK DRY_HIDDEN;
-extern char **environ;
 
 /* ---- where code is --------------------------------------------------------------------- */
 
@@ -172,20 +171,6 @@ enum { INSIDE = 1 }; /* the library itself is built with them */
 enum { INSIDE = 0 };
 #endif
 
-/*
- * Where the stack ends that sp lies on; 0: it is of the program's own making. A thread's static thread-local data lies above its
- * stack, the environment above the first one's.
- */
-static uintptr_t stack_end(uintptr_t sp)
-{
-	static _Thread_local char above;
-	uintptr_t thread = (uintptr_t)&above, first = (uintptr_t)environ;
-
-	if (thread > sp && thread - sp < THREAD_MAX)
-		return thread;
-	return first > sp && first - sp < THREAD_MAX ? first : 0;
-}
-
 /* Whether code is there, after a second look if need be. */
 static bool is_code(uintptr_t address)
 {
@@ -197,40 +182,38 @@ static bool is_code(uintptr_t address)
 }
 
 /* The caller by the frame pointer, where no table tells: of code made at run time. */
-static DRY_STACK_READER bool step_by_pointer(struct dry_unix_frame *frame, uintptr_t end)
+static DRY_STACK_READER bool step_by_pointer(struct dry_unix_frame *frame, struct dry_unix_stack *stack)
 {
 	const uintptr_t *at = (const uintptr_t *)frame->fp;
 
-	if (end == 0)
-		end = (frame->sp | (dry_port_page_size() - 1)) + 1; /* its page is there */
 	if (frame->fp < frame->sp || frame->fp - frame->sp > STEP_MAX || frame->fp % sizeof(uintptr_t) != 0 ||
-	    frame->fp + 2 * sizeof(uintptr_t) > end || find(at[1]) == NULL)
+	    !dry_unix_stack_reaches(stack, frame->fp + 2 * sizeof(uintptr_t)) || find(at[1]) == NULL)
 		return false;
 	*frame = (struct dry_unix_frame){ at[1], (uintptr_t)(at + 2), at[0], false };
 	return true;
 }
 
 /* From the library's own code: cheaper than by table, where it is compiled so that each function that calls has a frame pointer. */
-static inline DRY_STACK_READER bool step_inside(struct dry_unix_frame *frame, uintptr_t end)
+static inline DRY_STACK_READER bool step_inside(struct dry_unix_frame *frame, const struct dry_unix_stack *stack)
 {
 	const uintptr_t *at = (const uintptr_t *)frame->fp;
 
-	if (frame->fp < frame->sp || frame->fp % sizeof(uintptr_t) != 0 || frame->fp + 2 * sizeof(uintptr_t) > end)
+	if (frame->fp < frame->sp || frame->fp % sizeof(uintptr_t) != 0 || frame->fp + 2 * sizeof(uintptr_t) > stack->end)
 		return false;
 	*frame = (struct dry_unix_frame){ at[1], (uintptr_t)(at + 2), at[0], false };
 	return true;
 }
 
-/* *end: of the stack that the last frame was on; 0 at first. A handler may have had another than what it interrupted. */
-static inline bool step(struct dry_unix_frame *frame, uintptr_t *end, struct dry_unix_module *module)
+/* *stack: that of the last frame. A handler may have had another than what it interrupted, and that may have left its own. */
+static inline bool step(struct dry_unix_frame *frame, struct dry_unix_stack *stack, struct dry_unix_module *module)
 {
-	if (frame->sp >= *end || frame->exact)
-		*end = stack_end(frame->sp);
-	switch (dry_unix_unwind(frame, *end != 0 ? *end : UINTPTR_MAX, module)) {
+	if (frame->exact || (stack->whole && frame->sp >= stack->end))
+		dry_unix_stack_of(stack, frame->sp, false);
+	switch (dry_unix_unwind(frame, stack, module)) {
 	case DRY_UNIX_STEP:
 		return true;
 	case DRY_UNIX_UNKNOWN:
-		return is_code(frame->pc) && step_by_pointer(frame, *end);
+		return is_code(frame->pc) && step_by_pointer(frame, stack);
 	default:
 		return false;
 	}
@@ -242,7 +225,7 @@ DRY_NOINLINE DRY_STACK_READER unsigned dry_port_stack(uintptr_t *frames, unsigne
 	struct dry_unix_frame frame = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(here + 2), here[0], false };
 	struct dry_unix_module module = { 0 };
 	struct part own = own_code();
-	uintptr_t end = stack_end(frame.sp);
+	struct dry_unix_stack stack;
 	unsigned count = 0;
 	int saved = errno;
 	bool inside = true;
@@ -252,15 +235,16 @@ DRY_NOINLINE DRY_STACK_READER unsigned dry_port_stack(uintptr_t *frames, unsigne
 			frames[0] = frame.pc;
 		return max != 0;
 	}
+	dry_unix_stack_of(&stack, frame.sp, true);
 	if (atomic_load_explicit(&code_count, memory_order_relaxed) == 0)
 		read_code();
 	while (count < max) {
 		inside = inside && lies_in(own, frame.pc);
-		if (INSIDE && inside && step_inside(&frame, end))
+		if (INSIDE && inside && step_inside(&frame, &stack))
 			continue;
 		if (!inside)
 			frames[count++] = frame.pc;
-		if (!step(&frame, &end, &module))
+		if (!step(&frame, &stack, &module))
 			break;
 	}
 	errno = saved;

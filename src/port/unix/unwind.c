@@ -2,6 +2,7 @@
 #include "port/unix/unwind.h"
 
 #include "base/compiler.h"
+#include "port/unix/stack_end.h"
 #include "port/unix/unwind_module.h"
 
 #if defined(__x86_64__) && defined(__LP64__)
@@ -323,9 +324,10 @@ static bool run(const struct entry *entry, const uint8_t *at, const uint8_t *end
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static DEEP bool word_at(const struct dry_unix_frame *frame, uintptr_t end, uint64_t address, uint64_t *value)
+static DEEP bool word_at(const struct dry_unix_frame *frame, struct dry_unix_stack *stack, uint64_t address, uint64_t *value)
 {
-	if (address < frame->sp || address % sizeof(uintptr_t) != 0 || address > end - sizeof(uintptr_t))
+	if (address < frame->sp || address % sizeof(uintptr_t) != 0 || address > UINTPTR_MAX - sizeof(uintptr_t) ||
+	    !dry_unix_stack_reaches(stack, address + sizeof(uintptr_t)))
 		return false;
 	*value = *(const uintptr_t *)address;
 	return true;
@@ -363,72 +365,75 @@ static bool of_two(uint8_t op, uint64_t *x, uint64_t y)
 }
 
 /* What compilers and libc put into tables: registers, small numbers, sums, and what memory has. */
-static bool evaluate(const struct dry_unix_frame *frame, uintptr_t end, const uint8_t *at, const uint64_t *cfa, uint64_t *value)
+static bool evaluate(const struct dry_unix_frame *frame, struct dry_unix_stack *stack, const uint8_t *at, const uint64_t *cfa,
+		     uint64_t *value)
 {
-	uint64_t bytes = uleb(&at), stack[STACK];
+	uint64_t bytes = uleb(&at), values[STACK];
 	const uint8_t *stop = at + bytes;
 	unsigned n = 0;
 
 	if (cfa != NULL)
-		stack[n++] = *cfa;
+		values[n++] = *cfa;
 	while (at < stop) {
 		uint8_t op = *at++;
 		if (op >= 0x70 && op <= 0x8f && n < STACK) { /* breg */
-			if (!register_of(frame, op - 0x70u, &stack[n]))
+			if (!register_of(frame, op - 0x70u, &values[n]))
 				return false;
-			stack[n++] += (uint64_t)sleb(&at);
+			values[n++] += (uint64_t)sleb(&at);
 		} else if (op >= 0x30 && op <= 0x4f && n < STACK) { /* lit */
-			stack[n++] = op - 0x30u;
+			values[n++] = op - 0x30u;
 		} else if (op == 0x08 && n < STACK) { /* const1u */
-			stack[n++] = *at++;
+			values[n++] = *at++;
 		} else if (op == 0x06 && n > 0) { /* deref */
-			if (!word_at(frame, end, stack[n - 1], &stack[n - 1]))
+			if (!word_at(frame, stack, values[n - 1], &values[n - 1]))
 				return false;
 		} else if (op == 0x23 && n > 0) { /* plus_uconst */
-			stack[n - 1] += uleb(&at);
-		} else if (n < 2 || !of_two(op, &stack[n - 2], stack[n - 1])) {
+			values[n - 1] += uleb(&at);
+		} else if (n < 2 || !of_two(op, &values[n - 2], values[n - 1])) {
 			return false;
 		} else {
 			n--;
 		}
 	}
-	*value = n > 0 ? stack[n - 1] : 0;
+	*value = n > 0 ? values[n - 1] : 0;
 	return n > 0;
 }
 
-static bool apply(const struct dry_unix_frame *frame, uintptr_t end, const struct rule *rule, uint64_t cfa, uint64_t *value)
+static bool apply(const struct dry_unix_frame *frame, struct dry_unix_stack *stack, const struct rule *rule, uint64_t cfa,
+		  uint64_t *value)
 {
 	switch (rule->how) {
 	case SAME:
 		return true;
 	case AT_OFFSET:
-		return word_at(frame, end, cfa + (uint64_t)rule->offset, value);
+		return word_at(frame, stack, cfa + (uint64_t)rule->offset, value);
 	case IS_OFFSET:
 		*value = cfa + (uint64_t)rule->offset;
 		return true;
 	case AT_EXPRESSION:
-		return evaluate(frame, end, rule->expression, &cfa, value) && word_at(frame, end, *value, value);
+		return evaluate(frame, stack, rule->expression, &cfa, value) && word_at(frame, stack, *value, value);
 	case IS_EXPRESSION:
-		return evaluate(frame, end, rule->expression, &cfa, value);
+		return evaluate(frame, stack, rule->expression, &cfa, value);
 	default:
 		return false;
 	}
 }
 
-static enum dry_unix_step by_row(struct dry_unix_frame *frame, uintptr_t end, const struct row *row, bool interrupts)
+static enum dry_unix_step by_row(struct dry_unix_frame *frame, struct dry_unix_stack *stack, const struct row *row,
+				 bool interrupts)
 {
 	uint64_t cfa, pc = 0, fp = frame->fp;
 
 	if (row->pc.how == UNDEFINED)
 		return DRY_UNIX_OUTERMOST;
-	if (row->cfa.how == IS_EXPRESSION ? !evaluate(frame, end, row->cfa.expression, NULL, &cfa) :
+	if (row->cfa.how == IS_EXPRESSION ? !evaluate(frame, stack, row->cfa.expression, NULL, &cfa) :
 					    !register_of(frame, row->cfa.number, &cfa))
 		return DRY_UNIX_UNKNOWN;
 	if (row->cfa.how == BY_REGISTER)
 		cfa += (uint64_t)row->cfa.offset;
 	/* Of a function that the kernel interrupted, the stack may be another one. */
-	if ((!interrupts && cfa <= frame->sp) || !apply(frame, end, &row->pc, cfa, &pc) ||
-	    (row->fp.how != UNDEFINED && !apply(frame, end, &row->fp, cfa, &fp)))
+	if ((!interrupts && cfa <= frame->sp) || !apply(frame, stack, &row->pc, cfa, &pc) ||
+	    (row->fp.how != UNDEFINED && !apply(frame, stack, &row->fp, cfa, &fp)))
 		return DRY_UNIX_UNKNOWN;
 	if (pc == 0)
 		return DRY_UNIX_OUTERMOST;
@@ -486,8 +491,8 @@ static void keep(const struct dry_unix_module *module, uint64_t pc, const struct
 	atomic_store_explicit(&place[0], key_of(module, pc) ^ rule, memory_order_relaxed);
 }
 
-static DEEP enum dry_unix_step by_cache(struct dry_unix_frame *frame, uintptr_t end, const struct dry_unix_module *module,
-					uint64_t pc)
+static DEEP enum dry_unix_step by_cache(struct dry_unix_frame *frame, struct dry_unix_stack *stack,
+					const struct dry_unix_module *module, uint64_t pc)
 {
 	const _Atomic uint64_t *place = place_of(pc);
 	uint64_t rule = atomic_load_explicit(&place[1], memory_order_relaxed);
@@ -499,8 +504,9 @@ static DEEP enum dry_unix_step by_cache(struct dry_unix_frame *frame, uintptr_t 
 		return DRY_UNIX_OUTERMOST;
 	uintptr_t cfa = (rule & 2 ? frame->fp : frame->sp) + (uintptr_t)(((int64_t)(rule << 32) >> 40) * WORD);
 	uintptr_t lowest = cfa + (uintptr_t)((fp_at < pc_at ? fp_at : pc_at) * WORD);
-	/* Both are below the CFA: what is above sp and ends at `end` can be read. */
-	if (cfa <= frame->sp || cfa > end || lowest < frame->sp || lowest >= cfa || cfa % sizeof(uintptr_t) != 0)
+	/* Both are below the CFA. */
+	if (cfa <= frame->sp || lowest < frame->sp || lowest >= cfa || cfa % sizeof(uintptr_t) != 0 ||
+	    !dry_unix_stack_reaches(stack, cfa))
 		return DRY_UNIX_UNKNOWN;
 	const uintptr_t *words = (const uintptr_t *)cfa;
 	if (words[pc_at] == 0)
@@ -509,8 +515,8 @@ static DEEP enum dry_unix_step by_cache(struct dry_unix_frame *frame, uintptr_t 
 	return DRY_UNIX_STEP;
 }
 
-static DRY_NOINLINE enum dry_unix_step by_table(struct dry_unix_frame *frame, uintptr_t end, const struct dry_unix_module *module,
-						uint64_t pc)
+static DRY_NOINLINE enum dry_unix_step by_table(struct dry_unix_frame *frame, struct dry_unix_stack *stack,
+						const struct dry_unix_module *module, uint64_t pc)
 {
 	struct row first = { .cfa.how = OTHER }, row;
 	struct entry entry;
@@ -524,7 +530,7 @@ static DRY_NOINLINE enum dry_unix_step by_table(struct dry_unix_frame *frame, ui
 		return DRY_UNIX_UNKNOWN;
 	if (!entry.interrupts)
 		keep(module, pc, &row);
-	return by_row(frame, end, &row, entry.interrupts);
+	return by_row(frame, stack, &row, entry.interrupts);
 }
 
 /*
@@ -532,21 +538,22 @@ static DRY_NOINLINE enum dry_unix_step by_table(struct dry_unix_frame *frame, ui
  * debuggers do. The kernel has put struct ucontext where the stack pointer is then, and the registers into it (asm/sigcontext.h:
  * r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip).
  */
-static DEEP enum dry_unix_step by_signal(struct dry_unix_frame *frame, uintptr_t end, const struct dry_unix_module *module)
+static DEEP enum dry_unix_step by_signal(struct dry_unix_frame *frame, struct dry_unix_stack *stack,
+					 const struct dry_unix_module *module)
 {
 	enum { REGISTERS = 40, SAVED_FP = REGISTERS + 10 * 8, SAVED_SP = REGISTERS + 15 * 8, SAVED_PC = REGISTERS + 16 * 8 };
 	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
 	uint64_t fp, sp, pc;
 
 	if (frame->exact || frame->pc + sizeof(code) > module->to || memcmp((const void *)frame->pc, code, sizeof(code)) != 0 ||
-	    !word_at(frame, end, frame->sp + SAVED_FP, &fp) || !word_at(frame, end, frame->sp + SAVED_SP, &sp) ||
-	    !word_at(frame, end, frame->sp + SAVED_PC, &pc))
+	    !word_at(frame, stack, frame->sp + SAVED_FP, &fp) || !word_at(frame, stack, frame->sp + SAVED_SP, &sp) ||
+	    !word_at(frame, stack, frame->sp + SAVED_PC, &pc))
 		return DRY_UNIX_UNKNOWN;
 	*frame = (struct dry_unix_frame){ pc, sp, fp, true };
 	return DRY_UNIX_STEP;
 }
 
-enum dry_unix_step dry_unix_unwind(struct dry_unix_frame *frame, uintptr_t end, struct dry_unix_module *module)
+enum dry_unix_step dry_unix_unwind(struct dry_unix_frame *frame, struct dry_unix_stack *stack, struct dry_unix_module *module)
 {
 	uint64_t pc = frame->exact ? frame->pc : frame->pc - 1;
 	enum dry_unix_step step;
@@ -555,17 +562,17 @@ enum dry_unix_step dry_unix_unwind(struct dry_unix_frame *frame, uintptr_t end, 
 		*module = (struct dry_unix_module){ 0 };
 		return DRY_UNIX_UNKNOWN;
 	}
-	step = by_cache(frame, end, module, pc);
+	step = by_cache(frame, stack, module, pc);
 	if (DRY_UNLIKELY(step == DRY_UNIX_UNKNOWN))
-		step = by_table(frame, end, module, pc);
-	return DRY_LIKELY(step != DRY_UNIX_UNKNOWN) ? step : by_signal(frame, end, module);
+		step = by_table(frame, stack, module, pc);
+	return DRY_LIKELY(step != DRY_UNIX_UNKNOWN) ? step : by_signal(frame, stack, module);
 }
 
 #else
 
-enum dry_unix_step dry_unix_unwind(struct dry_unix_frame *frame, uintptr_t end, struct dry_unix_module *module)
+enum dry_unix_step dry_unix_unwind(struct dry_unix_frame *frame, struct dry_unix_stack *stack, struct dry_unix_module *module)
 {
-	(void)frame, (void)end, (void)module;
+	(void)frame, (void)stack, (void)module;
 	return DRY_UNIX_UNKNOWN; /* frame pointers it is: AArch64's compilers keep them */
 }
 

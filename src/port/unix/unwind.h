@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "port/unix/stack_end.h"
 #include "port/unix/unwind_module.h"
 
 struct dry_unix_frame {
@@ -26,7 +27,7 @@ enum dry_unix_step {
 	DRY_UNIX_UNKNOWN,  /* no table tells, or it is damaged; the frame is as it was */
 };
 
-/* Memory from sp up to `end` may be read. *module: the last one, empty at first. */
-enum dry_unix_step dry_unix_unwind(struct dry_unix_frame *frame, uintptr_t end, struct dry_unix_module *module);
+/* *stack: the one that the frame is on. *module: the last one, empty at first. */
+enum dry_unix_step dry_unix_unwind(struct dry_unix_frame *frame, struct dry_unix_stack *stack, struct dry_unix_module *module);
 
 #endif
