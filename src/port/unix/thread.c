@@ -12,8 +12,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HELPER_STACK     ((size_t)64 << 10)
@@ -234,23 +236,70 @@ static int text_fd(void)
 	return fd >= 0 ? fd : 2;
 }
 
-void dry_port_write(const char *text, size_t bytes)
+/* 0, or why not all of it is written. */
+static int write_text(int fd, const char *text, size_t bytes)
 {
-	int saved = errno, cancel, fd;
 	ssize_t done;
 
-	/* free() may report, and must not become a cancellation point by it. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	fd = text_fd();
 	while (bytes > 0) {
 		done = write(fd, text, bytes);
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
-			break;
+			return done < 0 ? errno : EIO;
 		text += done;
 		bytes -= (size_t)done;
 	}
+	return 0;
+}
+
+static void set_of(sigset_t *set, int one, int other)
+{
+	sigemptyset(set);
+	sigaddset(set, one);
+	sigaddset(set, other);
+}
+
+/*
+ * A pipe without a reader and a limit on files must not end the program: the signals of both wait meanwhile, and one that this
+ * raised is taken back.
+ */
+static DRY_NOINLINE void write_quietly(int fd, const char *text, size_t bytes)
+{
+	static const struct timespec now;
+	sigset_t set, before;
+	bool pipe, size;
+	int error;
+
+	set_of(&set, SIGPIPE, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &set, &before);
+	pipe = sigismember(&before, SIGPIPE) == 1;
+	size = sigismember(&before, SIGXFSZ) == 1;
+	if (pipe || size) { /* else none waits */
+		sigpending(&set);
+		pipe = sigismember(&set, SIGPIPE) == 1;
+		size = sigismember(&set, SIGXFSZ) == 1;
+	}
+	error = write_text(fd, text, bytes);
+	if ((error == EPIPE && !pipe) || (error == EFBIG && !size)) {
+		set_of(&set, error == EPIPE ? SIGPIPE : SIGXFSZ, error == EPIPE ? SIGPIPE : SIGXFSZ);
+		sigtimedwait(&set, NULL, &now);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void dry_port_write(const char *text, size_t bytes)
+{
+	int saved = errno, cancel, fd;
+
+	/* free() may report, and must not become a cancellation point by it. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	fd = text_fd();
+	/* A filter on system calls may not expect that signals are blocked. */
+	if (dry_port_thread_allowed())
+		write_quietly(fd, text, bytes);
+	else
+		write_text(fd, text, bytes);
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }
