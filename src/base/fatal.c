@@ -43,9 +43,9 @@ static void write_line(char *line, size_t length)
 	dry_port_write(line, length + 1);
 }
 
-void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache, const char *detail)
+/* Its line is off the stack before more is said. */
+static DRY_NOINLINE void say(enum dry_fatal_code code, const void *address, const char *cache, const char *detail)
 {
-	void (*explain)(enum dry_fatal_code, const void *) = __atomic_load_n(&dry_fatal_explain, __ATOMIC_RELAXED);
 	char line[LINE_SIZE];
 	size_t n = dry_format(line, sizeof(line), "drystone: %s", what[code]);
 
@@ -56,6 +56,13 @@ void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache,
 	if (detail != NULL)
 		n += dry_format(line + n, sizeof(line) - n, ": %s", detail);
 	write_line(line, n);
+}
+
+void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache, const char *detail)
+{
+	void (*explain)(enum dry_fatal_code, const void *) = __atomic_load_n(&dry_fatal_explain, __ATOMIC_RELAXED);
+
+	say(code, address, cache, detail);
 	if (explain != NULL)
 		explain(code, address);
 	if (dry_fatal_aborts || code == DRY_FATAL_INTERNAL)

@@ -2,13 +2,16 @@
 #include "debug/say.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
+#include "base/compiler.h"
 #include "base/fmt.h"
 #include "port/contract.h"
 #include "port/stack.h"
 
 #define FRAMES 64
+#define FEW    16
 
 void dry_debug_say(const char *fmt, ...)
 {
@@ -25,19 +28,33 @@ void dry_debug_say(const char *fmt, ...)
 
 void dry_debug_say_frames(const uintptr_t *frame, unsigned count)
 {
-	char text[192];
+	char line[196] = "  ";
 
 	for (unsigned i = 0; i < count; i++) {
-		dry_port_symbol(frame[i], text, sizeof(text));
-		dry_debug_say("  %s", text);
+		size_t n = 2 + dry_port_symbol(frame[i], line + 2, sizeof(line) - 3);
+		line[n++] = '\n';
+		dry_port_write(line, n);
 	}
+}
+
+static DRY_NOINLINE void say_short_stack(void)
+{
+	uintptr_t frame[FEW];
+
+	dry_debug_say_frames(frame, dry_port_stack(frame, FEW));
 }
 
 void dry_debug_say_stack(void)
 {
-	uintptr_t frame[FRAMES];
+	static uintptr_t frame[FRAMES]; /* too much for a small stack; who finds it in use says less */
+	static atomic_flag busy = ATOMIC_FLAG_INIT;
 
+	if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+		say_short_stack();
+		return;
+	}
 	dry_debug_say_frames(frame, dry_port_stack(frame, FRAMES));
+	atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
 void dry_debug_say_call(enum dry_fatal_code code, const void *address)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Names of code addresses, for reports: what the dynamic linker knows, else the symbol table of the module's file, where
- * static functions and those of most programs are. The table is read in pieces onto the stack; nothing is
- * allocated, nothing kept. Keeps errno.
+ * static functions and those of most programs are. The table is read in pieces into static memory, by one at a time:
+ * who comes meanwhile (another thread, or a handler of a signal) gets what the dynamic linker knows. Nothing is allocated, nothing
+ * kept. Keeps errno.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,6 +50,14 @@ struct name {
 	uintptr_t offset; /* of the address from the function's start */
 };
 
+/* Of whoever has it: too much for a small stack. */
+static struct {
+	elf_symbol piece[PIECE];
+	struct name name;
+	char path[PATH_ROOM];
+} room;
+static atomic_flag room_busy = ATOMIC_FLAG_INIT;
+
 static bool read_at(int fd, void *to, size_t bytes, uint64_t from)
 {
 	return dry_file_read_at(fd, to, bytes, from) == (ptrdiff_t)bytes;
@@ -56,7 +66,7 @@ static bool read_at(int fd, void *to, size_t bytes, uint64_t from)
 /* The function in a symbol table that `at` lies in. */
 static bool find_symbol(int fd, const elf_section *table, uintptr_t at, elf_symbol *found)
 {
-	elf_symbol piece[PIECE];
+	elf_symbol *piece = room.piece;
 	uint64_t count = table->sh_size / sizeof(piece[0]);
 
 	for (uint64_t first = 0; first < count; first += PIECE) {
@@ -153,7 +163,8 @@ static int look(struct dl_phdr_info *module, size_t size, void *arg)
 	return 1;
 }
 
-static bool find_module(uintptr_t address, Dl_info *info, char *path, size_t room)
+/* path NULL: only where the dynamic linker knows it. */
+static bool find_module(uintptr_t address, Dl_info *info, char *path, size_t size)
 {
 	ssize_t n;
 
@@ -162,7 +173,8 @@ static bool find_module(uintptr_t address, Dl_info *info, char *path, size_t roo
 	*info = (Dl_info){ .dli_saddr = (void *)address };
 	dl_iterate_phdr(look, info);
 	info->dli_saddr = NULL;
-	if (info->dli_fbase == NULL || (n = readlink("/proc/self/exe", path, room - 1)) <= 0)
+	if (info->dli_fbase == NULL || path == NULL ||
+	    (n = readlink("/proc/self/exe", path, size - 1)) <= 0)
 		return false;
 	path[n] = '\0';
 	info->dli_fname = path;
@@ -226,29 +238,35 @@ static size_t describe_place(uintptr_t address, const Dl_info *info, char *text,
 	return n + dry_format(text + n, size - n, ")");
 }
 
-size_t dry_port_symbol(uintptr_t address, char *text, size_t size)
+static size_t describe(uintptr_t address, bool alone, char *text, size_t size)
 {
 	uintptr_t call = address - 1; /* the call is before its return address, and may be the last thing in its function */
 	Dl_info info = { 0 };
-	struct name name;
-	char path[PATH_ROOM], place[PLACE_ROOM];
-	int saved = errno;
-	size_t n = 0, room;
+	char place[PLACE_ROOM];
+	size_t n = 0, left;
 
-	if (!find_module(call, &info, path, sizeof(path))) {
-		errno = saved;
+	if (!find_module(call, &info, alone ? room.path : NULL, sizeof(room.path)))
 		return dry_format(text, size, "%p", (void *)address);
-	}
 	/* A name of C++ may be longer than the line, and the place is what can be looked up later. */
-	room = describe_place(address, &info, place, sizeof(place));
-	room = size > room + 1 ? size - room : 1;
+	left = describe_place(address, &info, place, sizeof(place));
+	left = size > left + 1 ? size - left : 1;
 	if (info.dli_sname != NULL)
-		n = dry_format(text, room, "%s+0x%lx ", info.dli_sname, (unsigned long)(address - (uintptr_t)info.dli_saddr));
-	else if (look_up(call, &info, &name))
-		n = dry_format(text, room, "%s+0x%lx ", name.text, (unsigned long)(name.offset + 1));
+		n = dry_format(text, left, "%s+0x%lx ", info.dli_sname, (unsigned long)(address - (uintptr_t)info.dli_saddr));
+	else if (alone && look_up(call, &info, &room.name))
+		n = dry_format(text, left, "%s+0x%lx ", room.name.text, (unsigned long)(room.name.offset + 1));
 	if (n != 0)
 		text[n - 1] = ' ';
-	n += dry_format(text + n, size - n, "%s", place);
+	return n + dry_format(text + n, size - n, "%s", place);
+}
+
+size_t dry_port_symbol(uintptr_t address, char *text, size_t size)
+{
+	bool alone = !atomic_flag_test_and_set_explicit(&room_busy, memory_order_acquire);
+	int saved = errno;
+	size_t n = describe(address, alone, text, size);
+
+	if (alone)
+		atomic_flag_clear_explicit(&room_busy, memory_order_release);
 	errno = saved;
 	return n;
 }
