@@ -277,8 +277,10 @@ void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects);
 
 /*
  * Reserve: make sure that the next n allocations from this cache, by whatever
- * thread, succeed without memory from the system. 0 or -ENOMEM (then nothing
- * is reserved).
+ * thread, succeed without memory from the system. 0 or -ENOMEM (then nothing more
+ * is reserved than before). What an earlier call reserved and is not used yet counts: two calls reserve
+ * the bigger of both, not the sum. Unused reserve stays through shrink and trim; prefill of 0 ends it. It is for a cache
+ * with NO_MERGE: others that share its slabs may use what is reserved.
  */
 int dry_cache_prefill(dry_cache *cache, size_t n);
 

@@ -271,7 +271,7 @@ public:
 			deleter{ own }(object);
 	}
 
-	/* The next n of make() need no memory from the system. */
+	/* The next n of make() need no memory from the system; dry_cache_prefill() says more. It is for a cache with NO_MERGE. */
 	void prefill(std::size_t n)
 	{
 		if (int error = dry_cache_prefill(own, n); error != 0)

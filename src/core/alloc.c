@@ -20,7 +20,6 @@
 #include "port/here.h"
 
 #define LINE 64 /* bytes of a cache line */
-#define RECLAIM_TRIES 64 /* what callbacks give may be of slabs that stay in use */
 
 static void count_slow(_Atomic size_t *counter, size_t by)
 {
@@ -37,7 +36,7 @@ static DRY_SLOW bool try_harder(struct dry_cache *cache, dry_gfp gfp, unsigned n
 		return false;
 	dry_caches_reap(cache->caches, DRY_REAP_ALL);
 	for (unsigned tries = 0; dry_node_refill(cache, node, gfp, object, 1) == 0; tries++) {
-		if (tries == RECLAIM_TRIES || !dry_caches_reclaim(cache->caches, bytes))
+		if (tries == DRY_RECLAIM_TRIES || !dry_caches_reclaim(cache->caches, bytes))
 			return false;
 		dry_caches_reap(cache->caches, DRY_REAP_ALL);
 	}

@@ -95,14 +95,6 @@ static void relist_locked(struct dry_cache *cache, struct dry_node *node, struct
 		move_locked(cache, node, slab, list);
 }
 
-static void unreserve_locked(struct dry_node *node, size_t count)
-{
-	size_t reserved = get(&node->reserved);
-
-	if (reserved != 0)
-		atomic_store_explicit(&node->reserved, reserved > count ? reserved - count : 0, memory_order_relaxed);
-}
-
 /* ---- slabs ---------------------------------------------------------------------------- */
 
 /* Free slabs above the limit leave the node, chained by `next`. */
@@ -296,7 +288,6 @@ static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, 
 		relist_locked(cache, node, slab);
 	}
 	add_locked(&node->free_objects, -(size_t)count);
-	unreserve_locked(node, count);
 	dry_lock_release(&node->lock);
 	if (restore) /* of a debugged cache one object is taken at a time */
 		dry_slab_restore(cache, objects[0]);
@@ -421,30 +412,58 @@ bool dry_node_has_free(const struct dry_cache *cache, unsigned home)
 
 /* ---- housekeeping ------------------------------------------------------------------------ */
 
-/* Under the lock: whatever is taken or trimmed between two looks goes from both figures. Whether more must be free. */
-static bool reserve_more(struct dry_node *node, size_t count)
+/* What is left of the reserve, and counted from `allocs` on. */
+static size_t settle_locked(struct dry_node *node, uint64_t allocs)
+{
+	size_t reserved = get(&node->reserved);
+
+	if (allocs <= node->reserved_at) /* others have counted meanwhile */
+		return reserved;
+	reserved = allocs - node->reserved_at < reserved ? reserved - (size_t)(allocs - node->reserved_at) : 0;
+	atomic_store_explicit(&node->reserved, reserved, memory_order_relaxed);
+	node->reserved_at = allocs;
+	return reserved;
+}
+
+void dry_node_settle_reserve(struct dry_cache *cache, uint64_t allocs)
+{
+	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
+		struct dry_node *node = &cache->node[n];
+		dry_lock_acquire(&node->lock);
+		settle_locked(node, allocs);
+		dry_lock_release(&node->lock);
+	}
+}
+
+static bool is_lacking(struct dry_node *node)
 {
 	dry_lock_acquire(&node->lock);
-	add_locked(&node->reserved, count);
 	bool lacking = get(&node->free_objects) < get(&node->reserved);
 	dry_lock_release(&node->lock);
 	return lacking;
 }
 
-bool dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count)
+bool dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count, uint64_t allocs)
 {
 	struct dry_node *node = &cache->node[home];
 
 	if (count > dry_backing_bytes(&cache->caches->backing) / cache->size)
 		return false;
 	/* Reserved first, so that a concurrent shrink leaves what is already free. */
-	for (bool lacking = reserve_more(node, count); lacking; lacking = reserve_more(node, 0)) {
+	dry_lock_acquire(&node->lock);
+	size_t before = settle_locked(node, allocs);
+	if (count == 0 || count > before) {
+		atomic_store_explicit(&node->reserved, count, memory_order_relaxed);
+		node->reserved_at = allocs;
+	}
+	dry_lock_release(&node->lock);
+	while (is_lacking(node)) {
 		struct dry_slab *slab = new_slab(cache, home, DRY_GFP_DEFAULT);
 		if (slab != NULL)
 			attach(cache, slab);
 		if (slab == NULL || dry_slab_node(cache, slab) != home) {
 			dry_lock_acquire(&node->lock);
-			unreserve_locked(node, count);
+			atomic_store_explicit(&node->reserved, before, memory_order_relaxed);
 			dry_lock_release(&node->lock);
 			return false;
 		}

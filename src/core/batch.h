@@ -47,7 +47,14 @@ size_t dry_node_shrink(struct dry_cache *cache, bool all);
 /* Slabs of the cache on all nodes. */
 size_t dry_node_slabs(const struct dry_cache *cache);
 
-/* Attach slabs until `count` objects are free in slabs, and keep them. false: no memory. */
-bool dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count);
+/*
+ * Attach slabs until `count` objects are free in slabs, and keep as many, less those allocated from now on. allocs: how many
+ * there were so far. What is left of an earlier reserve is part of it, and stays if it is more; 0 ends it. false: no memory, and
+ * nothing more is kept than before.
+ */
+bool dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count, uint64_t allocs);
+
+/* Of what nodes keep in reserve, what was allocated since need not be kept. allocs: as above, read before. */
+void dry_node_settle_reserve(struct dry_cache *cache, uint64_t allocs);
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/batch.h"
 #include "core/depot.h"
 #include "core/slots.h"
+#include "core/walk.h"
 
 #define FEW_REFILLS 2 /* a thread that goes to another CPU makes one */
 #define FEW_SLABS   2 /* of a cache in use: it would make them anew at once */
@@ -162,10 +163,51 @@ static void reap_nodes(struct dry_cache *cache, enum dry_reap which)
 	dry_node_shrink(cache, all);
 }
 
+/* Allocations from a root so far, as the statistics have them (stats/snapshot.c). Caller holds the lock of the list. */
+static uint64_t count_allocs_locked(const struct dry_cache *cache)
+{
+	const struct dry_caches *caches = cache->caches;
+	uint64_t allocs = 0;
+
+	/* relaxed: statistics */
+	for (uint32_t n = 0; n < caches->nodes; n++) {
+		const struct dry_node *node = &cache->node[n];
+		struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire); /* as in dry_depot_alien() */
+		allocs += atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
+		allocs += atomic_load_explicit(&node->bulk_allocs, memory_order_relaxed);
+		allocs += (uint64_t)(int64_t)atomic_load_explicit(&node->pops_apart, memory_order_relaxed);
+		for (uint32_t i = 0; more != NULL && i < dry_depots_more(caches); i++)
+			allocs += atomic_load_explicit(&more[i].depot.allocs, memory_order_relaxed);
+	}
+	for (uint32_t slot = 0; cache->place != 0 && slot < caches->slots_open; slot++)
+		if (caches->areas[slot] != dry_stopped_area)
+			allocs += (uint64_t)dry_word_pops(dry_peek64(&dry_area_array(caches->areas[slot], cache->place)->word));
+	return (int64_t)allocs < 0 ? 0 : allocs; /* the arrays were read later than what they do not count */
+}
+
+static void settle_reserve_locked(struct dry_cache *cache)
+{
+	bool reserved = false;
+
+	for (uint32_t n = 0; n < cache->caches->nodes; n++)
+		reserved |= atomic_load_explicit(&cache->node[n].reserved, memory_order_relaxed) != 0;
+	if (reserved)
+		dry_node_settle_reserve(cache, count_allocs_locked(cache));
+}
+
+static bool reserve(struct dry_cache *cache, unsigned home, size_t count)
+{
+	dry_lock_acquire(&cache->caches->lock);
+	uint64_t allocs = count_allocs_locked(cache);
+	dry_lock_release(&cache->caches->lock);
+	return dry_node_reserve(cache, home, count, allocs);
+}
+
 static void reap_one(struct dry_cache *cache, enum dry_reap which)
 {
 	if (which == DRY_REAP_ALL)
 		drain_quarantine(cache);
+	settle_reserve_locked(cache);
 	reap_nodes(cache, which);
 }
 
@@ -211,10 +253,29 @@ bool dry_cache_empty(struct dry_cache *cache, size_t *freed)
 	before = dry_node_slabs(cache);
 	drain_quarantine(cache);
 	quiet = dry_arrays_drain_locked(cache->caches, cache, DRY_REAP_ALL);
+	dry_lock_acquire(&cache->caches->lock);
+	settle_reserve_locked(cache);
+	dry_lock_release(&cache->caches->lock);
 	dry_node_drain_depots(cache, true);
 	dry_node_shrink(cache, true);
 	after = dry_node_slabs(cache);
 	dry_lock_release(&cache->caches->reap_lock);
 	*freed = before > after ? before - after : 0;
 	return quiet;
+}
+
+bool dry_cache_reserve(struct dry_cache *cache, unsigned home, size_t count)
+{
+	struct dry_caches *caches = cache->caches;
+	bool done = reserve(cache, home, count);
+
+	if (done || count > dry_backing_bytes(&caches->backing) / cache->size)
+		return done;
+	dry_caches_reap(caches, DRY_REAP_ALL);
+	for (unsigned tries = 0; !(done = reserve(cache, home, count)) && tries < DRY_RECLAIM_TRIES; tries++) {
+		if (!dry_caches_reclaim(caches, count * cache->size))
+			break;
+		dry_caches_reap(caches, DRY_REAP_ALL);
+	}
+	return done;
 }

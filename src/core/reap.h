@@ -24,6 +24,8 @@ void dry_caches_reap(struct dry_caches *caches, enum dry_reap which);
 void dry_caches_settle(struct dry_caches *caches);
 /* All of it for a root. false: a thread stayed inside of a sequence, so that the arrays could not be emptied. */
 bool dry_cache_empty(struct dry_cache *cache, size_t *freed);
+/* dry_node_reserve() of a root, with allocations counted up to now, and with what arrays hold and callbacks give. */
+bool dry_cache_reserve(struct dry_cache *cache, unsigned home, size_t count);
 /*
  * The arrays of a root, emptied, get other limits, while objects come and go: 0 < batchcount <= limit <= cache->room.
  * false: a thread stayed inside of a sequence.

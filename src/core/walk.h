@@ -12,6 +12,8 @@
  */
 int dry_caches_walk(struct dry_caches *caches, int (*fn)(dry_cache *cache, void *arg), void *arg);
 
+#define DRY_RECLAIM_TRIES 64 /* for one request: what callbacks give may be of slabs that stay in use */
+
 /* Asks the caches' callbacks for about so many bytes, no lock of ours held. false: none gave any, or they are being asked. */
 bool dry_caches_reclaim(struct dry_caches *caches, size_t bytes);
 

@@ -312,7 +312,7 @@ DRY_EXPORT void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects)
 DRY_EXPORT int dry_cache_prefill(dry_cache *cache, size_t n)
 {
 	cache = cache->root;
-	return dry_node_reserve(cache, dry_caches_home(cache->caches), n) ? 0 : -DRY_ENOMEM;
+	return dry_cache_reserve(cache, dry_caches_home(cache->caches), n) ? 0 : -DRY_ENOMEM;
 }
 
 DRY_EXPORT size_t dry_cache_shrink(dry_cache *cache)

@@ -163,6 +163,56 @@ static void test_prefill(void)
 	}
 }
 
+/* A reserve is of the next n allocations, not of n more: what is used and reserved again and again does not grow. */
+static void test_prefill_again(void)
+{
+	dry_heap *heap = dry_heap_create(&(struct dry_heap_attr){ .name = "prefill-again", .limit = 4 << 20 });
+	dry_cache *cache = make_cache(heap, "prefilled", 256, 0, DRY_CACHE_NO_MERGE);
+	void *objects[50];
+	size_t slabs = 0;
+
+	CHECK(heap && cache);
+	for (int round = 0; round < 2000; round++) {
+		CHECK_EQ(dry_cache_prefill(cache, 50), 0);
+		for (size_t i = 0; i < 50; i++)
+			CHECK(objects[i] = dry_cache_alloc(cache));
+		dry_cache_free_bulk(cache, 50, objects);
+		if (round == 20)
+			slabs = stats_of(cache).slabs;
+	}
+	CHECK_EQ(stats_of(cache).slabs, slabs);
+	CHECK_EQ(dry_cache_prefill(cache, 0), 0);
+	dry_cache_shrink(cache);
+	CHECK_EQ(stats_of(cache).slabs, 0);
+	/* One that was used up, whether or not arrays had what it asked for, is none any more. */
+	CHECK_EQ(dry_cache_prefill(cache, 50), 0);
+	for (size_t i = 0; i < 50; i++)
+		CHECK(objects[i] = dry_cache_alloc(cache));
+	dry_cache_free_bulk(cache, 50, objects);
+	dry_cache_shrink(cache);
+	CHECK_EQ(stats_of(cache).slabs, 0);
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+}
+
+/* After the first ones of a reserve, which fill an array, the others are still there. */
+static void test_prefill_begun(size_t size, size_t n, size_t first)
+{
+	dry_heap *heap = dry_heap_create(&(struct dry_heap_attr){ .name = "prefill-begun", .limit = 4 << 20 });
+	dry_cache *cache = make_cache(heap, "prefilled", size, 0, DRY_CACHE_NO_MERGE);
+	dry_cache *hog = make_cache(heap, "hog", 4096, 0, DRY_CACHE_NO_MERGE);
+
+	CHECK(heap && cache && hog);
+	n = test_fit(n, size);
+	CHECK_EQ(dry_cache_prefill(cache, n), 0);
+	for (size_t i = 0; i < first; i++)
+		CHECK(dry_cache_alloc(cache));
+	while (dry_cache_alloc(hog))
+		;
+	for (size_t i = first; i < n; i++)
+		CHECK(dry_cache_alloc(cache));
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+}
+
 /* A reserve that fails reserves nothing: what it took on the way is free for others. */
 static void test_prefill_fails_whole(void)
 {
@@ -314,6 +364,10 @@ int main(int argc, char **argv)
 	test_bulk(heap);
 	test_bulk_fails_whole();
 	test_prefill();
+	test_prefill_again();
+	test_prefill_begun(512, 5000, 1);
+	test_prefill_begun(5000, 500, 1);
+	test_prefill_begun(5000, 500, 3);
 	test_prefill_fails_whole();
 	test_shrink(heap);
 	test_destroy_busy(heap);

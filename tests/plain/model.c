@@ -253,7 +253,7 @@ static void step(void)
 	else if (what < 88)
 		dry_cache_empty(model->cache->root, &freed);
 	else if (what < 90)
-		dry_node_reserve(model->cache->root, (unsigned)rng_below(&rng, NODES), rng_below(&rng, 100));
+		dry_cache_reserve(model->cache->root, (unsigned)rng_below(&rng, NODES), rng_below(&rng, 100));
 	else
 		step_destroy(model);
 }

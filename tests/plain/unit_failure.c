@@ -69,7 +69,7 @@ static void exercise(struct dry_cache *cache, struct rng *rng)
 	void *objects[OBJECTS];
 	size_t n = 0, bulk, freed;
 
-	dry_node_reserve(cache->root, 1, 100);
+	dry_node_reserve(cache->root, 1, 100, 0);
 	for (unsigned step = 0; step < 3; step++) {
 		cache->caches->backing.home = step % 2;
 		plain.slot = step;

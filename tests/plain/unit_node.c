@@ -89,20 +89,29 @@ static void test_reserve(struct dry_caches *caches)
 	size_t wanted = 3 * (size_t)cache->num - 1;
 	void **objects = calloc(wanted, sizeof(void *));
 
-	CHECK(dry_node_reserve(cache, 0, wanted));
+	CHECK(dry_node_reserve(cache, 0, wanted, 5));
 	CHECK_EQ(dry_node_slabs(cache), 3);
 	CHECK_EQ(dry_node_shrink(cache, true), 0);
 	plain_holds(cache, 0);
-	/* What is taken is reserved no more. */
+	/* It replaces what was reserved if it is more. */
+	CHECK(dry_node_reserve(cache, 0, wanted - 2, 6));
+	CHECK_EQ(cache->node[0].reserved, wanted - 1);
+	CHECK(dry_node_reserve(cache, 0, wanted, 5));
+	CHECK_EQ(cache->node[0].reserved, wanted);
+	CHECK_EQ(dry_node_slabs(cache), 3);
+	/* What is taken may lie in arrays: what was allocated is reserved no more. */
 	CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects, (unsigned)wanted), wanted);
+	dry_node_settle_reserve(cache, 4 + wanted);
+	CHECK_EQ(cache->node[0].reserved, 1);
+	dry_node_settle_reserve(cache, 5 + wanted);
 	CHECK_EQ(cache->node[0].reserved, 0);
 	dry_node_put_slabs(cache, objects, (unsigned)wanted);
 	CHECK(dry_node_shrink(cache, true) != 0);
 	CHECK_EQ(dry_node_slabs(cache), 0);
 	/* More than there may be, and more than there is: what was had stays, but nothing of it is reserved. */
-	CHECK(!dry_node_reserve(cache, 0, SIZE_MAX / SIZE));
+	CHECK(!dry_node_reserve(cache, 0, SIZE_MAX / SIZE, 0));
 	caches->backing.fail_at = caches->backing.calls + 2;
-	CHECK(!dry_node_reserve(cache, 0, wanted));
+	CHECK(!dry_node_reserve(cache, 0, wanted, 0));
 	CHECK_EQ(cache->node[0].reserved, 0);
 	CHECK_EQ(dry_node_slabs(cache), 1);
 	plain_holds(cache, 0);

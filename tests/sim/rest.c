@@ -174,14 +174,24 @@ static void check_depots(const struct dry_heap *heap)
 	}
 }
 
-/* What was promised by a prefill is there. */
+/* What was promised by a prefill is there: in slabs, or in arrays. */
 static void check_reserves(const struct dry_heap *heap)
 {
-	for (const struct dry_cache *cache = heap->caches.first; cache != NULL; cache = cache->next)
-		for (uint32_t n = 0; cache->root == cache && n < heap->caches.nodes; n++)
-			if (cache->node[n].reserved > cache->node[n].free_objects)
+	struct dry_cache_stats stats;
+
+	for (struct dry_cache *cache = heap->caches.first; cache != NULL; cache = cache->next) {
+		if (cache->root != cache)
+			continue;
+		dry_cache_stats(cache, &stats);
+		for (uint32_t n = 0; n < heap->caches.nodes; n++) {
+			const struct dry_node *node = &cache->node[n];
+			uint64_t made = stats.allocs > node->reserved_at ? stats.allocs - node->reserved_at : 0;
+
+			if (node->reserved > made + stats.objects - stats.active_objects)
 				dry_sim_fail("%s: %zu objects reserved on node %u, %zu free", cache->name,
-					     cache->node[n].reserved, n, cache->node[n].free_objects);
+					     node->reserved, n, stats.objects - stats.active_objects);
+		}
+	}
 }
 
 /* Every unit of a slot's area is of an array of a cache, or the stopped array at its start. */

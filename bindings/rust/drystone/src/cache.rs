@@ -67,7 +67,7 @@ impl<'heap, T> Cache<'heap, T> {
         }
     }
 
-    /// The next `n` objects need no memory from the system.
+    /// The next `n` objects need no memory from the system, if no other cache shares the slabs of this one.
     pub fn prefill(&self, n: usize) -> Result<(), Error> {
         match unsafe { dry_cache_prefill(self.as_ptr(), n) } {
             0 => Ok(()),
