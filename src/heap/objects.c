@@ -153,15 +153,15 @@ static DRY_SLOW bool drop_spares(const struct dry_cache *cache)
 	return heap->caches.hooks->allows == NULL && dry_extent_decay(&heap->extents, 0, &left) != 0;
 }
 
-static DRY_SLOW void *alloc_hard(struct dry_cache *cache)
+static DRY_SLOW void *alloc_hard(struct dry_cache *cache, int node)
 {
 	void *object;
 
 	if (cache->state != DRY_CACHE_LIVE) /* which was reported */
 		return NULL;
-	object = drop_spares(cache) ? dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY) : NULL;
+	object = drop_spares(cache) ? dry_alloc_slow(cache, DRY_GFP_DEFAULT, node) : NULL;
 	for (unsigned tries = 0; object == NULL && make_room(cache, 1, tries); tries++)
-		object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
+		object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, node);
 	return object;
 }
 
@@ -177,7 +177,7 @@ DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache)
 	void *object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
 
 	if (DRY_UNLIKELY(object == NULL))
-		object = alloc_hard(cache);
+		object = alloc_hard(cache, DRY_NODE_ANY);
 	DRY_PROBE_2(drystone, refill, (uintptr_t)cache, (uintptr_t)object);
 	if (DRY_UNLIKELY(object == NULL))
 		failed(cache);
@@ -248,9 +248,12 @@ DRY_EXPORT void *dry_cache_alloc(dry_cache *cache)
 
 DRY_EXPORT void *dry_cache_alloc_node(dry_cache *cache, unsigned node)
 {
-	void *object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, (int)(node % DRY_MAX_NODES));
+	int on = (int)(node % DRY_MAX_NODES);
+	void *object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, on);
 
-	if (object == NULL)
+	if (DRY_UNLIKELY(object == NULL))
+		object = alloc_hard(cache, on);
+	if (DRY_UNLIKELY(object == NULL))
 		failed(cache);
 	return object;
 }
@@ -312,7 +315,14 @@ DRY_EXPORT void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects)
 DRY_EXPORT int dry_cache_prefill(dry_cache *cache, size_t n)
 {
 	cache = cache->root;
-	return dry_cache_reserve(cache, dry_caches_home(cache->caches), n) ? 0 : -DRY_ENOMEM;
+	unsigned home = dry_caches_home(cache->caches);
+	bool done = dry_cache_reserve(cache, home, n);
+
+	if (!done && drop_spares(cache))
+		done = dry_cache_reserve(cache, home, n);
+	for (unsigned tries = 0; !done && make_room(cache, n, tries); tries++)
+		done = dry_cache_reserve(cache, home, n);
+	return done ? 0 : -DRY_ENOMEM;
 }
 
 DRY_EXPORT size_t dry_cache_shrink(dry_cache *cache)

@@ -125,8 +125,12 @@ bool dry_heap_make_room(struct dry_heap *heap, size_t bytes, unsigned tries)
 	if (!dry_budget_may_hold(bytes))
 		return false;
 	trim(heap);
-	/* or another thread has given back what this one was refused for, before it was here; later that is not the reason */
-	if (dry_budget_used() < before || (tries == 0 && dry_budget_has_room(bytes)))
+	/*
+	 * At first, or another thread has given back what this one was refused for, before it was here; later that is not the
+	 * reason. Nor is it what a bulk call that failed has left behind.
+	 */
+	if (tries == 0 ? dry_budget_used() < before || dry_budget_has_room(bytes) :
+			 dry_budget_used() < before && dry_budget_has_room(bytes))
 		return true;
 	if (!ask(bytes))
 		return false;

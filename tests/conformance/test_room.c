@@ -5,8 +5,8 @@
  */
 #include <drystone/process.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../support/check.h"
 
@@ -75,8 +75,83 @@ static void test_heap(enum call call)
 	CHECK_EQ(dry_heap_destroy(spare.heap), 0);
 }
 
+/* ---- the process's limit ---- */
+
+#define LIMIT ((size_t)64 << 20)
+
+static bool give_big(void *arg, size_t bytes)
+{
+	CHECK(arg == &spare && bytes != 0);
+	spare.calls++;
+	if (spare.count == 0)
+		return false;
+	dry_free(NULL, spare.block[--spare.count]);
+	return true;
+}
+
+static void fill(size_t bytes)
+{
+	for (spare.count = 0; spare.count < bytes >> 20; spare.count++)
+		CHECK(spare.block[spare.count] = dry_alloc(NULL, 1 << 20));
+}
+
+/* Bytes that the call gets until it fails. */
+static size_t use(enum call call)
+{
+	dry_cache *cache = dry_cache_create(NULL, &(struct dry_cache_attr){ .name = "limited", .size = 4096,
+									    .flags = DRY_CACHE_NO_MERGE });
+	struct dry_cache_stats stats;
+	size_t n = 64, bytes;
+
+	CHECK(cache);
+	while (ask(cache, call, n))
+		n += 64;
+	CHECK_EQ(dry_cache_stats(cache, &stats), 0);
+	bytes = (call == PREFILL ? n - 64 : stats.active_objects) << 12;
+	return bytes;
+}
+
+static void test_limit(enum call call, bool keeps)
+{
+	size_t had = dry_process_bytes();
+
+	CHECK_EQ(dry_ctl("limit", "64M"), 0);
+	fill(LIMIT - had - (8 << 20));
+	if (keeps) /* what the program can do without, it is asked for */
+		dry_on_limit(give_big, &spare);
+	while (!keeps && spare.count > 0) /* what is free is given back */
+		dry_free(NULL, spare.block[--spare.count]);
+	spare.calls = 0;
+	size_t got = use(call);
+	CHECK_EQ(spare.count, 0);
+	CHECK(!keeps || spare.calls > 0);
+	dry_on_limit(NULL, NULL);
+	CHECK(got >= (LIMIT - had) / 100 * 75);
+	CHECK_EQ(dry_ctl("limit", "0"), 0);
+}
+
+/* Each in a process of its own: objects are not freed. */
+static void in_child(enum call call, bool keeps)
+{
+	pid_t child = fork();
+	int status;
+
+	CHECK(child >= 0);
+	if (child == 0) {
+		dry_ctl("decay_ms", "3600000");
+		test_limit(call, keeps);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
 int main(void)
 {
+	for (enum call call = ALLOC; call <= PREFILL; call++) {
+		in_child(call, false);
+		in_child(call, true);
+	}
 	for (enum call call = ALLOC; call < BIG; call++)
 		test_heap(call);
 	return 0;
