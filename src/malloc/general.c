@@ -223,7 +223,9 @@ static DRY_NOINLINE void *alloc_big_hard(struct dry_heap *heap, size_t size, siz
 	bool trim = object == NULL && fits_arena(heap, size, align);
 	if (trim && dry_heap_trim(heap) != 0)
 		object = alloc_big(heap, size, align, zero);
-	if (trim && object == NULL && dry_caches_reclaim(&heap->caches, size)) {
+	for (unsigned tries = 0; trim && object == NULL && tries < DRY_RECLAIM_TRIES; tries++) {
+		if (!dry_caches_reclaim(&heap->caches, size))
+			break;
 		dry_heap_trim(heap);
 		object = alloc_big(heap, size, align, zero);
 	}
