@@ -221,7 +221,8 @@ struct dry_cache_attr {
 	 * Called when an allocation of this heap finds no memory: give back what you can, objects of whatever cache, at least
 	 * `bytes` if there are as many; returns about how many. It runs in the thread that allocates, which may hold
 	 * locks of the program's own, but none of the library's; it may free and, with care, allocate (then it is not
-	 * called again). NULL: none.
+	 * called again). Another thread that finds no memory meanwhile waits until it is done, two seconds at most, and tries
+	 * again: it must not wait for locks that are held around allocations. NULL: none.
 	 */
 	size_t (*reclaim)(void *arg, size_t bytes);
 	/*
@@ -244,7 +245,8 @@ DRY_NODISCARD dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache
 /*
  * Destroy a cache. 0; -EBUSY if objects are still allocated: then one line on
  * standard error names the cache and the count, and the cache stays usable. An
- * alias is only taken off the list. NULL is ignored.
+ * alias is only taken off the list. NULL is ignored. If its `reclaim` runs in another thread, waits until that is done: hold no
+ * lock that it waits for. Within a `reclaim` of the same heap it does not wait, and what `arg` points to must outlive the call.
  */
 int dry_cache_destroy(dry_cache *cache);
 

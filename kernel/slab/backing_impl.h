@@ -7,6 +7,7 @@
 #define DRY_KERNEL_BACKING_IMPL_H
 
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "base/fatal.h"
@@ -129,5 +130,16 @@ static inline unsigned dry_backing_node(const struct dry_backing *backing)
 
 #define dry_backing_corrupt dry_fatal
 #define dry_backing_warn    dry_warn
+
+/* No cache has a callback, so nobody waits for one. */
+static inline uintptr_t dry_backing_self(void)
+{
+	return (uintptr_t)current;
+}
+
+static inline void dry_backing_pause(void)
+{
+	cond_resched();
+}
 
 #endif

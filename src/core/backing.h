@@ -44,6 +44,8 @@
  *   DRY_SLAB_PREFERRED    if defined: bytes of a slab with objects of a size
  *   DRY_DEPOTS_GROWN      if defined: bytes of objects that depots may grow to hold beyond what they begin with, together
  *   dry_backing_node      the memory node that the caller runs on, a hint
+ *   dry_backing_self      a number of the calling thread, not 0, which no other one has; the same in the child of a fork
+ *   dry_backing_pause     let others run, about a millisecond. No lock is held
  *   dry_backing_corrupt, dry_backing_warn   a report (base/fatal.h)
  *
  * Concurrency: every call at any time by anybody, but that a slab is its owner's. No lock of core's is held in

@@ -41,3 +41,5 @@ CALL(dry_backing_max_order, unsigned (const struct dry_backing *));
 CALL(dry_backing_bytes, size_t (const struct dry_backing *));
 CALL(dry_backing_may_wait, bool (dry_gfp));
 CALL(dry_backing_node, unsigned (const struct dry_backing *));
+CALL(dry_backing_self, uintptr_t (void));
+CALL(dry_backing_pause, void (void));

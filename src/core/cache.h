@@ -42,6 +42,7 @@
 #include "core/backing.h"
 #include "core/debug_ops.h"
 #include "core/node.h"
+#include "core/asking.h"
 #include "port_impl.h"
 
 /*
@@ -89,7 +90,7 @@ struct dry_cache {
 	/* properties */
 	void (*dtor)(void *object, void *arg);
 	void *arg;                  /* both get it, and: */
-	size_t (*reclaim)(void *arg, size_t bytes);
+	size_t (*reclaim)(void *arg, size_t bytes); /* guarded by caches->lock: none while it is being destroyed */
 	size_t object_size, align;  /* asked for */
 	char name[64];
 	struct dry_cache *root;     /* who owns the slabs: itself, or the cache that this is an alias of */
@@ -117,6 +118,12 @@ struct dry_cache {
 	struct dry_node node[]; /* [caches->nodes] */
 };
 
+/* On the stack of who walks. */
+struct dry_walk {
+	struct dry_walk *next; /* guarded by the set's lock */
+	uintptr_t thread;      /* dry_backing_self() */
+};
+
 struct dry_caches {
 	struct dry_backing backing; /* first: a hit reads its first fields */
 
@@ -136,9 +143,11 @@ struct dry_caches {
 	size_t count;                /* of roots */
 	size_t reaps;                /* since the start */
 	uint32_t slots_open;         /* one more than the highest slot that has an area */
-	unsigned walks;              /* of the list of caches, under way */
+	struct dry_walk *walks;      /* of the list of caches, under way */
+	unsigned own_walks;          /* fork: so many of them, the first, are of the thread that forks */
+	struct dry_cache *asked;     /* its callback runs: only ever compared */
 	_Atomic size_t depots_grown; /* bytes of objects for which depots grew beyond what is usual */
-	_Atomic bool reclaiming;     /* callbacks are being asked for memory */
+	struct dry_asking reclaiming;  /* callbacks are being asked for memory */
 	struct dry_cache *forgotten; /* destroyed while there was a walk: kept until the last one ends; by `alias` */
 	uint64_t area_map[DRY_AREA_MAX / DRY_AREA_UNIT / 64]; /* 1: unit in use */
 	const struct dry_grace *grace;       /* NULL: no typesafe caches */

@@ -208,7 +208,7 @@ static void forget(struct dry_cache *cache)
 	dry_lock_acquire(&caches->lock);
 	cache->state = DRY_CACHE_DEAD;
 	cache->hits = cache->place = 0;
-	walked = caches->walks != 0;
+	walked = caches->walks != NULL;
 	if (walked) {
 		cache->alias = caches->forgotten;
 		caches->forgotten = cache;
@@ -247,6 +247,7 @@ static size_t objects_out(const struct dry_cache *cache)
 static int destroy_root(struct dry_cache *cache)
 {
 	struct dry_caches *caches = cache->caches;
+	size_t (*reclaim)(void *, size_t) = dry_cache_stop_asking(cache);
 	size_t freed;
 
 	for (uint32_t n = 0; n < caches->nodes; n++)
@@ -258,6 +259,7 @@ static int destroy_root(struct dry_cache *cache)
 		dry_backing_warn("cache %s: %zu objects still allocated at destroy", cache->name, objects_out(cache));
 		if (cache->debug != NULL && cache->debug->left_over != NULL)
 			cache->debug->left_over(cache);
+		dry_cache_ask_again(cache, reclaim);
 		return -DRY_EBUSY;
 	}
 	if (atomic_load_explicit(&cache->deferred, memory_order_acquire) != 0)

@@ -3,6 +3,7 @@
  * fork() needs everything at rest. All locks of one kind are taken together,
  * which the ranks do not allow for; nobody else ever holds two of a kind, so there is no cycle.
  */
+#include "core/walk.h"
 #include "heap/heap.h"
 
 static void each_lock_of(struct dry_heap *heap, void (*fn)(struct dry_lock *lock))
@@ -46,6 +47,8 @@ void dry_heaps_lock_all(void)
 {
 	dry_lock_acquire(&dry_heaps_lock);
 	each_lock(dry_lock_acquire_unranked, true);
+	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
+		dry_caches_before_fork_locked(&heap->caches);
 }
 
 void dry_heaps_unlock_all(bool in_child)
@@ -60,6 +63,11 @@ void dry_heaps_unlock_all(bool in_child)
 		dry_lock_reinit(&dry_heaps_lock);
 	else
 		dry_lock_release(&dry_heaps_lock);
+	if (!in_child)
+		return;
+	dry_heap_limit_forked();
+	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
+		dry_caches_forked(&heap->caches);
 }
 
 void dry_heaps_inherit(void)

@@ -71,7 +71,7 @@ bool dry_heap_give_up(struct dry_heap *heap, size_t bytes)
 static struct {
 	bool (*_Atomic fn)(void *arg, size_t bytes); /* release, after arg */
 	void *_Atomic arg;
-	_Atomic bool busy;
+	struct dry_asking asking;
 } on_limit;
 
 void dry_heap_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg)
@@ -84,12 +84,18 @@ void dry_heap_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg)
 static bool ask(size_t bytes)
 {
 	bool (*fn)(void *, size_t) = atomic_load_explicit(&on_limit.fn, memory_order_acquire), more;
+	enum dry_asking_result asking = fn != NULL ? dry_asking_begin(&on_limit.asking) : DRY_ASKING_REFUSED;
 
-	if (fn == NULL || atomic_exchange_explicit(&on_limit.busy, true, memory_order_acquire))
-		return false;
+	if (asking != DRY_ASKING_TAKEN)
+		return asking == DRY_ASKING_WAITED;
 	more = fn(atomic_load_explicit(&on_limit.arg, memory_order_relaxed), bytes);
-	atomic_store_explicit(&on_limit.busy, false, memory_order_release);
+	dry_asking_end(&on_limit.asking);
 	return more;
+}
+
+void dry_heap_limit_forked(void)
+{
+	dry_asking_forked(&on_limit.asking);
 }
 
 /* Every heap whose memory counts, this one first; not the others while the list of heaps is somebody's. */

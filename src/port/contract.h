@@ -189,6 +189,9 @@ bool dry_port_alone(void);
 /* Let another thread run. */
 void dry_port_yield(void);
 
+/* A number of the calling thread, not 0, which no other one has that lives; the same in the child of a fork. */
+uintptr_t dry_port_self(void);
+
 /*
  * Handlers around fork; called once. prepare is to take every lock; it runs after all handlers that are registered
  * later. It and parent are left out where the forking thread is alone or holds a lock already, and in

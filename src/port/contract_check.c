@@ -45,6 +45,7 @@ struct dry_port_calls {
 	uint64_t (*clock_ms)(void);
 	uint64_t (*processor_us)(bool process);
 	void (*sleep_ms)(unsigned ms);
+	uintptr_t (*self)(void);
 	enum dry_rest (*rest_ms)(unsigned ms);
 	void (*park)(void);
 	void (*rest_over)(void);
@@ -112,6 +113,7 @@ const struct dry_port_calls dry_port_calls = {
 	.clock_ms = dry_port_clock_ms,
 	.processor_us = dry_port_processor_us,
 	.sleep_ms = dry_port_sleep_ms,
+	.self = dry_port_self,
 	.rest_ms = dry_port_rest_ms,
 	.park = dry_port_park,
 	.rest_over = dry_port_rest_over,

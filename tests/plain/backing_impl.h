@@ -161,4 +161,13 @@ static inline unsigned dry_backing_node(const struct dry_backing *backing)
 	return backing->home;
 }
 
+static inline uintptr_t dry_backing_self(void)
+{
+	return 1;
+}
+
+static inline void dry_backing_pause(void)
+{
+}
+
 #endif

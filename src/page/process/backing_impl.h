@@ -14,6 +14,7 @@
 #include "base/fatal.h"
 #include "page/meta.h"
 #include "page/page.h"
+#include "port/contract.h"
 #include "port/probe.h"
 
 #define DRY_SLAB_WORDS 4
@@ -209,6 +210,16 @@ static inline bool dry_backing_may_wait(dry_gfp gfp)
 static inline unsigned dry_backing_node(const struct dry_backing *backing)
 {
 	return dry_backing_home(backing->nodes);
+}
+
+static inline uintptr_t dry_backing_self(void)
+{
+	return dry_port_self();
+}
+
+static inline void dry_backing_pause(void)
+{
+	dry_port_sleep_ms(1);
 }
 
 #define dry_backing_corrupt dry_fatal

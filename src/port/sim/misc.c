@@ -159,6 +159,11 @@ void dry_port_yield(void)
 	dry_sim_yield();
 }
 
+uintptr_t dry_port_self(void)
+{
+	return dry_sim.current->id + 1u;
+}
+
 void dry_port_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(bool prepared))
 {
 	(void)prepare;

@@ -175,6 +175,13 @@ void dry_port_thread_leave(void)
 		leave(NULL);
 }
 
+uintptr_t dry_port_self(void)
+{
+	static _Thread_local char own;
+
+	return (uintptr_t)&own;
+}
+
 void dry_port_set_errno(int value)
 {
 	errno = value;
