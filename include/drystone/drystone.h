@@ -122,8 +122,8 @@ DRY_NODISCARD dry_heap *dry_heap_create(const struct dry_heap_attr *attr);
 
 /*
  * Destroy a heap and everything in it; its memory goes back at once, whether
- * or not objects are still allocated. Waits for deferred frees. 0, or -EINVAL
- * for the default heap.
+ * or not objects are still allocated. Caches with a page source of their own are
+ * not in it: they stay as they are. Waits for deferred frees. 0, or -EINVAL for the default heap.
  */
 int dry_heap_destroy(dry_heap *heap);
 
@@ -227,7 +227,8 @@ struct dry_cache_attr {
 	size_t (*reclaim)(void *arg, size_t bytes);
 	/*
 	 * Where the slabs come from (page_source.h); copied. The cache then has a heap of its own, made and destroyed with
-	 * it, under its name; the listing and walks of `heap` do not show it. NULL: the heap's. Not for libdrystone-tiny.
+	 * it, under its name; the listing and walks of `heap` do not show it, its limit does not hold for it, and destroying
+	 * `heap` leaves it. NULL: the heap's. Not for libdrystone-tiny.
 	 */
 	const struct dry_page_source *source;
 	unsigned limit;            /* objects in each per-CPU array, 1 to 512; 0: by size */
@@ -245,7 +246,9 @@ DRY_NODISCARD dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache
 /*
  * Destroy a cache. 0; -EBUSY if objects are still allocated: then one line on
  * standard error names the cache and the count, and the cache stays usable. An
- * alias is only taken off the list. NULL is ignored. If its `reclaim` runs in another thread, waits until that is done: hold no
+ * alias is only taken off the list, and so is a cache that has aliases, objects or not: those then are of the aliases, to be freed
+ * by them, and the last one to be destroyed gets the -EBUSY. Who counts on -EBUSY asks for NO_MERGE. What was destroyed
+ * with 0 is not to be used again. NULL is ignored. If its `reclaim` runs in another thread, waits until that is done: hold no
  * lock that it waits for. Within a `reclaim` of the same heap it does not wait, and what `arg` points to must outlive the call.
  */
 int dry_cache_destroy(dry_cache *cache);
