@@ -90,10 +90,10 @@ said '^drystone: leaks: 3863 bytes in 20 blocks lost by process [0-9]+ \(lost_ty
 cat >"$work/want" <<'END'
 112 bytes in 1 block of cache owner, and behind them 700 bytes in 1 block, allocated by
 1360 bytes in 10 blocks of cache bulk, allocated by
-152 bytes in 1 block of cache on a node, allocated by
+152 bytes in 1 block of cache on_a_node, allocated by
 208 bytes in 1 block of cache private, allocated by
 320 bytes in 1 block of cache kmalloc-320, allocated by
-48 bytes in 1 block of cache other twin, allocated by
+48 bytes in 1 block of cache other_twin, allocated by
 48 bytes in 1 block of cache twin, allocated by
 555 bytes in 1 block, allocated by
 64 bytes in 1 block of cache chained, and behind them 128 bytes in 2 blocks, allocated by
