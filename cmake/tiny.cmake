@@ -22,6 +22,7 @@ set(dry_sequential_check sequential_check sequential_report)
 foreach(list tiny_common tiny_slabs sequential_slabs check_common tiny_check sequential_check)
 	list(TRANSFORM dry_${list} REPLACE "(.+)" "${dry_tiny_src}/\\1.c")
 endforeach()
+set(dry_tiny_hosted ${dry_tiny_src}/hosted/hooks.c ${dry_tiny_src}/hosted/space.c)
 if(DRY_PORT STREQUAL "posix")
 	set(dry_tiny_port "")
 else()
@@ -32,7 +33,7 @@ set_target_properties(dry_tiny_port PROPERTIES LINKER_LANGUAGE C)
 
 foreach(allocator ${dry_tiny_allocators})
 	add_library(dry_${allocator} OBJECT ${dry_tiny_common} ${dry_${allocator}_slabs} ${dry_check_common}
-		${dry_${allocator}_check} ${dry_tiny_src}/hosted/hooks.c)
+		${dry_${allocator}_check} ${dry_tiny_hosted})
 	target_include_directories(dry_${allocator} PRIVATE ${dry_tiny_src}/hosted)
 	target_link_libraries(dry_${allocator} PRIVATE drystone_private${dry_tiny_port})
 	target_compile_options(dry_${allocator} PRIVATE ${dry_warnings} ${dry_code} -ffreestanding)
@@ -68,7 +69,7 @@ endforeach()
 
 # With DRY_TINY_CHECK_LINKS, for tests/tiny/test_links.c.
 add_library(dry_checked OBJECT EXCLUDE_FROM_ALL ${dry_tiny_common} ${dry_tiny_slabs} ${dry_check_common} ${dry_tiny_check}
-	${dry_tiny_src}/hosted/hooks.c)
+	${dry_tiny_hosted})
 target_include_directories(dry_checked PRIVATE ${dry_tiny_src}/hosted)
 target_compile_definitions(dry_checked PRIVATE DRY_TINY_CHECK_LINKS=1)
 target_link_libraries(dry_checked PRIVATE drystone_private${dry_tiny_port})

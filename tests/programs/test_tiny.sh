@@ -6,12 +6,25 @@
 case $lib in */posix/*) skip "the same for both ports" ;; esac
 [ -z "${GLIBC_TUNABLES-}" ] || skip "no restartable sequences in these"
 folder=$(dirname "$cli")
+# Of address space: nothing is written to it.
+cat >"$work/gigabyte.c" <<'E'
+#include <stdlib.h>
+int main(void)
+{
+	for (int i = 0; i < 64; i++)
+		if (malloc(16 << 20) == NULL)
+			return 1;
+	return 0;
+}
+E
+cc -O0 -o "$work/gigabyte" "$work/gigabyte.c" || fail "gigabyte.c cannot be compiled"
 for allocator in tiny sequential; do
 	lib=$folder/libdrystone-$allocator-malloc.so
 	"$cli" run --allocator=$allocator -- grep -q "libdrystone-$allocator-malloc" /proc/self/maps ||
 		fail "run --allocator=$allocator does not load $lib"
 	"$cli" run -a $allocator --stats -- ls / >/dev/null 2>"$work/err"
 	grep -q '^kmem_cache' "$work/err" || fail "$allocator: no listing at exit: $(cat "$work/err")"
+	"$cli" run -a $allocator -- "$work/gigabyte" || fail "$allocator: less than a GiB for a program"
 	command -v python3 >/dev/null && same "$allocator: python3" 'python3 - <<E
 import json, threading
 def work(n, out):

@@ -3,10 +3,6 @@
 #include "base/fatal.h"
 #include "tiny/tiny.h"
 
-/* A heap that was told nothing takes so much address space, or half as long as that is refused; memory follows use. */
-DRY_WEAK const size_t dry_tiny_space = (size_t)250 << 20;
-DRY_WEAK const size_t dry_tiny_page = 0;
-
 struct dry_lock dry_tiny_the_lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 
 /* A page before the memory says how much it is. */
