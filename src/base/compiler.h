@@ -46,6 +46,8 @@
 /* Another name for a function of the same file; a symbol that may be missing. */
 #define DRY_ALIAS(name) __attribute__((alias(name), visibility("default")))
 #define DRY_WEAK        __attribute__((weak))
+/* Kept, though nothing refers to it. */
+#define DRY_USED        __attribute__((used))
 /* Exported; a program that this is linked into may define its own. */
 #ifndef DRY_REPLACEABLE
 #define DRY_REPLACEABLE __attribute__((weak, visibility("default")))

@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "tiny/check.h"
+#include "tiny/reports.h"
 
 /* A block or free run: its pages; 0 if it is not. */
 static size_t check_run(struct dry_check *check, const struct dry_pool *pool, size_t page)

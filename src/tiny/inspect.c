@@ -4,6 +4,7 @@
 
 #include "base/fmt.h"
 #include "tiny/pages.h"
+#include "tiny/reports.h"
 
 #define TEXT(x)	 #x
 #define VALUE(x) TEXT(x)

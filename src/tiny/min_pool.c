@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "tiny/pages.h"
+#include "tiny/reports.h"
 
 /* Sums over all kinds, in pages; request: the largest g. */
 struct need {

@@ -2,6 +2,7 @@
 /* Calls that a small machine hardly needs: beside the library that is counted in bytes. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "tiny/reports.h"
 #include "tiny/tiny.h"
 
 void *dry_cache_alloc_node(dry_cache *cache, unsigned node)
