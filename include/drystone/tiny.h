@@ -37,7 +37,7 @@ struct dry_workload {
 /*
  * The bytes of a pool in which a program that has no more than these objects, in whatever order it
  * allocates and frees them, is never without memory (libdrystone-tiny; without dry_cache_prefill()). The caches' own memory
- * is counted, one cache for each kind that is not blocks. 0: no pool is large enough.
+ * is counted, one cache for each kind that is not blocks. 0: no pool is large enough, or there are no such caches.
  *
  * With pages of P bytes: a class grows only while all its slabs are full, so of n objects it has at most
  *

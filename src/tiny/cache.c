@@ -7,8 +7,6 @@
 
 enum {
 	NAME_MOST = 63,
-	SIZE_MOST = 4194304,
-	ALIGN_MOST = 65536,
 	LIMIT_MOST = 512,
 	MERGE_LOOK = 64, /* classes looked at, the youngest ones */
 	LINE = 64, /* of DRY_CACHE_HWALIGN */
@@ -17,8 +15,8 @@ enum {
 /* No management type can be chosen: there is one. */
 static bool valid(const struct dry_cache_attr *attr)
 {
-	return attr->name != NULL && attr->name[0] != '\0' && attr->size - 1 < SIZE_MOST && attr->align <= ALIGN_MOST &&
-	       (attr->align & (attr->align - 1)) == 0 && attr->limit <= LIMIT_MOST &&
+	return attr->name != NULL && attr->name[0] != '\0' && attr->size - 1 < DRY_TINY_SIZE_MOST &&
+	       attr->align <= DRY_TINY_ALIGN_MOST && (attr->align & (attr->align - 1)) == 0 && attr->limit <= LIMIT_MOST &&
 	       attr->dtor == NULL && attr->reclaim == NULL && attr->source == NULL &&
 	       (attr->flags & ~(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE)) == 0;
 }

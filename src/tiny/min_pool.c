@@ -6,6 +6,8 @@
 #include "tiny/pages.h"
 #include "tiny/reports.h"
 
+enum { SHIFT_MOST = 16 }; /* log2 of the largest page */
+
 /* Sums over all kinds, in pages; request: the largest g. */
 struct need {
 	struct dry_heap *heap;
@@ -71,6 +73,20 @@ static void need_blocks(struct need *need, size_t size, size_t align, size_t cou
 	need_request(need, pages, align);
 }
 
+/*
+ * No pool has room for these, or no cache can be made: what is left keeps all products and sums within 64 bits, as no sum grows
+ * beyond what a pool has before the next kind is added.
+ */
+static bool hopeless(const struct dry_workload *kind)
+{
+	const uint64_t most = (uint64_t)DRY_TINY_MAX_PAGES << SHIFT_MOST;
+	size_t align = kind->align;
+
+	if ((align & (align - 1)) != 0 || (!kind->blocks && (kind->size > DRY_TINY_SIZE_MOST || align > DRY_TINY_ALIGN_MOST)))
+		return true;
+	return kind->count != 0 && (kind->size > most || align > most || kind->count > most);
+}
+
 static void constructor(void *object, void *arg)
 {
 	(void)arg;
@@ -85,6 +101,8 @@ static uint64_t pages_needed(struct dry_heap *heap, const struct dry_workload *k
 	for (size_t i = 0; i < n; i++) {
 		size_t align = kinds[i].align;
 
+		if (hopeless(&kinds[i]) || need.used > DRY_TINY_MAX_PAGES)
+			return UINT32_MAX;
 		if (kinds[i].blocks) {
 			need_blocks(&need, kinds[i].size, align, kinds[i].count);
 			continue;
@@ -108,7 +126,7 @@ size_t dry_heap_min_pool(const struct dry_workload *kinds, size_t n)
 	struct dry_heap heap;
 
 	memset(&heap, 0, sizeof(heap));
-	for (heap.pool.shift = DRY_TINY_PAGE_SHIFT; heap.pool.shift <= 16; heap.pool.shift++) {
+	for (heap.pool.shift = DRY_TINY_PAGE_SHIFT; heap.pool.shift <= SHIFT_MOST; heap.pool.shift++) {
 		uint64_t pages = pages_needed(&heap, kinds, n), bytes = (pages + 1) << heap.pool.shift;
 
 		/* with the map, the heap itself, and what it may be misaligned by */

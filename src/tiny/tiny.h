@@ -72,6 +72,8 @@ enum {
 	DRY_TINY_CARVE = 8,	  /* objects linked at once */
 	DRY_TINY_MAX_PAGES = 32255,
 	DRY_TINY_PAGE_SHIFT = 8, /* 256: the smallest page */
+	DRY_TINY_SIZE_MOST = 4194304, /* of a cache's objects */
+	DRY_TINY_ALIGN_MOST = 65536,
 };
 
 /* The unit of general allocation, and what its blocks are aligned to: 16, or 8 with pointers of 32 bits. */

@@ -99,9 +99,43 @@ static size_t draw(struct rng *rng)
 	return n;
 }
 
+/* What no pool can hold, and what wraps around. */
+static void test_absurd(void)
+{
+	const struct dry_workload none[] = {
+		{ .size = SIZE_MAX - 7, .count = 10 },
+		{ .size = SIZE_MAX - 7, .count = 10, .constructed = true },
+		{ .size = ((size_t)4 << 20) + 1, .count = 1 },
+		{ .size = 16, .count = SIZE_MAX / 16 + 2 },
+		{ .size = 16, .count = SIZE_MAX },
+		{ .size = 4096, .count = SIZE_MAX / 8 + 2 },
+		{ .size = 16, .align = 131072, .count = 1 },
+		{ .size = 16, .align = 24, .count = 1 },
+		{ .size = SIZE_MAX, .count = 1, .blocks = true },
+		{ .size = SIZE_MAX, .count = 300, .blocks = true },
+		{ .size = (size_t)1 << 31, .count = 1 << 9, .blocks = true },
+		{ .size = SIZE_MAX / 2 + 1, .count = SIZE_MAX / 2 + 1, .blocks = true },
+		{ .size = 16, .align = SIZE_MAX / 2 + 1, .count = 10, .blocks = true },
+		{ .size = 1, .count = SIZE_MAX, .blocks = true },
+	};
+	static struct dry_workload many[4096];
+
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		CHECK_EQ(dry_heap_min_pool(&none[i], 1), 0);
+	/* each of them fits alone */
+	for (size_t i = 0; i < sizeof(many) / sizeof(many[0]); i++)
+		many[i] = (struct dry_workload){ .size = (size_t)64 << 20, .count = 4, .blocks = true };
+	CHECK(dry_heap_min_pool(many, 1) > (size_t)256 << 20);
+	CHECK_EQ(dry_heap_min_pool(many, sizeof(many) / sizeof(many[0])), 0);
+	/* the largest that caches can have */
+	CHECK(dry_heap_min_pool(&(struct dry_workload){ .size = (size_t)4 << 20, .align = 65536, .count = 2 }, 1) > 8 << 20);
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
+
+	test_absurd();
 
 	for (size_t round = 0; round < test_scaled(2000); round++) {
 		size_t n = draw(&rng), size = dry_heap_min_pool(kinds, n);
