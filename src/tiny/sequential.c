@@ -205,7 +205,8 @@ void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t 
 	class->heap = heap;
 	class->ctor = ctor;
 	class->align = (uint32_t)align;
-	class->slot = (uint32_t)dry_round_up(size, align);
+	/* an object that is reserved holds a link */
+	class->slot = (uint32_t)dry_round_up(size < sizeof(void *) ? sizeof(void *) : size, align);
 	dry_link_insert(&class->classes, &heap->classes);
 }
 
@@ -281,10 +282,9 @@ size_t dry_tiny_class_shrink(struct dry_class *class)
 
 bool dry_tiny_class_reserve(struct dry_class *class, size_t n)
 {
-	/* an object too small for a link cannot wait for its use */
 	size_t before = class->slabs;
 
-	while (class->slabs < n && class->slot >= sizeof(void *)) {
+	while (class->slabs < n) {
 		struct dry_object *object = object_fit(class);
 
 		if (object == NULL) {
@@ -301,7 +301,7 @@ bool dry_tiny_class_reserve(struct dry_class *class, size_t n)
 		class->slabs++;
 		class->objects++;
 	}
-	return class->slabs >= n;
+	return true;
 }
 
 size_t dry_tiny_class_used(const struct dry_class *class)

@@ -213,6 +213,33 @@ static void test_prefill_begun(size_t size, size_t n, size_t first)
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 }
 
+/* Objects smaller than a pointer are reserved, too. */
+static void test_prefill_small(void)
+{
+	struct dry_heap_attr attr = { .name = "prefill-small", .limit = 4 << 20 };
+	dry_heap *heap = dry_heap_create(&attr);
+	uint32_t *objects[50];
+
+	CHECK(heap);
+	for (size_t size = 1; size <= 4; size++) {
+		dry_cache *cache = make_cache(heap, "small", size, 4, DRY_CACHE_NO_MERGE);
+
+		CHECK(cache);
+		CHECK_EQ(dry_cache_prefill(cache, 50), 0);
+		for (unsigned i = 0; i < 50; i++) {
+			CHECK(objects[i] = dry_cache_alloc(cache));
+			memset(objects[i], (int)i, size);
+		}
+		for (unsigned i = 0; i < 50; i++) {
+			CHECK_EQ(*(unsigned char *)objects[i], i);
+			dry_cache_free(cache, objects[i]);
+		}
+		CHECK_EQ(dry_heap_check(heap), 0);
+		CHECK_EQ(dry_cache_destroy(cache), 0);
+	}
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+}
+
 /* A reserve that fails reserves nothing: what it took on the way is free for others. */
 static void test_prefill_fails_whole(void)
 {
@@ -368,6 +395,7 @@ int main(int argc, char **argv)
 	test_prefill_begun(512, 5000, 1);
 	test_prefill_begun(5000, 500, 1);
 	test_prefill_begun(5000, 500, 3);
+	test_prefill_small();
 	test_prefill_fails_whole();
 	test_shrink(heap);
 	test_destroy_busy(heap);
