@@ -95,8 +95,8 @@ struct dry_grace {
 /*
  * How a heap is made. Zero-initialise, then set what matters. With `memory` or a limit, a heap has no big blocks beside
  * its arena: a block may be as large as the memory side by side that is free behind a multiple of its size, rounded up to a
- * power of two (of 4 MiB, if it is bigger), and grows there if it can. All that belongs to a heap over `memory` lies in it, and
- * nothing else is taken; it must not be memory that other processes map, too.
+ * power of two (of 4 MiB, if it is bigger), and grows there if it can (in libdrystone-tiny it moves). All that belongs to a heap
+ * over `memory` lies in it, and nothing else is taken; it must not be memory that other processes map, too.
  */
 struct dry_heap_attr {
 	const char *name;              /* for reports; copied, at most 31 bytes kept; NULL: "heap" */

@@ -6,6 +6,9 @@
  * dry_heap_owners(), dry_version(), dry_heap_min_pool(), dry_cache_zalloc_bulk() and dry_cache_alloc_node(); linked before
  * libdrystone-tiny, by any of these or by `-u dry_tiny_say_pointer`, it also makes reports of corruption and leaks lines of text.
  * Without it a corrupt argument just stops. Neither has dry_guard(), dry_profile_heap() and dry_profile_write().
+ *
+ * What drystone.h says does not hold in these points:
+ *  - A block is made bigger by moving it. Made smaller to half or less it moves, too, unless there is no memory for that.
  */
 #ifndef DRYSTONE_TINY_H
 #define DRYSTONE_TINY_H

@@ -68,7 +68,7 @@ void *dry_realloc(dry_heap *handle, void *block, size_t size)
 	if (usable != 0) {
 		moved = dry_tiny_alloc(heap, size, 1);
 		if (moved == NULL)
-			return result(NULL);
+			return result(size <= usable ? block : NULL); /* less is had where it is */
 		memcpy(moved, block, size < usable ? size : usable);
 	}
 	dry_tiny_free(heap, block); /* reports what is none */
@@ -82,7 +82,7 @@ size_t dry_usable_size(dry_heap *handle, const void *block)
 
 	dry_tiny_lock();
 	heap = dry_tiny_heap(handle);
-	if (heap != NULL && block != NULL)
+	if (heap != NULL)
 		usable = dry_tiny_usable(heap, block);
 	dry_tiny_unlock();
 	return usable;
