@@ -8,6 +8,13 @@
  * Without it a corrupt argument just stops. Neither has dry_guard(), dry_profile_heap() and dry_profile_write().
  *
  * What drystone.h says does not hold in these points:
+ *  - The archives have no lock and set no errno: what tiny_config.h has for these does nothing in them. Who calls from several
+ *    threads, or from interrupts, builds the library with a tiny_config.h of their own.
+ *  - There is one lock for all heaps, which is held while a constructor runs: it may call into no heap.
+ *  - A cache cannot have (EINVAL) dtor, reclaim, source, or any flag but HWALIGN and NO_MERGE. A heap's grace and source are
+ *    not looked at.
+ *  - What a prefill reserved is the cache's until one of the slabs that count is wholly free again: that one is kept only
+ *    until the heap is short of memory. Who needs n objects at a deadline keeps them, or reserves again.
  *  - A block is made bigger by moving it. Made smaller to half or less it moves, too, unless there is no memory for that.
  */
 #ifndef DRYSTONE_TINY_H
