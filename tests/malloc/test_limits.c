@@ -64,7 +64,7 @@ static struct kind {
 	  { 205000, 190000, 205000, 50000 } },
 	{ "data", "VmData:", RLIMIT_DATA, 64 << 10, 85 << 10, 48 << 10, 8 << 10, STACK, { 48000, 44000, 48000, 20000 } },
 	/* what Debian gives; nearly all of it is the program */
-	{ "locked", "VmLck:", RLIMIT_MEMLOCK, 8100, 8192, 7200, 50, 32, { 3300, 3100, 3300, 2400 } },
+	{ "locked", "VmLck:", RLIMIT_MEMLOCK, 8100, 8192, 7200, 50, 32, { 3250, 3000, 3250, 2400 } },
 	{ "more locked", "VmLck:", RLIMIT_MEMLOCK, 48 << 10, 64 << 10, 36 << 10, 4 << 10, 32, { 28000, 26000, 28000, 16000 } },
 	{ "group", NULL, -1, 64 << 10, 85 << 10, 48 << 10, 8 << 10, STACK, { 30000, 28000, 30000, 24000 } },
 };

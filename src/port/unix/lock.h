@@ -110,9 +110,6 @@ static inline void dry_lock_release(struct dry_lock *lock)
 	dry_lock_uncount();
 }
 
-/* All that the thread holds: it is about to end the process, and a signal handler of the program's may use the heap before. */
-void dry_unix_locks_release(void);
-
 /*
  * In the child of a fork: free, with no waiters, whoever held it. If that was the forking thread, in a signal handler, what it
  * was doing lets the lock go as usual, and debug builds have it in its ranks until then.

@@ -3,19 +3,12 @@
 
 #include "base/fatal.h"
 #include "base/rank.h"
-#include "port/contract.h"
 #include "port/unix/lock_count.h"
 
 #include <stdlib.h>
 
 _Thread_local unsigned dry_locks_held;
 _Thread_local struct dry_lock *dry_locks_noted[DRY_LOCKS_NOTED];
-
-void dry_unix_locks_release(void)
-{
-	while (dry_locks_held != 0 && dry_locks_held <= DRY_LOCKS_NOTED)
-		dry_lock_release(dry_locks_noted[dry_locks_held - 1]);
-}
 
 #ifdef DRY_DEBUG
 

@@ -302,13 +302,20 @@ void dry_port_write(const char *text, size_t bytes)
 	/* free() may report, and must not become a cancellation point by it. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	fd = text_fd();
-	/* A filter on system calls may not expect that signals are blocked. */
-	if (dry_port_thread_allowed())
+	/* A filter on system calls may not expect that signals are blocked. No lock is taken here: reports are made under any. */
+	if (!dry_port_confined())
 		write_quietly(fd, text, bytes);
 	else
 		write_text(fd, text, bytes);
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
+}
+
+/* All locks that the thread holds. */
+static void release_locks(void)
+{
+	while (dry_locks_held != 0 && dry_locks_held <= DRY_LOCKS_NOTED)
+		dry_lock_release(dry_locks_noted[dry_locks_held - 1]);
 }
 
 _Noreturn void dry_port_abort(void)
@@ -318,6 +325,6 @@ _Noreturn void dry_port_abort(void)
 	/* A handler may allocate, fork, or leave by a jump. What was done under a lock before is whole, but for some objects. */
 	if (sigaction(SIGABRT, NULL, &action) == 0 &&
 	    ((action.sa_flags & SA_SIGINFO) || (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN)))
-		dry_unix_locks_release();
+		release_locks();
 	abort();
 }
