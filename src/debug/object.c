@@ -62,12 +62,10 @@ static void begin_owner(const struct dry_cache *cache, struct dry_record *owner,
 /* An owner that was written to is set right, as that of a live object of full size. */
 static void verify_owner(struct dry_cache *cache, struct dry_record *owner)
 {
-	uint32_t state = atomic_load_explicit(&owner->state, memory_order_relaxed);
 	char *zone = (char *)owner - ZONE_AFTER;
 	const char *wrong = NULL;
 
-	if (DRY_LIKELY((state == DRY_OBJECT_LIVE || state == DRY_OBJECT_FREE || state == DRY_OBJECT_KEPT) &&
-		       owner->asked - 1u < cache->object_size))
+	if (DRY_LIKELY(dry_record_is_whole(cache, owner)))
 		return;
 	if (cache->flags & DRY_CACHE_RED_ZONE)
 		wrong = dry_other_byte(zone, (char *)owner, DRY_BYTE_ZONE);

@@ -53,6 +53,15 @@ static inline struct dry_record *dry_record_of(const struct dry_cache *cache, co
 	return cache->record_at != 0 ? (struct dry_record *)(void *)((char *)(uintptr_t)object + cache->record_at) : NULL;
 }
 
+/* Whether what is known of an object may be: what an error wrote over says nothing. */
+static inline bool dry_record_is_whole(const struct dry_cache *cache, const struct dry_record *owner)
+{
+	uint32_t state = atomic_load_explicit(&owner->state, memory_order_relaxed);
+
+	return (state == DRY_OBJECT_LIVE || state == DRY_OBJECT_FREE || state == DRY_OBJECT_KEPT) &&
+	       owner->asked - 1u < cache->object_size;
+}
+
 /* Bytes that are poisoned: without a red zone all of the slot. */
 static inline size_t dry_poisoned_bytes(const struct dry_cache *cache)
 {

@@ -102,21 +102,12 @@ static const char *state_of(const struct dry_record *owner)
 	}
 }
 
-/* What an error wrote over says nothing. */
-static bool is_whole(const struct dry_cache *cache, const struct dry_record *owner)
-{
-	uint32_t state = atomic_load_explicit(&owner->state, memory_order_relaxed);
-
-	return (state == DRY_OBJECT_LIVE || state == DRY_OBJECT_FREE || state == DRY_OBJECT_KEPT) &&
-	       owner->asked - 1u < cache->object_size;
-}
-
 static void say_object(const struct place *place, const unsigned char *address)
 {
 	const struct dry_cache *cache = place->cache;
 	const struct dry_record *owner = dry_record_of(cache, place->object);
 	long offset = (long)(address - place->object);
-	bool known = owner != NULL && is_whole(cache, owner);
+	bool known = owner != NULL && dry_record_is_whole(cache, owner);
 
 	dry_debug_say("Slab %p objects=%u used=%u flags=0x%x", (void *)(dry_slab_objects(cache, place->slab) - cache->before),
 	    cache->num, place->slab->active, cache->flags);

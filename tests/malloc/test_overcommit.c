@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/status.h"
 #include "../support/pages.h"
 #include "../support/pattern.h"
 
@@ -55,25 +56,10 @@ static bool put(const char *path, size_t value)
 	return good;
 }
 
-/* A number of a file: behind `name`, or the first. Without stdio, which allocates. */
-static size_t number(const char *path, const char *name)
-{
-	static char text[8192];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = read(fd, text, sizeof(text) - 1);
-	const char *line;
-
-	CHECK(length > 0 && close(fd) == 0);
-	text[length] = '\0';
-	line = strstr(text, name);
-	CHECK(line != NULL);
-	return strtoul(line + strlen(name), NULL, 10);
-}
-
 /* So many bytes more than are promised now. */
 static void promise(size_t bytes)
 {
-	CHECK(put(LIMIT, number("/proc/meminfo", "Committed_AS:") + (bytes >> 10)) && put(MODE, 2));
+	CHECK(put(LIMIT, file_number("/proc/meminfo", "Committed_AS:") + (bytes >> 10)) && put(MODE, 2));
 }
 
 /* ---- blocks ---------------------------------------------------------------------------- */
@@ -245,9 +231,9 @@ int main(int argc, char **argv)
 		printf("the setting is the whole machine's: not tried\n");
 		return 77;
 	}
-	mode = number(MODE, "");
-	limit = number(LIMIT, "");
-	ratio = number(RATIO, "");
+	mode = file_number(MODE, "");
+	limit = file_number(LIMIT, "");
+	ratio = file_number(RATIO, "");
 	for (int i = 0; i < 8 && bad == 0; i++) {
 		char which[] = { (char)('0' + i / 2), '\0' }, running[] = { (char)('0' + i % 2), '\0' };
 		pid_t child = fork();

@@ -9,14 +9,11 @@
 
 #include "check.h"
 
-/*
- * The number in a line of /proc/self/status that begins with `name`, which no other word there ends with; KiB where it is memory.
- * Without stdio, which allocates.
- */
-static inline size_t status_number(const char *name)
+/* A number of a file: behind `name`, which no other word there ends with; "": the first. Without stdio, which allocates. */
+static inline size_t file_number(const char *path, const char *name)
 {
 	static char text[8192];
-	int fd = open("/proc/self/status", O_RDONLY);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t length = read(fd, text, sizeof(text) - 1);
 	const char *line;
 
@@ -25,6 +22,12 @@ static inline size_t status_number(const char *name)
 	line = strstr(text, name);
 	CHECK(line != NULL);
 	return strtoul(line + strlen(name), NULL, 10);
+}
+
+/* Of the line of /proc/self/status that begins with `name`; KiB where it is memory. */
+static inline size_t status_number(const char *name)
+{
+	return file_number("/proc/self/status", name);
 }
 
 #endif
