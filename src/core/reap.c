@@ -163,8 +163,7 @@ static void reap_nodes(struct dry_cache *cache, enum dry_reap which)
 	dry_node_shrink(cache, all);
 }
 
-/* Allocations from a root so far, as the statistics have them (stats/snapshot.c). Caller holds the lock of the list. */
-static uint64_t count_allocs_locked(const struct dry_cache *cache)
+uint64_t dry_cache_allocs_locked(const struct dry_cache *cache)
 {
 	const struct dry_caches *caches = cache->caches;
 	uint64_t allocs = 0;
@@ -192,13 +191,13 @@ static void settle_reserve_locked(struct dry_cache *cache)
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
 		reserved |= atomic_load_explicit(&cache->node[n].reserved, memory_order_relaxed) != 0;
 	if (reserved)
-		dry_node_settle_reserve(cache, count_allocs_locked(cache));
+		dry_node_settle_reserve(cache, dry_cache_allocs_locked(cache));
 }
 
 static bool reserve(struct dry_cache *cache, unsigned home, size_t count)
 {
 	dry_lock_acquire(&cache->caches->lock);
-	uint64_t allocs = count_allocs_locked(cache);
+	uint64_t allocs = dry_cache_allocs_locked(cache);
 	dry_lock_release(&cache->caches->lock);
 	return dry_node_reserve(cache, home, count, allocs);
 }

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/*
- * Figures, derived from what the core keeps anyway: allocations from the pop
- * counts in the arrays' words, active objects as what is in no other place.
- */
+/* Figures, derived from what the core keeps anyway: active objects are what is in no other place. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "core/layout.h"
+#include "core/reap.h"
 #include "heap/heap.h"
-
-static void add_array(struct dry_cache_stats *stats, const struct dry_array *array)
-{
-	uint64_t word = __atomic_load_n(&array->word, __ATOMIC_RELAXED);
-
-	stats->cached_objects += word & 0xffff;
-	stats->allocs += (uint64_t)dry_word_pops(word);
-}
 
 static void add_arrays(struct dry_cache_stats *stats, const struct dry_cache *cache)
 {
@@ -22,9 +12,8 @@ static void add_arrays(struct dry_cache_stats *stats, const struct dry_cache *ca
 
 	for (uint32_t slot = 0; cache->place != 0 && slot < caches->slot_count; slot++) {
 		char *area = caches->areas[slot];
-		if (area == dry_stopped_area)
-			continue;
-		add_array(stats, dry_area_array(area, cache->place));
+		if (area != dry_stopped_area)
+			stats->cached_objects += dry_array_avail(dry_area_array(area, cache->place));
 	}
 }
 
@@ -39,7 +28,6 @@ static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cach
 		     size_t *free_objects)
 {
 	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire); /* as in dry_depot_alien() */
-	uint64_t slow = atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
 
 	*free_objects += atomic_load_explicit(&node->free_objects, memory_order_relaxed);
 	stats->slabs += atomic_load_explicit(&node->slabs, memory_order_relaxed);
@@ -58,12 +46,10 @@ static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cach
 		size_t avail = atomic_load_explicit(&more[i].depot.avail, memory_order_relaxed);
 		*(i < cache->caches->nodes ? &stats->cached_objects : &stats->shared_objects) += avail;
 		add_depot(stats, &more[i].depot);
-		slow += atomic_load_explicit(&more[i].depot.allocs, memory_order_relaxed);
+		stats->slow_allocs += atomic_load_explicit(&more[i].depot.allocs, memory_order_relaxed);
 		stats->slow_frees += atomic_load_explicit(&more[i].depot.frees, memory_order_relaxed);
 	}
-	stats->slow_allocs += slow;
-	stats->allocs += slow + atomic_load_explicit(&node->bulk_allocs, memory_order_relaxed) +
-			 (uint64_t)(int64_t)atomic_load_explicit(&node->pops_apart, memory_order_relaxed);
+	stats->slow_allocs += atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
 	stats->slow_frees += atomic_load_explicit(&node->slow_frees, memory_order_relaxed);
 }
 
@@ -91,8 +77,7 @@ static void figures_locked(struct dry_cache *handle, struct dry_cache_stats *sta
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
 		add_node(stats, cache, &cache->node[n], &free_objects);
 	add_arrays(stats, cache);
-	if ((int64_t)stats->allocs < 0) /* the arrays were read later than what they do not count */
-		stats->allocs = 0;
+	stats->allocs = dry_cache_allocs_locked(cache);
 	stats->cached_objects += __atomic_load_n(&cache->kept_objects, __ATOMIC_RELAXED);
 	stats->cached_objects += stats->shared_objects;
 	stats->objects = stats->slabs * cache->num;
