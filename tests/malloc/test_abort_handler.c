@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/profiles.h"
 
 #define SIZE    200
 #define COUNT   4000
@@ -142,18 +143,7 @@ int main(int argc, char **argv)
 		look(argv[1]);
 		return 0;
 	}
-	for (size_t i = 0; i < sizeof(confs) / sizeof(confs[0]); i++) {
-		int status = 1;
-		pid_t child = fork();
-
-		CHECK(child >= 0);
-		if (child == 0) {
-			setenv("DRYSTONE_CONF", confs[i], 1);
-			execl("/proc/self/exe", argv[0], confs[i], (char *)NULL);
-			_exit(1);
-		}
-		CHECK(waitpid(child, &status, 0) == child);
-		CHECK_EQ(status, 0);
-	}
+	for (size_t i = 0; i < sizeof(confs) / sizeof(confs[0]); i++)
+		CHECK_EQ(test_again(confs[i], confs[i], NULL), 0);
 	return 0;
 }

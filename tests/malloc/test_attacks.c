@@ -28,6 +28,7 @@
 
 #include "../support/check.h"
 #include "../support/glibc.h"
+#include "../support/profiles.h"
 
 enum { FAILED = 0, SUCCEEDED = 7, NOTHING_TRIED = 8 };
 
@@ -534,21 +535,13 @@ static int attack(const char *number, const char *size)
 	_exit(attacks[atoi(number)].run((size_t)atol(size)));
 }
 
-static int status_of(const char *program, const char *profile, unsigned number, size_t size)
+static int status_of(const char *profile, unsigned number, size_t size)
 {
 	char which[16], bytes[16];
-	int status = 0;
-	pid_t child = fork();
 
-	if (child == 0) {
-		snprintf(which, sizeof(which), "%u", number);
-		snprintf(bytes, sizeof(bytes), "%zu", size);
-		setenv("DRYSTONE_CONF", profile, 1);
-		execl("/proc/self/exe", program, which, bytes, (char *)NULL);
-		_exit(99);
-	}
-	CHECK(child > 0 && waitpid(child, &status, 0) == child);
-	return status;
+	snprintf(which, sizeof(which), "%u", number);
+	snprintf(bytes, sizeof(bytes), "%zu", size);
+	return test_again(profile, which, bytes);
 }
 
 int main(int argc, char **argv)
@@ -561,7 +554,7 @@ int main(int argc, char **argv)
 		for (unsigned k = 0; k < 3 * 4; k++) {
 			const char *profile = profiles[k / 3];
 			size_t size = attacks[i].size[k % 3];
-			int status = k / 3 >= attacks[i].from ? status_of(argv[0], profile, i, size) : 0;
+			int status = k / 3 >= attacks[i].from ? status_of(profile, i, size) : 0;
 
 			if (k / 3 < attacks[i].from || (k % 3 && size == attacks[i].size[0]))
 				continue;

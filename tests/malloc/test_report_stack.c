@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/profiles.h"
 
 #define STACK ((size_t)256 << 10)
 #define DEPTH ((size_t)16 << 10) /* painted */
@@ -114,7 +115,7 @@ int main(int argc, char **argv)
 	static const char *const confs[] = { "check:1", "exit_check:1", "secure:1", "guard:1", "debug:FZPUQ" };
 	struct rlimit none = { 0, 0 };
 	char conf[64], word[16];
-	int status, null;
+	int null;
 
 	setrlimit(RLIMIT_CORE, &none);
 	if (argc > 2) {
@@ -123,6 +124,7 @@ int main(int argc, char **argv)
 		(argv[2][0] == 'p' ? on_painted : on_alternative)(atoi(argv[1]));
 		return 0;
 	}
+	setenv("LD_BIND_NOW", "1", 1); /* the dynamic linker's looking for calls takes stack, too */
 	for (size_t i = 0; i < sizeof(confs) / sizeof(confs[0]) * KINDS * 2; i++) {
 		int kind = (int)(i / 2 % KINDS), alternative = (int)(i % 2);
 		const char *profile = confs[i / 2 / KINDS];
@@ -131,15 +133,7 @@ int main(int argc, char **argv)
 			continue;
 		snprintf(conf, sizeof(conf), "%s%s", profile, alternative ? "" : ",abort:0");
 		snprintf(word, sizeof(word), "%d", kind);
-		pid_t pid = fork();
-		CHECK(pid >= 0);
-		if (pid == 0) {
-			setenv("DRYSTONE_CONF", conf, 1);
-			setenv("LD_BIND_NOW", "1", 1); /* the dynamic linker's looking for calls takes stack, too */
-			execl("/proc/self/exe", argv[0], word, alternative ? "a" : "p", (char *)NULL);
-			_exit(9);
-		}
-		CHECK(waitpid(pid, &status, 0) == pid);
+		int status = test_again(conf, word, alternative ? "a" : "p");
 		if (status != (alternative ? SIGABRT : 0))
 			fprintf(stderr, "%d, %s: status %#x\n", kind, conf, (unsigned)status);
 		if (alternative)

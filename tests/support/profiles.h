@@ -12,11 +12,26 @@
 #include "check.h"
 #include "random.h"
 
+/* This program anew, with a DRYSTONE_CONF and one word or (second: not NULL) two: as it ended (waitpid()). */
+static inline int test_again(const char *conf, const char *first, const char *second)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		setenv("DRYSTONE_CONF", conf, 1);
+		execl("/proc/self/exe", "again", first, second, (char *)NULL);
+		_exit(9);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid);
+	return status;
+}
+
 /* From main(), which returns what this does: run() in a process of its own under each DRYSTONE_CONF. */
 static inline int test_in_profiles(int argc, char **argv, const char *const *profiles, size_t count, void (*run)(uint64_t seed))
 {
 	char number[24];
-	int status;
 
 	if (argc > 2) {
 		run(strtoull(argv[1], NULL, 10));
@@ -24,15 +39,7 @@ static inline int test_in_profiles(int argc, char **argv, const char *const *pro
 	}
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)test_seed(argc, argv));
 	for (size_t i = 0; i < count; i++) {
-		pid_t pid = fork();
-
-		CHECK(pid >= 0);
-		if (pid == 0) {
-			setenv("DRYSTONE_CONF", profiles[i], 1);
-			execl("/proc/self/exe", argv[0], number, "once", (char *)NULL);
-			_exit(9);
-		}
-		CHECK(waitpid(pid, &status, 0) == pid);
+		int status = test_again(profiles[i], number, "once");
 		if (status != 0)
 			fprintf(stderr, "%s: status %#x\n", profiles[i], (unsigned)status);
 		CHECK_EQ(status, 0);
