@@ -27,10 +27,10 @@ static void construct(void *object, void *s)
 	((struct kmem_cache *)s)->ctor(object);
 }
 
-/* Objects of a per-CPU array: up to 64 KiB of kmalloc()'s, which many use, and up to 16 KiB of others. */
+/* Objects of a per-CPU array: up to 32 KiB of kmalloc()'s, which many use, or 16 of them, and up to 16 KiB of others. */
 static unsigned int limit_of(size_t size, bool general)
 {
-	return general ? clamp_t(size_t, SZ_64K / size, 8, 120) : clamp_t(size_t, SZ_16K / size, 8, 60);
+	return general ? clamp_t(size_t, SZ_32K / size, size <= SZ_4K ? 16 : 8, 120) : clamp_t(size_t, SZ_16K / size, 8, 60);
 }
 
 static gfp_t page_gfp_of(slab_flags_t flags)
@@ -105,14 +105,14 @@ static unsigned int nodes_of_world(void)
 }
 
 /*
- * A two-thousandth of memory, so that arrays do not stand for much of it on small machines, whose caches are few. One processor has
- * nobody to share objects with, and below 64 KiB core has no depots.
+ * A two-thousandth of memory, so that arrays do not stand for much of it on small machines, whose caches are few. Below 64 KiB core
+ * has no depots: one processor has nobody to share objects with, and on a machine of up to 128 MB what they hold keeps slabs.
  */
 static size_t __init area_bytes(void)
 {
 	if (num_possible_cpus() == 1)
 		return SZ_64K - PAGE_SIZE;
-	return clamp_t(size_t, PAGE_ALIGN(totalram_pages() * (PAGE_SIZE / 2048)), SZ_64K, CONFIG_DRYSTONE_AREA_KB * SZ_1K);
+	return clamp_t(size_t, PAGE_ALIGN(totalram_pages() * (PAGE_SIZE / 2048)), SZ_32K, CONFIG_DRYSTONE_AREA_KB * SZ_1K);
 }
 
 void __init kmem_cache_init(void)

@@ -59,8 +59,10 @@ typedef int pg_data_t;
 #define dump_stack()       ((void)0)
 #define BUG()              mock_wrong("BUG")
 #define panic(...)         mock_wrong(__VA_ARGS__)
-#define SZ_16K             16384
 #define SZ_1K              1024
+#define SZ_4K              4096
+#define SZ_16K             16384
+#define SZ_32K             32768
 #define SZ_64K             65536
 
 #define kasan_cache_create(s, size, flags) ((void)(size))
