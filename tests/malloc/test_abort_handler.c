@@ -5,7 +5,6 @@
  * The program starts itself again with each profile.
  */
 #define _GNU_SOURCE 1
-#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/glibc.h"
 #include "../support/profiles.h"
 
 #define SIZE    200
