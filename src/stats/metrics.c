@@ -76,6 +76,7 @@ static int add_cache(dry_cache *cache, void *arg)
 {
 	const struct dry_heap *heap = arg;
 	struct dry_cache_stats s;
+	uint64_t bytes, live;
 
 	if (cache->root != cache || dry_cache_stats(cache, &s) != 0)
 		return 0;
@@ -84,14 +85,40 @@ static int add_cache(dry_cache *cache, void *arg)
 	dry_format_name(shown, sizeof(shown), heap->name);
 	dry_format_name(name, sizeof(name), s.name);
 	struct row *row = row_of(shown, name);
-	row->value[BYTES] += s.slabs * s.pages_per_slab * gathered.page;
-	row->value[LIVE] += s.active_objects * s.stride;
+	bytes = s.slabs * s.pages_per_slab * gathered.page;
+	live = s.active_objects * (s.object_size != 0 && s.object_size < s.stride ? s.object_size : s.stride);
+	gathered.sum[WASTE] += bytes - (live < bytes ? live : bytes);
+	row->value[BYTES] += bytes;
+	row->value[LIVE] += live;
 	row->value[OBJECTS] += s.active_objects;
 	row->value[SLABS] += s.slabs;
 	row->value[CACHE_ALLOCS] += s.allocs;
 	return 0;
 }
 
+/* The arrays beside its pages; of none, nothing. */
+static size_t tables_of(struct dry_arena *arena)
+{
+	size_t bytes = 0;
+
+	if (arena->base != 0) {
+		dry_lock_acquire(&arena->lock);
+		bytes = arena->desc_array.committed + arena->map_array.committed + arena->chunk_array.committed;
+		dry_lock_release(&arena->lock);
+	}
+	return bytes;
+}
+
+/* What dry_heap_stats() leaves out of a heap's metadata. */
+static size_t tables(struct dry_heap *heap)
+{
+	dry_lock_acquire(&heap->extents.lock);
+	size_t extents = heap->extents.buckets * sizeof(struct dry_extent);
+	dry_lock_release(&heap->extents.lock);
+	return extents + tables_of(dry_heap_arena(heap)) + tables_of(&heap->caches.backing.meta.own);
+}
+
+/* Objects count as they were asked for, as in `drystone info`: with zones and owners an object's slot is far bigger. */
 static void add_heap(struct dry_heap *heap)
 {
 	struct dry_heap_stats s;
@@ -100,9 +127,8 @@ static void add_heap(struct dry_heap *heap)
 		return;
 	gathered.page = (size_t)1 << dry_heap_arena(heap)->page_shift;
 	gathered.sum[ACTIVE] += s.in_use + s.extents;
-	gathered.sum[WASTE] += s.idle;
 	gathered.sum[RETAINED] += s.dirty;
-	gathered.sum[METADATA] += s.metadata;
+	gathered.sum[METADATA] += s.metadata + tables(heap);
 	gathered.sum[RESERVED] += s.reserved;
 	gathered.sum[CACHES] += s.caches;
 	gathered.sum[ALLOCS] += s.allocs;
