@@ -136,7 +136,8 @@ struct dry_inspect {
 	struct dry_inspect_field node_shared_entry, depot_entry; /* pointers to the objects of a depot */
 
 	/* in an arena; those that count do so in pages */
-	struct dry_inspect_field arena_base, arena_page_shift, arena_pages;
+	struct dry_inspect_field arena_base, arena_page_shift;
+	struct dry_inspect_field arena_pages;     /* reserved so far, at least those that are committed */
 	struct dry_inspect_field arena_committed; /* pages with descriptors, from the first on */
 	struct dry_inspect_field arena_free_dirty, arena_free_clean, arena_limbo;
 	struct dry_inspect_field arena_desc, arena_desc_bytes; /* arrays beside the pages, and the bytes used of them */

@@ -63,7 +63,7 @@ python3 "$here/openmetrics.py" <"$work/plain.txt" >"$work/count" || fail "socket
 head -n 1 "$work/http.txt" | grep -q '^HTTP/1.0 200 OK' && sed '1,/^.$/d' "$work/http.txt" | python3 "$here/openmetrics.py" >"$work/count" ||
 	fail "HTTP: $(head -n 5 "$work/http.txt")"
 "$cli" info --openmetrics $shell >"$work/command.txt"
-for name in caches active_bytes cache_bytes cache_live_bytes waste_bytes metadata_bytes; do
+for name in caches active_bytes cache_bytes cache_live_bytes waste_bytes metadata_bytes reserved_bytes; do
 	said() { sed -n "s/^drystone_$name.*[ }]\([0-9]*\)\$/\1/p" "$1" | awk '{ s += $1 } END { print s }'; }
 	[ "$(said "$work/plain.txt")" = "$(said "$work/command.txt")" ] ||
 		fail "$name: $(said "$work/plain.txt"), the command says $(said "$work/command.txt")"
