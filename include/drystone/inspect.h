@@ -16,6 +16,7 @@
  *   heap -> arena[i]                                                   inline at heap_arenas, arena_size bytes each
  *   arena -> descriptors of pages [0, arena_committed)                 by arena_desc, page_size bytes each
  *   heap -> extents: a table of live ones, an array of kept ones       by extents_*
+ *   guards -> guarded blocks, the default heap's: a table              by guards_*, guard_size bytes each
  *
  * The figures of a cache (sums over the heap's nodes; arrays over the heap's slots):
  *   num_objs     = sum(slabs) * num
@@ -49,7 +50,7 @@ extern "C" {
 
 #define DRY_INSPECT_SYMBOL  "dry_inspect"
 #define DRY_INSPECT_MAGIC   "DRYSTONE-LAYOUT" /* 15 characters and the NUL */
-#define DRY_INSPECT_VERSION 10u /* grows when a field changes its meaning or place in this struct */
+#define DRY_INSPECT_VERSION 11u /* grows when a field changes its meaning or place in this struct */
 
 /* An integer, pointer, char array or inline struct array. size in bytes. */
 struct dry_inspect_field {
@@ -127,7 +128,6 @@ struct dry_inspect {
 	struct dry_inspect_field node_pops_apart; /* signed */
 
 	struct dry_inspect_field heap_area_size; /* bytes of a slot's area */
-	struct dry_inspect_field heap_guarded;   /* bytes of guarded blocks */
 	struct dry_inspect_field heap_arenas;    /* offset of arena[0]; size of all of them */
 	struct dry_inspect_field heap_meta_arena; /* an arena of metadata alone, inline; base 0: there is none */
 	struct dry_inspect_field heap_meta_pages; /* pages of metadata: of that arena, of arena[0], or mapped apart */
@@ -163,17 +163,23 @@ struct dry_inspect {
 	struct dry_inspect_field arena_purged;   /* pages */
 	struct dry_inspect_field extents_purged; /* bytes */
 
+	struct dry_inspect_field guards_base; /* address of their first page; 0: there are none */
+	struct dry_inspect_field guards_table, guards_fresh;         /* pointer to entries, and how many were used so far */
+	struct dry_inspect_field guard_state, guard_page, guard_pages; /* in an entry: guard_live, or it is no live block */
+
 	uint32_t arena_size, page_size, extent_size, kept_size; /* distances between two of each */
 	uint8_t page_free, page_run, page_slab;                 /* values of page_kind */
 	uint8_t extent_bits;                                    /* low bits of extent_bytes that are the size */
 	uint8_t mgmt_bitmap;                                    /* a value of cache_mgmt */
-	uint8_t reserved[3];                                    /* 0 */
+	uint8_t guard_live;                                     /* a value of guard_state */
+	uint8_t reserved[2];                                    /* 0 */
 	uint32_t shared_factor;                                 /* batches that a shared array holds */
-	uint32_t reserved_2;                                    /* 0 */
+	uint32_t guard_size;                                    /* as the sizes above */
 	const void *stopped_area;   /* entry of a slot table that stands for "no area" */
 	const void *heaps;        /* address of the variable that points to the first heap */
 	const void *default_heap; /* address of the default heap; NULL: the heap named "default" */
 	const void *profile;      /* address of a struct dry_inspect_profile */
+	const void *guards;       /* address of what guards_* are in; NULL: no guarded blocks */
 };
 
 /* Defined by the library. Constant, with addresses that the loader has relocated. */

@@ -2,6 +2,7 @@
 /* Where a reader outside of the process finds things; see <drystone/inspect.h>. */
 #include <drystone/inspect.h>
 
+#include "guard/internal.h"
 #include "heap/heap.h"
 #include "stats/sites.h"
 
@@ -48,7 +49,6 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.node_bulk_allocs = FIELD(dry_node, bulk_allocs),
 	.node_pops_apart = FIELD(dry_node, pops_apart),
 	.heap_area_size = FIELD(dry_heap, caches.area_reach),
-	.heap_guarded = FIELD(dry_heap, guarded),
 	.heap_arenas = FIELD(dry_heap, caches.backing.arena),
 	.heap_meta_arena = FIELD(dry_heap, caches.backing.meta.own),
 	.heap_meta_pages = FIELD(dry_heap, caches.backing.meta.pages),
@@ -99,6 +99,12 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.heap_reaps = FIELD(dry_heap, caches.reaps),
 	.arena_purged = FIELD(dry_arena, purged),
 	.extents_purged = FIELD(dry_heap, extents.purged),
+	.guards_base = FIELD(dry_guard_region, base),
+	.guards_table = FIELD(dry_guard_region, block),
+	.guards_fresh = FIELD(dry_guard_region, fresh),
+	.guard_state = FIELD(dry_guard_block, state),
+	.guard_page = FIELD(dry_guard_block, page),
+	.guard_pages = FIELD(dry_guard_block, pages),
 	.arena_size = sizeof(struct dry_arena),
 	.page_size = sizeof(struct dry_page),
 	.extent_size = sizeof(struct dry_extent),
@@ -107,9 +113,12 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.page_run = DRY_PAGE_RUN,
 	.page_slab = DRY_PAGE_SLAB,
 	.mgmt_bitmap = DRY_MGMT_BITMAP,
+	.guard_live = DRY_GUARD_LIVE,
 	.shared_factor = DRY_SHARED_FACTOR,
+	.guard_size = sizeof(struct dry_guard_block),
 	.stopped_area = dry_stopped_area,
 	.heaps = &dry_heaps,
 	.default_heap = &dry_main_heap,
 	.profile = &dry_profile,
+	.guards = &dry_guarded,
 };

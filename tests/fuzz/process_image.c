@@ -45,7 +45,7 @@ static const struct dry_inspect published = {
 	.node_pops_apart = F(node, pops_apart), .node_alien = F(node, alien),
 	.depot_avail = F(depot, avail), .array_word = F(array, word), .array_limit = F(array, limit),
 	.shared_factor = 8, .node_lock_rounds = F(node, lock_rounds), .node_shared_entry = F(node, shared_entry),
-	.depot_entry = F(depot, entry), .heap_area_size = F(heap, area_size), .heap_guarded = F(heap, guarded),
+	.depot_entry = F(depot, entry), .heap_area_size = F(heap, area_size),
 	.heap_meta_arena = F(heap, meta), .heap_meta_pages = F(heap, meta_pages),
 	.heap_arenas = F(heap, arena), .arena_base = F(arena, base), .arena_page_shift = F(arena, page_shift),
 	.arena_pages = F(arena, pages), .arena_committed = F(arena, committed), .arena_free_dirty = F(arena, free_dirty),
@@ -60,8 +60,11 @@ static const struct dry_inspect published = {
 	.node_lock_waits = F(node, lock_rounds), .node_slabs_made = F(node, slabs), .node_peak_slabs = F(node, slabs),
 	.node_remote_frees = F(node, slow_frees), .node_failures = F(node, pops_apart), .node_shared_moves = F(node, shared),
 	.depot_moves = F(depot, pad), .depot_allocs = F(depot, pad),
-	.depot_frees = F(depot, pad), .heap_failures = F(heap, guarded), .heap_reaps = F(heap, nodes),
+	.depot_frees = F(depot, pad), .heap_failures = F(heap, failures), .heap_reaps = F(heap, nodes),
 	.arena_purged = F(arena, pages), .extents_purged = F(heap, table_slots),
+	.guards_base = F(guards, base), .guards_table = F(guards, table), .guards_fresh = F(guards, fresh),
+	.guard_state = F(guard, state), .guard_page = F(guard, page), .guard_pages = F(guard, pages),
+	.guard_live = 2, .guard_size = sizeof(struct guard),
 	.extent_bits = 56, .page_free = 1, .page_run = 2, .page_slab = 3,
 };
 
@@ -100,7 +103,7 @@ static void make_heaps(struct image *m)
 	struct heap *heap = &m->heap[0];
 
 	*heap = (struct heap){ .name = "main", .next = AT(heap[1]), .caches = AT(cache[0]), .slots = AT(slots),
-			       .slot_count = 3, .nodes = 2, .guarded = 4096, .table = AT(extent), .table_slots = 4,
+			       .slot_count = 3, .nodes = 2, .failures = 4096, .table = AT(extent), .table_slots = 4,
 			       .kept_count = 1, .kept = { { 0x900000, 8192 } } };
 	m->heap[1] = (struct heap){ .name = "second", .caches = AT(cache[3]), .nodes = 1 };
 	heap->arena[0] = (struct arena){ .base = 0x800000, .pages = 64, .committed = 16, .free_dirty = 1, .free_clean = 1,
@@ -109,6 +112,9 @@ static void make_heaps(struct image *m)
 	memcpy(m->page, pages, sizeof(pages));
 	m->page[0].cache = AT(cache[0]);
 	m->extent[1] = (struct extent){ 0xa00000, 3 << 20 };
+	m->guard[1] = (struct guard){ 5, 1, 2 };
+	m->guard[3] = (struct guard){ 9, 700, 3 }; /* freed */
+	m->guards = (struct guards){ 0xf00000, AT(guard), 4 };
 }
 
 void process_image_make(void)
@@ -120,6 +126,7 @@ void process_image_make(void)
 	m->layout = published;
 	m->layout.heaps = (void *)(uintptr_t)AT(heaps);
 	m->layout.default_heap = (void *)(uintptr_t)AT(heap[0]);
+	m->layout.guards = (void *)(uintptr_t)AT(guards);
 	m->layout.stopped_area = (void *)(uintptr_t)AT(stopped);
 	m->heaps = AT(heap[0]);
 	make_heaps(m);

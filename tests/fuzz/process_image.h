@@ -59,12 +59,20 @@ struct arena {
 struct extent {
 	uint64_t address, bytes;
 };
+struct guard {
+	uint32_t page, pages;
+	uint8_t state;
+};
+struct guards {
+	uint64_t base, table;
+	uint32_t fresh;
+};
 struct heap {
 	char name[16];
 	uint64_t next, caches, slots;
 	uint32_t slot_count;
 	uint8_t nodes;
-	uint64_t guarded, area_size;
+	uint64_t failures, area_size;
 	struct arena arena[2], meta;
 	uint64_t meta_pages;
 	uint64_t table, table_slots, kept_count;
@@ -91,6 +99,8 @@ struct image {
 	struct array area[2][4];
 	struct page page[16];
 	struct extent extent[4];
+	struct guard guard[4];
+	struct guards guards;
 	uint64_t heaps;
 	char stopped[64];
 };

@@ -32,6 +32,40 @@ stop() {
 	wait "$child" 2>/dev/null
 }
 
+# guarded blocks: by size, counted, with what is in memory of them
+cat >"$work/guards.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char *volatile kept[121];
+int main(void)
+{
+	for (int i = 0; i < 120; i++)
+		memset(kept[i] = malloc(200000), 1, 200000);
+	for (int i = 0; i < 20; i++)
+		free(kept[i]);
+	kept[120] = malloc(50 << 20);
+	puts("ready");
+	fflush(stdout);
+	pause();
+	return 0;
+}
+END
+"${CC:-cc}" -O1 -fno-builtin "$work/guards.c" -o "$work/guards"
+start "$cli" run --library "$lib" --conf secure:1 -- "$work/guards"
+rows=$("$cli" info --json "$child" | python3 -c 'import json, sys
+info = json.load(sys.stdin)
+rows = [b for b in info["big_blocks"] if b["kind"] == "guarded"]
+summary = info["summary"]
+assert summary["guarded_bytes"] == sum(b["bytes"] for b in rows) and summary["guarded_blocks"] == sum(b["active_objs"] for b in rows), info
+for b in rows:
+    print(b["name"], b["active_objs"], b["objsize"], b["resident_bytes"])')
+for row in 'guarded-[0-9]*K 100 2[0-9]* 2[0-9]*' 'guarded-[0-9]*M 1 52[0-9]* [0-9]\{1,7\}'; do # the second was not touched
+	echo "$rows" | grep -qx "$row" || fail "guarded blocks: no $row in $rows"
+done
+stop
+
 # a process at rest: the figures are right
 export PYTHONMALLOC=malloc
 start "$cli" run --library "$lib" -- "$real" -uc 'import time

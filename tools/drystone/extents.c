@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Big blocks: the rows of page runs and extents by size, and the table of extents. */
+/* Big blocks: the rows of page runs, extents and guarded blocks by size, and the tables of the latter two. */
 #include "reader.h"
 #include "cli.h"
 
@@ -10,6 +10,8 @@
 #define MAX_SLOTS ((uint64_t)1 << 26)
 #define MAX_KEPT  65536
 #define MAX_ENTRY 256
+#define MAX_GUARDS ((uint64_t)1 << 24)
+#define MAX_GUARD 1024
 #define PIECE     ((size_t)1 << 18)
 
 /* Four classes a doubling: the smallest that holds `bytes`. */
@@ -38,6 +40,12 @@ static void name_class(char *name, size_t size, const char *kind, uint64_t bytes
 
 void add_big_block(struct reader *r, enum row_kind kind, uint64_t bytes, uint64_t resident)
 {
+	static const struct {
+		const char *name;
+		enum total bytes, blocks;
+	} what[ROW_KINDS] = { [ROW_RUNS] = { "run", SUM_LIVE_RUNS, SUM_BIG_BLOCKS },
+			      [ROW_EXTENTS] = { "extent", SUM_LIVE_EXTENTS, SUM_BIG_BLOCKS },
+			      [ROW_GUARDED] = { "guarded", SUM_GUARDED, SUM_GUARDED_BLOCKS } };
 	struct snapshot *s = r->snapshot;
 	uint64_t class = class_of(bytes);
 	struct row *row = NULL;
@@ -50,15 +58,15 @@ void add_big_block(struct reader *r, enum row_kind kind, uint64_t bytes, uint64_
 		if (row == NULL)
 			return;
 		row->id = class;
-		name_class(row->name, sizeof(row->name), kind == ROW_RUNS ? "run" : "extent", class);
+		name_class(row->name, sizeof(row->name), what[kind].name, class);
 	}
 	row->v[FIG_BYTES] += bytes;
 	row->v[FIG_LIVE] += bytes;
 	row->v[FIG_RESIDENT] += resident;
 	row->v[FIG_ACTIVE]++;
 	row->v[FIG_SIZE] = row->v[FIG_BYTES] / row->v[FIG_ACTIVE];
-	sum_add(s, kind == ROW_RUNS ? SUM_LIVE_RUNS : SUM_LIVE_EXTENTS, bytes);
-	sum_add(s, SUM_BIG_BLOCKS, 1);
+	sum_add(s, what[kind].bytes, bytes);
+	sum_add(s, what[kind].blocks, 1);
 }
 
 /* Visit an array of `count` entries that lies at `at`, in pieces. */
@@ -144,4 +152,45 @@ void read_extents(struct reader *r, uint64_t heap)
 	for_entries(r, heap + layout->extents_kept.offset, kept, layout->kept_size, &layout->kept_address, &layout->kept_bytes,
 		    UINT64_MAX, add_kept);
 	map_sort(r);
+}
+
+static void add_guard(struct reader *r, const unsigned char *entry, uint64_t base)
+{
+	const struct dry_inspect *layout = r->layout;
+	uint64_t page = reader_field_of(r, entry, layout->guard_size, &layout->guard_page) * r->page_bytes;
+	uint64_t bytes = reader_field_of(r, entry, layout->guard_size, &layout->guard_pages) * r->page_bytes;
+
+	if (bytes != 0 && reader_field_of(r, entry, layout->guard_size, &layout->guard_state) == layout->guard_live)
+		add_big_block(r, ROW_GUARDED, bytes, resident(r, base + page, bytes));
+}
+
+void read_guarded(struct reader *r)
+{
+	const struct dry_inspect *layout = r->layout;
+	uint64_t guards = (uintptr_t)layout->guards, base, table, count, per_piece;
+	unsigned char *piece;
+
+	sum_add(r->snapshot, SUM_GUARDED, 0);
+	if (guards == 0 || !r->default_heap || r->damage != NULL)
+		return;
+	base = READ(r, guards, guards_base);
+	table = READ(r, guards, guards_table);
+	count = READ(r, guards, guards_fresh);
+	if (base == 0 || r->damage != NULL)
+		return;
+	if (layout->guard_size == 0 || layout->guard_size > MAX_GUARD || count > MAX_GUARDS) {
+		reader_damaged(r, "the guarded blocks make no sense");
+		return;
+	}
+	per_piece = PIECE / layout->guard_size;
+	piece = cli_realloc(NULL, 1, PIECE);
+	for (uint64_t done = 0; done < count && r->damage == NULL; done += per_piece) {
+		uint64_t n = count - done < per_piece ? count - done : per_piece;
+
+		if (!reader_bulk(r, table + done * layout->guard_size, piece, n * layout->guard_size))
+			break;
+		for (uint64_t i = 0; i < n && r->damage == NULL; i++)
+			add_guard(r, piece + i * layout->guard_size, base);
+	}
+	free(piece);
 }

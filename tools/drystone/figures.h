@@ -27,11 +27,10 @@
 enum row_kind { ROW_CACHE, ROW_RUNS, ROW_EXTENTS, ROW_GUARDED, ROW_NODE, ROW_SLOT, ROW_PROCESS, ROW_KINDS };
 #define ON(kind)   (1u << (kind))
 #define ON_CACHES  ON(ROW_CACHE)
-#define ON_BLOCKS  (ON(ROW_RUNS) | ON(ROW_EXTENTS))
-#define ON_BIG     (ON_BLOCKS | ON(ROW_GUARDED))
+#define ON_BIG     (ON(ROW_RUNS) | ON(ROW_EXTENTS) | ON(ROW_GUARDED))
 #define ON_PARTS   (ON(ROW_NODE) | ON(ROW_SLOT)) /* of a cache */
 #define ON_WHOLES  (ON_CACHES | ON_BIG | ON(ROW_PROCESS))
-#define ON_COUNTED (ON_CACHES | ON_BLOCKS | ON(ROW_PROCESS)) /* have objects that can be counted */
+#define ON_COUNTED (ON_CACHES | ON_BIG | ON(ROW_PROCESS)) /* have objects that can be counted */
 #define ON_ALL     (ON_WHOLES | ON_PARTS)
 
 enum unit {
@@ -56,7 +55,7 @@ enum unit {
 	X(RESIDENT, "resident_bytes", "RESIDENT", UNIT_BYTES, ON_COUNTED, true, "memory behind its pages")                 \
 	X(ACTIVE, "active_objs", "OBJECTS", UNIT_COUNT, ON_COUNTED, true, "objects that the program holds")                \
 	X(TOTAL, "num_objs", "ALL OBJS", UNIT_COUNT, ON_CACHES | ON(ROW_NODE), true, "objects in all slabs")               \
-	X(SIZE, "objsize", "SIZE", UNIT_BYTES, ON_CACHES | ON_BLOCKS, false, "bytes from one object to the next")          \
+	X(SIZE, "objsize", "SIZE", UNIT_BYTES, ON_CACHES | ON_BIG, false, "bytes from one object to the next")          \
 	X(ASKED, "object_size", "ASKED", UNIT_BYTES, ON_CACHES, false, "bytes of an object as asked for")                  \
 	X(PER_SLAB, "objperslab", "PER SLAB", UNIT_COUNT, ON_CACHES, false, "objects in a slab")                           \
 	X(PAGES, "pagesperslab", "PAGES", UNIT_COUNT, ON_CACHES, false, "pages in a slab")                                 \
@@ -141,6 +140,7 @@ extern const struct figure_info figure_info[FIGURE_COUNT];
 	X(CACHES, "caches", "caches", 0, UNIT_COUNT, "caches, aliases not counted")                                        \
 	X(OBJECTS, "objects", "objects", 0, UNIT_COUNT, "objects of caches that the program holds")                        \
 	X(BIG_BLOCKS, "big_blocks", "big blocks", 0, UNIT_COUNT, "page runs and extents that the program holds")           \
+	X(GUARDED_BLOCKS, "guarded_blocks", "guarded blocks", 0, UNIT_COUNT, "guarded blocks that the program holds")      \
 	X(ALLOCS, "allocs", "allocations", 0, UNIT_COUNTER, "allocations from caches")                                     \
 	X(SLOW_ALLOCS, "slow_allocs", "slow allocations", 0, UNIT_COUNTER, "of them, those that found an array cache empty") \
 	X(SLOW_FREES, "slow_frees", "slow frees", 0, UNIT_COUNTER, "frees that found an array cache full")                 \

@@ -59,6 +59,7 @@ void read_arenas(struct reader *r, uint64_t heap);
 void read_metadata(struct reader *r, uint64_t heap);
 /* extents.c */
 void read_extents(struct reader *r, uint64_t heap);
+void read_guarded(struct reader *r);
 /* Count a big block in the row of its size. */
 void add_big_block(struct reader *r, enum row_kind kind, uint64_t bytes, uint64_t resident);
 

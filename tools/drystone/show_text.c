@@ -108,6 +108,8 @@ static void show_head(const struct snapshot *s)
 	printf("%" PRIu64 " objects of %" PRIu64 " caches", s->sum[SUM_OBJECTS], s->sum[SUM_CACHES]);
 	if (s->has[SUM_GUARDED])
 		printf(", %" PRIu64 " big blocks", s->sum[SUM_BIG_BLOCKS]);
+	if (s->sum[SUM_GUARDED_BLOCKS] != 0)
+		printf(", %" PRIu64 " guarded blocks", s->sum[SUM_GUARDED_BLOCKS]);
 	if (s->sum[SUM_HEAPS] > 1)
 		printf(", in %" PRIu64 " heaps", s->sum[SUM_HEAPS]);
 	putchar('\n');

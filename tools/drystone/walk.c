@@ -386,22 +386,10 @@ static void for_each(struct reader *r, uint64_t first, const struct dry_inspect_
 	}
 }
 
-static void add_guarded(struct reader *r, uint64_t bytes)
-{
-	struct row *row;
-
-	sum_add(r->snapshot, SUM_GUARDED, bytes);
-	sum_add(r->snapshot, SUM_RESIDENT_OURS, bytes); /* each stands alone in its pages, and was handed out to be used */
-	if (bytes == 0 || (row = reader_row(r, ROW_GUARDED)) == NULL)
-		return;
-	strcpy(row->name, "guarded");
-	row->v[FIG_BYTES] = row->v[FIG_LIVE] = bytes;
-}
-
 static void add_heap(struct reader *r, uint64_t heap, uint64_t unused)
 {
 	const struct dry_inspect *layout = r->layout;
-	uint64_t metadata;
+	uint64_t metadata, guarded;
 
 	(void)unused;
 	sum_add(r->snapshot, SUM_HEAPS, 1);
@@ -421,12 +409,13 @@ static void add_heap(struct reader *r, uint64_t heap, uint64_t unused)
 	if (!r->options->blocks || r->damage != NULL)
 		return;
 	metadata = r->snapshot->sum[SUM_METADATA];
-	add_guarded(r, READ(r, heap, heap_guarded));
+	guarded = r->snapshot->sum[SUM_GUARDED];
 	read_arenas(r, heap);
 	read_metadata(r, heap);
 	read_extents(r, heap);
+	read_guarded(r);
 	map_sum(r, "metadata", PIECE_META, r->snapshot->sum[SUM_METADATA] - metadata);
-	map_sum(r, "guarded blocks", PIECE_GUARDED, READ(r, heap, heap_guarded));
+	map_sum(r, "guarded blocks", PIECE_GUARDED, r->snapshot->sum[SUM_GUARDED] - guarded);
 }
 
 /* What is used without a check later. */
