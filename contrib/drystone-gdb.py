@@ -16,7 +16,7 @@ import struct
 import gdb
 import gdb.printing
 
-VERSION = 11
+VERSION = 12
 MAGIC = b"DRYSTONE-LAYOUT\0"
 # The members of struct dry_inspect, in their order: N 32-bit numbers, F fields (offset, size), B bytes, P pointers.
 MEMBERS = (
@@ -27,10 +27,10 @@ MEMBERS = (
           "node_slow_allocs node_slow_frees node_bulk_allocs node_pops_apart heap_area_size heap_arenas heap_meta_arena heap_meta_pages "
           "cache_kept node_lock_rounds node_shared_entry depot_entry arena_base arena_page_shift arena_pages arena_committed "
           "arena_free_dirty arena_free_clean arena_limbo arena_desc arena_desc_bytes arena_map arena_map_bytes arena_chunks "
-          "arena_chunks_bytes page_kind page_count page_cache page_node page_first page_bits page_active cache_mgmt extents_table "
+          "arena_chunks_bytes arena_side arena_side_bytes page_kind page_count page_cache page_node page_first page_bits page_active cache_mgmt extents_table "
           "extents_slots extents_kept extents_kept_count extent_address extent_bytes kept_address kept_bytes node_lock_waits "
           "node_slabs_made node_peak_slabs node_remote_frees node_failures node_shared_moves depot_moves depot_allocs depot_frees "
-          "heap_failures heap_reaps arena_purged extents_purged guards_base guards_table guards_fresh guard_state guard_page guard_pages"),
+          "heap_failures heap_reaps arena_purged extents_purged guards_base guards_table guards_fresh guards_table_bytes guards_owner guards_bytes guard_state guard_page guard_pages"),
     ("N", "arena_size page_size extent_size kept_size"),
     ("B", "page_free page_run page_slab extent_bits mgmt_bitmap guard_live reserved_a reserved_b"),
     ("N", "shared_factor guard_size"),

@@ -50,7 +50,7 @@ extern "C" {
 
 #define DRY_INSPECT_SYMBOL  "dry_inspect"
 #define DRY_INSPECT_MAGIC   "DRYSTONE-LAYOUT" /* 15 characters and the NUL */
-#define DRY_INSPECT_VERSION 11u /* grows when a field changes its meaning or place in this struct */
+#define DRY_INSPECT_VERSION 12u /* grows when a field changes its meaning or place in this struct */
 
 /* An integer, pointer, char array or inline struct array. size in bytes. */
 struct dry_inspect_field {
@@ -142,6 +142,7 @@ struct dry_inspect {
 	struct dry_inspect_field arena_free_dirty, arena_free_clean, arena_limbo;
 	struct dry_inspect_field arena_desc, arena_desc_bytes; /* arrays beside the pages, and the bytes used of them */
 	struct dry_inspect_field arena_map, arena_map_bytes, arena_chunks, arena_chunks_bytes;
+	struct dry_inspect_field arena_side, arena_side_bytes; /* what profiles know of each object */
 
 	struct dry_inspect_field page_kind, page_count, page_cache, page_node; /* in a descriptor */
 	struct dry_inspect_field page_first; /* of a slab: bytes to its first object */
@@ -164,7 +165,9 @@ struct dry_inspect {
 	struct dry_inspect_field extents_purged; /* bytes */
 
 	struct dry_inspect_field guards_base; /* address of their first page; 0: there are none */
-	struct dry_inspect_field guards_table, guards_fresh;         /* pointer to entries, and how many were used so far */
+	struct dry_inspect_field guards_table, guards_fresh; /* pointer to entries, and how many were used so far */
+	struct dry_inspect_field guards_table_bytes;
+	struct dry_inspect_field guards_owner, guards_bytes; /* pointer to 4 bytes for each page of guards_bytes */
 	struct dry_inspect_field guard_state, guard_page, guard_pages; /* in an entry: guard_live, or it is no live block */
 
 	uint32_t arena_size, page_size, extent_size, kept_size; /* distances between two of each */

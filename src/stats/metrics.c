@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "guard/internal.h"
 #include "heap/heap.h"
 
 #define MOST   100 /* caches with a label of their own; all others are one */
@@ -103,9 +104,18 @@ static size_t tables_of(struct dry_arena *arena)
 
 	if (arena->base != 0) {
 		dry_lock_acquire(&arena->lock);
-		bytes = arena->desc_array.committed + arena->map_array.committed + arena->chunk_array.committed;
+		bytes = arena->desc_array.committed + arena->map_array.committed + arena->chunk_array.committed +
+			arena->side_array.committed;
 		dry_lock_release(&arena->lock);
 	}
+	return bytes;
+}
+
+static size_t tables_of_guards(void)
+{
+	dry_lock_acquire(&dry_guarded.lock);
+	size_t bytes = dry_guarded.block_size + dry_guard_pages() * sizeof(*dry_guarded.owner);
+	dry_lock_release(&dry_guarded.lock);
 	return bytes;
 }
 
@@ -145,6 +155,7 @@ static void collect(void)
 	gathered.count = 0;
 	memset(gathered.sum, 0, sizeof(gathered.sum));
 	gathered.sum[RESIDENT] = dry_port_resident();
+	gathered.sum[METADATA] = tables_of_guards();
 	dry_lock_acquire(&dry_heaps_lock);
 	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
 		add_heap(heap);

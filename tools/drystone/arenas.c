@@ -142,7 +142,7 @@ static void read_descriptors(struct reader *r, struct arena *arena)
 	free(piece);
 }
 
-static void add_metadata(struct reader *r, uint64_t address, uint64_t bytes)
+void add_metadata(struct reader *r, uint64_t address, uint64_t bytes)
 {
 	if (address == 0 || bytes > MAX_PAGES * r->layout->page_size)
 		return;
@@ -155,6 +155,7 @@ static void add_arrays_beside(struct reader *r, uint64_t arena)
 	add_metadata(r, READ(r, arena, arena_desc), READ(r, arena, arena_desc_bytes));
 	add_metadata(r, READ(r, arena, arena_map), READ(r, arena, arena_map_bytes));
 	add_metadata(r, READ(r, arena, arena_chunks), READ(r, arena, arena_chunks_bytes));
+	add_metadata(r, READ(r, arena, arena_side), READ(r, arena, arena_side_bytes));
 }
 
 static void read_arena(struct reader *r, uint64_t at)

@@ -182,6 +182,8 @@ void read_guarded(struct reader *r)
 		reader_damaged(r, "the guarded blocks make no sense");
 		return;
 	}
+	add_metadata(r, table, READ(r, guards, guards_table_bytes));
+	add_metadata(r, READ(r, guards, guards_owner), READ(r, guards, guards_bytes) / r->page_bytes * sizeof(uint32_t));
 	per_piece = PIECE / layout->guard_size;
 	piece = cli_realloc(NULL, 1, PIECE);
 	for (uint64_t done = 0; done < count && r->damage == NULL; done += per_piece) {

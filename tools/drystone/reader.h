@@ -57,6 +57,7 @@ void map_sort(struct reader *r);
 /* arenas.c: slabs, page runs and free pages of the heap. */
 void read_arenas(struct reader *r, uint64_t heap);
 void read_metadata(struct reader *r, uint64_t heap);
+void add_metadata(struct reader *r, uint64_t address, uint64_t bytes);
 /* extents.c */
 void read_extents(struct reader *r, uint64_t heap);
 void read_guarded(struct reader *r);
