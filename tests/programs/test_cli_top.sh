@@ -31,6 +31,29 @@ done
 "$cli" top -b 4194305 2>"$work/err" && fail "top of no process"
 grep -q '^drystone: no process 4194305$' "$work/err" || fail "no process: $(cat "$work/err")"
 
+# ^C ends it well; a terminal that can do nothing is told from one
+cat >"$work/keys.py" <<'EOF'
+import os, pty, sys
+pid, file = pty.fork()
+if pid == 0:
+    os.environ["TERM"] = sys.argv[1]
+    os.execv(sys.argv[2], sys.argv[2:])
+seen = b""
+try:
+    while b"drystone top - " not in seen:
+        seen += os.read(file, 4096)
+    os.write(file, b"\3")
+    while True:
+        seen += os.read(file, 4096)
+except OSError:  # it has ended
+    pass
+print(seen.decode("latin-1"))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+EOF
+timeout 30 python3 "$work/keys.py" vt100 "$cli" top "$child" >"$work/out" || fail "^C: status $?: $(cat "$work/out")"
+timeout 30 python3 "$work/keys.py" dumb "$cli" top "$child" >"$work/out" && fail "TERM=dumb: $(cat "$work/out")"
+grep -q 'drystone: top: the terminal cannot move its cursor; use --batch' "$work/out" || fail "TERM=dumb: $(cat "$work/out")"
+
 for python in python3 /usr/bin/python3; do
 	"$python" -c 'import pyte' 2>/dev/null || continue
 	"$python" "$here/top_pty.py" "$cli" "$child" 2>"$work/err" || fail "in a terminal: $(cat "$work/err")"

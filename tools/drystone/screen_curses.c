@@ -2,19 +2,35 @@
 #include "screen.h"
 
 #include <curses.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 static SCREEN *terminal;
 
+/* What the handler of ncurses does, which ends with 1. */
+static void interrupt(int signal)
+{
+	(void)signal;
+	endwin();
+	_exit(0);
+}
+
 const char *screen_open(void)
 {
+	struct sigaction action = { .sa_handler = interrupt };
+
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return "this is no terminal; --batch prints without one";
 	terminal = newterm(NULL, stdout, stdin);
 	if (terminal == NULL)
 		return "the terminal is of a kind that is not known; set TERM, or use --batch";
+	if (tigetstr("cup") == NULL) {
+		screen_close();
+		return "the terminal cannot move its cursor; use --batch";
+	}
+	sigaction(SIGINT, &action, NULL);
 	cbreak();
 	noecho();
 	nonl();
