@@ -70,6 +70,20 @@ for _ in $(seq 500); do "$cli" info $child >"$work/out" 2>&1 && break || sleep 0
 "$cli" map -o "$work/short.html" -n 100 -i 0.2 $child 2>"$work/err" || fail "a process that ends: $?"
 grep -q 'ended after [0-9]* of 100 snapshots' "$work/err" && grep -q '</html>' "$work/short.html" || fail "a process that ends: $(cat "$work/err")"
 
+# interrupted: what was taken is in the page. A child of this shell would ignore it.
+LD_PRELOAD=$lib sleep 30 &
+child=$!
+children=$child
+for _ in $(seq 500); do "$cli" info $child >"$work/out" 2>&1 && break || sleep 0.02; done
+python3 - "$cli" map -o "$work/early.html" -n 100 -i 0.2 $child 2>"$work/err" <<'END' || fail "interrupted: $?: $(cat "$work/err")"
+import signal, subprocess, sys, time
+map = subprocess.Popen(sys.argv[1:], preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+time.sleep(1)
+map.send_signal(signal.SIGINT)
+sys.exit(map.wait())
+END
+grep -q 'interrupted after [0-9]* of 100 snapshots' "$work/err" && grep -q '</html>' "$work/early.html" || fail "interrupted: $(cat "$work/err")"
+
 # what stands there stays until the new page is whole, keeps its rights, and is neither a device's nor a link's end
 LD_PRELOAD=$lib sleep 30 &
 sleep=$!

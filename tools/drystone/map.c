@@ -6,6 +6,7 @@
 #include "source.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -44,11 +45,19 @@ static bool set_option(struct request *request, int letter, const char *argument
 	return false;
 }
 
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
 static void wait_for(double seconds)
 {
 	struct timespec time = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
 
-	while (nanosleep(&time, &time) != 0 && errno == EINTR)
+	while (!interrupted && nanosleep(&time, &time) != 0 && errno == EINTR)
 		;
 }
 
@@ -88,6 +97,10 @@ static void add_all(struct request *request, struct source *source)
 	for (unsigned long n = 0; n < wanted; n++) {
 		if (n != 0) {
 			wait_for(request->interval);
+			if (interrupted) {
+				cli_error("map: interrupted after %lu of %lu snapshots", n, wanted);
+				return;
+			}
 			if (!source_is_there(source)) {
 				cli_error("process %d ended after %lu of %lu snapshots", (int)source->pid, n, wanted);
 				return;
@@ -116,7 +129,9 @@ static int main_map(int argc, char **argv)
 	for (int i = optind; i < argc; i++)
 		if (!source_parse(&source, argv[i]))
 			return source_refuse("map", argv[i]);
-	for (int i = optind; i < argc && request.status == 0; i++) {
+	if (request.snapshots > 1) /* minutes of them are not to be lost */
+		sigaction(SIGINT, &(struct sigaction){ .sa_handler = interrupt }, NULL);
+	for (int i = optind; i < argc && request.status == 0 && !interrupted; i++) {
 		source_parse(&source, argv[i]);
 		add_all(&request, &source);
 	}
@@ -132,7 +147,7 @@ static int main_map(int argc, char **argv)
 
 static const struct cli_option options[] = {
 	{ 'o', "html", "FILE", "where to write the page" },
-	{ 'n', "snapshots", "NUMBER", "so many, one after the other; the page has a slider for them" },
+	{ 'n', "snapshots", "NUMBER", "so many, one after the other, or until ^C; the page has a slider for them" },
 	{ 'i', "interval", "SECONDS", "time between two of them; default: 1" },
 	{ 0, NULL, NULL, NULL },
 };
