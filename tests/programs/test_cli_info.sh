@@ -69,6 +69,17 @@ for row in 'guarded-[0-9]*K 100 2[0-9]* 2[0-9]*' 'guarded-[0-9]*M 1 52[0-9]* [0-
 done
 stop
 
+# a process with nothing has the same totals as one with much
+totals() { "$cli" info --json "$child" | python3 -c 'import json, sys; print(*json.load(sys.stdin)["summary"])'; }
+start "$cli" run --library "$lib" -- "$work/guards"
+totals >"$work/one"
+stop
+printf 'main() { write(1, "ready\\n", 6); pause(); }' | "${CC:-cc}" -w -x c - -o "$work/idle"
+start "$cli" run --library "$lib" -- "$work/idle"
+totals >"$work/two"
+stop
+cmp "$work/one" "$work/two" || fail "totals: $(cat "$work/one" "$work/two")"
+
 # a process at rest: the figures are right
 export PYTHONMALLOC=malloc
 start "$cli" run --library "$lib" -- "$real" -uc 'import time

@@ -170,7 +170,6 @@ void read_guarded(struct reader *r)
 	uint64_t guards = (uintptr_t)layout->guards, base, table, count, per_piece;
 	unsigned char *piece;
 
-	sum_add(r->snapshot, SUM_GUARDED, 0);
 	if (guards == 0 || !r->default_heap || r->damage != NULL)
 		return;
 	base = READ(r, guards, guards_base);

@@ -442,12 +442,22 @@ static void read_memory(struct reader *r)
 	sum_add(r->snapshot, SUM_SWAPPED, memory.swapped);
 }
 
+/* What the process has none of is 0, and not absent: figures that come and go are gaps to who records them. */
+static void begin_sums(struct snapshot *s)
+{
+	for (int i = SUM_ALLOCATED; i < TOTAL_COUNT; i++)
+		if (i != SUM_RESIDENT_OURS && i != SUM_UNTOUCHED && i != SUM_OTHERS) /* these may be unknown */
+			sum_add(s, (enum total)i, 0);
+}
+
 static void attempt(struct reader *r)
 {
 	const struct dry_inspect_field pointer = { 0, sizeof(void *) };
 
-	if (r->options->blocks)
+	if (r->options->blocks) {
+		begin_sums(r->snapshot);
 		read_memory(r);
+	}
 	r->pagemap = r->options->blocks ? target_pagemap(r->target) : -1;
 	if (!layout_is_sane(r->layout))
 		reader_damaged(r, "the layout makes no sense");
