@@ -49,6 +49,7 @@ strings = [s.decode() for s in profile[6]]
 assert strings[0] == "", "the first string is not empty"
 types = [tuple(strings[one(fields(t), f)] for f in (1, 2)) for t in profile[1]]
 assert types == [("inuse_objects", "count"), ("inuse_space", "bytes"), ("alloc_objects", "count"), ("alloc_space", "bytes")], types
+assert strings[one(profile, 14)] == "alloc_space", strings[one(profile, 14)]  # the program has ended: little is in use
 functions = {one(f, 1): strings[one(f, 2)] for f in map(fields, profile[5])}
 mappings = {one(m, 1) for m in map(fields, profile[3])}
 locations = {}

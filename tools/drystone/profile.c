@@ -254,7 +254,7 @@ static bool write_output(const struct profile *profile, const struct options *op
 	}
 	errno = 0;
 	if (ends_in(path, ".gz") || ends_in(path, ".pb")) {
-		done = profile_write_pb(profile, path);
+		done = profile_write_pb(profile, options->value, path);
 	} else {
 		file = fopen(path, "w");
 		if (file != NULL && ends_in(path, ".html"))

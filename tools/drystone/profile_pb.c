@@ -225,7 +225,7 @@ static void put_places(struct bytes *out, const struct profile *profile, struct 
 	free(part.at);
 }
 
-static void put_profile(struct bytes *out, const struct profile *profile)
+static void put_profile(struct bytes *out, const struct profile *profile, enum profile_value value)
 {
 	static const char *const types[PROFILE_VALUES] = { "inuse_objects", "inuse_space", "alloc_objects", "alloc_space" };
 	struct table strings = { .out = out };
@@ -238,11 +238,11 @@ static void put_profile(struct bytes *out, const struct profile *profile)
 	put_type(out, 11, &strings, "space", "bytes");
 	put_number(out, 12, (uint64_t)llround(profile->mean));
 	put_number(out, 10, (uint64_t)llround(profile->seconds * 1e9));
-	put_number(out, 14, string(&strings, types[LIVE_BYTES]));
+	put_number(out, 14, string(&strings, types[value]));
 	free_table(&strings);
 }
 
-bool profile_write_pb(const struct profile *profile, const char *path)
+bool profile_write_pb(const struct profile *profile, enum profile_value value, const char *path)
 {
 	struct bytes bytes = { 0 };
 	gzFile file = gzopen(path, "wb");
@@ -250,7 +250,7 @@ bool profile_write_pb(const struct profile *profile, const char *path)
 
 	if (file == NULL)
 		return false;
-	put_profile(&bytes, profile);
+	put_profile(&bytes, profile, value);
 	done = gzwrite(file, bytes.at, (unsigned)bytes.used) == (int)bytes.used;
 	free(bytes.at);
 	return gzclose(file) == Z_OK && done;

@@ -4,9 +4,10 @@
 
 #include "profile.h"
 
-bool profile_write_pb(const struct profile *profile, const char *path)
+bool profile_write_pb(const struct profile *profile, enum profile_value value, const char *path)
 {
 	(void)profile;
+	(void)value;
 	(void)path;
 	errno = ENOTSUP;
 	return false;
