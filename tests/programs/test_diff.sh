@@ -88,6 +88,13 @@ else
 	: >"$work/plain.pb"
 fi
 
+# a snapshot and a profile have nothing to be compared
+for pair in "$work/before $work/p1" "$work/p1 $work/before"; do
+	# shellcheck disable=SC2086 # words
+	"$cli" diff $pair >"$work/out" 2>"$work/err" && fail "diff $pair: $(head -n 3 "$work/out")"
+	grep -q 'it is .*snapshot' "$work/err" && [ ! -s "$work/out" ] || fail "diff $pair: $(cat "$work/err")"
+done
+
 # what is damaged ends in a message or in figures, and never in a crash
 cat >"$work/damage.py" <<'END'
 import random, subprocess, sys

@@ -70,7 +70,8 @@ static const char *read_json(struct diff *diff, int side, FILE *file, bool all)
 	return wrong;
 }
 
-static const char *read_file(struct diff *diff, int side, const char *path, bool all)
+/* is_snapshot: what both have to be; the first one says. */
+static const char *read_file(struct diff *diff, int side, const char *path, bool all, bool *is_snapshot)
 {
 	struct profile profile = { 0 };
 	FILE *file = fopen(path, "r");
@@ -80,6 +81,12 @@ static const char *read_file(struct diff *diff, int side, const char *path, bool
 	if (file == NULL)
 		return strerror(errno);
 	rewind(file);
+	if (side == 0)
+		*is_snapshot = first == '{';
+	else if (*is_snapshot != (first == '{') && first != EOF) {
+		fclose(file);
+		return *is_snapshot ? "it is no snapshot, as the other is" : "it is a snapshot, and the other a heap profile";
+	}
 	wrong = first == '{' ? read_json(diff, side, file, all) : profile_load(&profile, path);
 	fclose(file);
 	if (wrong == NULL && first != '{')
@@ -155,7 +162,7 @@ static int main_diff(int argc, char **argv)
 {
 	struct diff diff = { 0 };
 	const char *wrong = NULL;
-	bool all = false;
+	bool all = false, is_snapshot = false;
 	int c;
 
 	while ((c = cli_next_option(&cli_diff, argc, argv)) != -1) {
@@ -168,7 +175,7 @@ static int main_diff(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	for (int side = 0; side < 2 && wrong == NULL; side++) {
-		wrong = read_file(&diff, side, argv[optind + side], all);
+		wrong = read_file(&diff, side, argv[optind + side], all, &is_snapshot);
 		if (wrong != NULL)
 			cli_error("diff: %s: %s", argv[optind + side], wrong);
 	}
