@@ -91,6 +91,13 @@ echo >&3
 echo >&3
 kill $signalled $asked 2>/dev/null
 
+# one that ends meanwhile is said to, and not waited for
+LD_PRELOAD=$lib sleep 1 &
+asked=$!
+for _ in $(seq 500); do "$cli" info $asked >"$work/out" 2>&1 && break || sleep 0.02; done
+timeout 30 "$cli" profile --seconds 100 $asked >"$work/out" 2>"$work/err"
+[ $? = 1 ] && grep -q "process $asked ended after" "$work/err" || fail "a process that ends: $(cat "$work/err")"
+
 # one that lives by hits alone, with one thread and with some
 cc -O1 -fno-builtin -pthread "$here/steady.c" -o "$work/steady" || fail "steady.c does not compile"
 for threads in 1 4; do

@@ -19,6 +19,7 @@
 
 #define RATE_MIN 1u
 #define RATE_MAX 1000000000u
+#define LOOK     0.1 /* seconds between two looks at whether the process is there */
 
 struct options {
 	double seconds; /* < 0: only look */
@@ -109,16 +110,22 @@ static void catch_interrupts(void)
 	sigaction(SIGHUP, &action, NULL);
 }
 
-/* Returns for how long. */
-static double wait_for(double seconds)
+static double now(void)
 {
-	struct timespec left = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) }, from, to;
+	struct timespec time;
 
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	while (!interrupted && nanosleep(&left, &left) != 0 && errno == EINTR)
-		;
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	return (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* Until the process ends at most. Returns for how long. */
+static double wait_for(const struct source *source, double seconds)
+{
+	double begin = now(), left;
+
+	while (left = begin + seconds - now(), left > 0 && !interrupted && source_is_there(source))
+		nanosleep(&(struct timespec){ .tv_nsec = (long)((left < LOOK ? left : LOOK) * 1e9) }, NULL);
+	return now() - begin;
 }
 
 /* Sampled for a while: what was allocated meanwhile, and what of all that was sampled is in use at the end. */
@@ -132,10 +139,13 @@ static bool watch(struct subject *subject, const struct options *options, struct
 	if (done && !before.on)
 		done = ask(subject, options->rate);
 	if (done)
-		seconds = wait_for(options->seconds);
+		seconds = wait_for(&subject->source, options->seconds);
 	if (done) { /* what was loaded meanwhile is to be known by its name */
 		target_close(&subject->target);
 		done = target_open(&subject->target, subject->source.pid) == TARGET_OK;
+		if (!done)
+			cli_error("profile: process %d ended after %.1f s, its samples with it; try `drystone run --profile`",
+				  (int)subject->source.pid, seconds);
 	}
 	if (done)
 		done = look(subject, profile);
