@@ -104,7 +104,7 @@ cmp -s "$work/one" "$work/two" || fail "two listings of a sleeping process diffe
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	cp "$cli" "$work/drystone"
 	chmod 755 "$work" "$work/drystone"
-	refused 1 "no permission to read process $child.*ptrace_scope.*root" \
+	refused 1 "no permission to read process $child.*ptrace_scope.*root.*CAP_SYS_PTRACE" \
 		setpriv --reuid 65534 --regid 65534 --clear-groups "$work/drystone" info "$child"
 elif [ "$(id -u)" != 0 ]; then
 	refused 1 'no permission to read process 1:' "$cli" info 1

@@ -61,7 +61,8 @@ void source_explain(struct source *source, enum target_result result, const stru
 		snprintf(source->error, size, "%s has ended", what);
 	else if (result == TARGET_NO_PERMISSION)
 		snprintf(source->error, size,
-			 "no permission to read %s: be its owner with /proc/sys/kernel/yama/ptrace_scope at 0, or root", what);
+			 "no permission to read %s: be its owner with /proc/sys/kernel/yama/ptrace_scope at 0, or root "
+			 "with CAP_SYS_PTRACE (containers: --cap-add SYS_PTRACE)", what);
 	else if (result == TARGET_NOT_DRYSTONE)
 		snprintf(source->error, size, "%s does not run on drystone", what);
 	else if (result == TARGET_CUT)
