@@ -218,7 +218,8 @@ class WhatIs(gdb.Command):
             raise gdb.GdbError("which address?")
         address, layout = number(argument) & (1 << 64) - 1, Layout()
         for heap in heaps(layout):
-            if self.in_arena(layout, heap, address) or self.in_extent(layout, heap, address):
+            if (self.in_arena(layout, heap, address) or self.in_extent(layout, heap, address) or
+                    heap == layout.default_heap and self.in_guards(layout, heap, address)):
                 return
         gdb.write("%#x is nobody's: no heap of drystone has it\n" % address)
 
@@ -290,6 +291,25 @@ class WhatIs(gdb.Command):
                           (address, layout.name(heap, "heap_name"), address - start, size, start))
                 return True
         return False
+
+
+    def in_guards(self, layout, heap, address):
+        guards, shift = layout.guards, layout.get(heap + layout.heap_arenas[0], "arena_page_shift")
+        base = layout.get(guards, "guards_base") if guards else 0
+        if base == 0 or not base <= address < base + layout.get(guards, "guards_bytes"):
+            return False
+        owner = layout.get(guards, "guards_owner") + 4 * (address - base >> shift)
+        which = struct.unpack("<I", memory(owner, 4))[0]
+        where = "%#x, heap %s: " % (address, layout.name(heap, "heap_name"))
+        if which == 0 or which >= layout.get(guards, "guards_fresh"):
+            gdb.write(where + "between guarded blocks, in none\n")
+            return True
+        block = layout.get(guards, "guards_table") + which * layout.guard_size
+        start, size = base + (layout.get(block, "guard_page") << shift), layout.get(block, "guard_pages") << shift
+        gdb.write(where + "%d bytes %s the %d bytes of pages of a guarded block at %#x, %s\n" % (
+            address - start if address < start + size else address - start - size, "into" if address < start + size else "behind",
+            size, start, "handed out" if layout.get(block, "guard_state") == layout.guard_live else "freed"))
+        return True
 
 
 def told_cache(layout, address):

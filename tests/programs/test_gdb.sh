@@ -50,6 +50,12 @@ gdb -nx -batch -ex "source $top/contrib/drystone-gdb.py" "$work/debugged" -ex 'd
 	>"$work/out" 2>&1
 { grep -q '^Cannot convert value to long' "$work/out" && grep -q '^No symbol "nonsense"' "$work/out" && ! grep -q Python "$work/out"; } ||
 	fail "no address: $(cat "$work/out")"
+# guarded blocks
+gdb -nx -batch -ex "source $top/contrib/drystone-gdb.py" -ex "set environment LD_PRELOAD $work/libdrystone.so" \
+	-ex 'set environment DRYSTONE_CONF secure:1' -ex 'set startup-with-shell off' -ex 'set environment DEBUGINFOD_URLS' \
+	-ex 'break stop_here' -ex run -ex 'drystone whatis extent+7' -ex 'drystone whatis extent-1' "$work/debugged" >"$work/out" 2>&1
+{ grep -q 'heap main: [0-9]* bytes into the 5[0-9]* bytes of pages of a guarded block at 0x[0-9a-f]*, handed out$' "$work/out" &&
+	! grep -q 'nobody' "$work/out"; } || fail "guarded blocks: $(cat "$work/out")"
 # printed FILE WHAT: the pointers, as the printers have them
 printed() {
 	{ grep -Eq '^typed=0x[0-9a-f]+ \(cache letters of heap main: 100 of [1-9][0-9]* objects of 304 bytes in use, [1-9][0-9]* slabs\)$' "$1" &&
