@@ -409,7 +409,7 @@ bool dry_guard_grow(void *ptr, size_t size)
 	uint32_t pages, before;
 
 	/* Of a free at once only one makes the change. */
-	if (!lives(block, state, ptr) || size <= block->size || size - block->size > block->size / GROWTH ||
+	if (!lives(block, state, ptr) || size < block->size || size - block->size > block->size / GROWTH ||
 	    !__atomic_compare_exchange_n(&block->state, &live, DRY_GUARD_MAKING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
 	before = block->pages;

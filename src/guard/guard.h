@@ -61,7 +61,8 @@ size_t dry_guard_size(void *ptr);
 
 /*
  * The live block at ptr has `size` bytes from now on, where it stands; its end then lies up to a page before what faults. false: it
- * has to move: it is not by up to a quarter bigger, what is behind it is somebody's, there is no memory, or it is none.
+ * has to move: it is to be smaller, or bigger by more than a quarter, what is behind it is somebody's, there is no memory, or it is
+ * none.
  */
 bool dry_guard_grow(void *ptr, size_t size);
 

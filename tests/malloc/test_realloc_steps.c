@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Blocks that realloc() makes bigger in small steps, as strings and vectors of some programs grow, are not copied each time, under
- * secure:1 neither: the page faults are in proportion to the memory. What is in them stays, and under secure:1 what is written
- * behind their end is found at the next step or when they are freed.
+ * secure:1 neither: the page faults are in proportion to the memory; nor are those that are asked for the size that they have. What
+ * is in them stays, and under secure:1 what is written behind their end is found at the next step or when they are freed.
  * DRY_TEST_NO_NORSEQ: slots are no matter.
  */
 #define _GNU_SOURCE 1
@@ -29,8 +29,8 @@ static long faults(void)
 	return usage.ru_minflt;
 }
 
-/* Two that grow in turns; other blocks come and go between. */
-static void grow(size_t step)
+/* Two that grow in turns; other blocks come and go between. again: each size is asked for twice. */
+static void grow(size_t step, bool again)
 {
 	unsigned char *block[2] = { malloc(FROM), malloc(FROM) };
 	long before = faults();
@@ -43,11 +43,14 @@ static void grow(size_t step)
 			block[i] = realloc(block[i], size);
 			CHECK(block[i] != NULL && (uintptr_t)block[i] % 16 == 0);
 			memset(block[i] + size - step, (int)i + 1, step);
+			if (again)
+				block[i] = realloc(block[i], size);
+			CHECK(block[i] != NULL);
 		}
 		if (size % 64 == 0)
 			free(malloc(size / 4));
 	}
-	printf("steps of %zu: %ld faults\n", step, faults() - before);
+	printf("steps of %zu%s: %ld faults\n", step, again ? ", each twice" : "", faults() - before);
 	CHECK(faults() - before < BELOW);
 	for (size_t i = 0; i < 2; i++) {
 		CHECK(pattern_holds_key(block[i], FROM / 8 * 8, (unsigned)i + 1));
@@ -92,8 +95,9 @@ int main(void)
 		test_overrun(false);
 		test_overrun(true);
 	}
-	grow(4096);
-	grow(1000);
-	grow(10000);
+	grow(4096, false);
+	grow(1000, false);
+	grow(10000, false);
+	grow(4096, true);
 	return 0;
 }
