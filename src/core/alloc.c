@@ -334,14 +334,22 @@ static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
 /*
  * What a thread frees before all else was another's, and so are its neighbours in the cache line. In the array it would be the
  * first to be handed out, and two such threads would write to one line for good (passive false sharing: Berger and others,
- * Hoard, 2000). The thread's next free asks slabs, too: it may be of the same object, which the array does not know.
+ * Hoard, 2000). The thread's next free asks slabs, too: it may be of the same object, which the array does not know. Objects of
+ * caches are pushed by threads that remember no area, too (core/fast.h): the array may have this one already, and says so then.
  */
-static bool is_others(const struct dry_cache *cache)
+static bool is_others(struct dry_cache *cache, void *object)
 {
+	void *newest;
+
 	if (DRY_LIKELY(!cache->caches->remembered || !dry_percpu_is_new()))
 		return false;
 	dry_percpu_settle();
-	return cache->size < LINE && cache->mgmt == DRY_MGMT_BITMAP;
+	if (cache->size >= LINE || cache->mgmt != DRY_MGMT_BITMAP)
+		return false;
+	if (pop_batch(cache, &newest, 1) == 0)
+		return true;
+	push_or_flush(cache, &newest, 1);
+	return newest != object;
 }
 
 DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
@@ -359,7 +367,7 @@ DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
 		dry_backing_corrupt(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
 		return;
 	}
-	if (cache->place != 0 && !is_others(cache) && dry_slot_prepare(cache->caches)) {
+	if (cache->place != 0 && !is_others(cache, object) && dry_slot_prepare(cache->caches)) {
 		if (!dry_percpu_push(DRY_SLOTS(cache->caches), cache->place, object))
 			flush(cache, object);
 		return;

@@ -2,13 +2,15 @@
 /*
  * free(p); free(p) with nothing in between, in a program that has allocated all sizes a lot: no two live blocks have one
  * address, in four threads. In each block its owner's number stands as long as it lives. Nor do they if these are the first calls
- * of a thread.
+ * of a thread, or objects of caches.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <drystone/drystone.h>
 
 #include "../support/check.h"
 #include "../support/random.h"
@@ -17,7 +19,12 @@
 #define KEEP    300
 #define ROUNDS  10
 
+extern __typeof__(dry_cache_create) dry_cache_create __attribute__((weak));
+extern __typeof__(dry_cache_alloc) dry_cache_alloc __attribute__((weak));
+extern __typeof__(dry_cache_free) dry_cache_free __attribute__((weak));
+
 static uint64_t seed;
+static dry_cache *cache;
 
 static size_t any_size(struct rng *rng)
 {
@@ -82,6 +89,39 @@ static void first_calls(size_t size)
 		free(got[i]);
 }
 
+static void *begin_object(void *given)
+{
+	void *own = given ? given : dry_cache_alloc(cache);
+
+	CHECK(own);
+	dry_cache_free(cache, own);
+	OPAQUE(own);
+	dry_cache_free(cache, own);
+	return NULL;
+}
+
+/* given: the thread is the first to free, and frees before it allocates. */
+static void first_objects(size_t size, bool given)
+{
+	struct dry_cache_attr attr = { .name = "twice", .size = size, .flags = DRY_CACHE_NO_MERGE };
+	static void *got[1000];
+	pthread_t thread;
+
+	CHECK(cache = dry_cache_create(NULL, &attr));
+	for (size_t i = 0; i < 1000; i++)
+		CHECK(got[i] = dry_cache_alloc(cache));
+	for (size_t i = 1; i < 1000; i++) /* 40 are less than an array has room for */
+		if (i <= 40 || i > 960)
+			dry_cache_free(cache, got[i]);
+	CHECK(!pthread_create(&thread, NULL, begin_object, given ? got[0] : NULL));
+	CHECK(!pthread_join(thread, NULL));
+	for (size_t i = 0; i < 1000; i++) {
+		CHECK(got[i] = dry_cache_alloc(cache));
+		for (size_t j = 0; j < i; j++)
+			CHECK(got[j] != got[i]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread[THREADS];
@@ -93,6 +133,9 @@ int main(int argc, char **argv)
 	}
 	for (size_t size = 1; size <= 1024; size = size + size / 2 + 1)
 		first_calls(size);
+	for (size_t size = 8; size <= 1024 && dry_cache_create; size = size + size / 2)
+		for (int given = 0; given < 2; given++)
+			first_objects(size, given);
 	seed = test_seed(argc, argv);
 	for (size_t i = 0; i < THREADS; i++)
 		CHECK(!pthread_create(&thread[i], NULL, work, (void *)i));
