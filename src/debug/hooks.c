@@ -6,6 +6,7 @@
 #include "base/annotate.h"
 #include "core/cache.h"
 #include "core/freelist.h"
+#include "core/layout.h"
 #include "debug/fail.h"
 #include "debug/live.h"
 #include "debug/object.h"
@@ -65,12 +66,12 @@ static unsigned flags_for_secure(const struct dry_cache_attr *attr)
 	return flags_for(attr) | ((attr->flags & UNSUITED) == 0 ? DRY_CACHE_NO_MERGE | DRY_CACHE_SECURE : 0);
 }
 
-/* Objects that are too small to be known one by one go to their slabs, which know. */
+/* Hits know of bytes, not of the bits that those of 8 bytes have. */
 static unsigned flags_for_check(const struct dry_cache_attr *attr)
 {
-	bool small = attr->size < DRY_LIVE_APART && attr->align < DRY_LIVE_APART;
+	bool small = dry_round_up(attr->size, dry_cache_align(attr)) < DRY_LIVE_APART;
 
-	return flags_for(attr) | (small ? DRY_CACHE_NO_ARRAYS : DRY_CACHE_CHECKED);
+	return flags_for(attr) | DRY_CACHE_CHECKED | (small ? DRY_CACHE_NO_ARRAYS : 0);
 }
 
 static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool typed)

@@ -2,11 +2,11 @@
 /*
  * check:1: which objects the program has. Bytes beside a heap's arena, one for each 16 of it: 0, or 1 more than where in
  * them an object begins that is handed out. So what is freed twice, or begins no object, is known at once, and
- * nothing is handed out while it is somebody's. Objects are 16 bytes apart at least: caches of smaller ones have no arrays,
- * and their slabs know.
+ * nothing is handed out while it is somebody's. Of objects of 8 bytes two have one of these bytes, a bit each. They have no
+ * arrays, and their slabs do not know as well: the mark of a free one (core/freelist_chain.c) is lost if it is written to.
  *
- * Concurrency: plain bytes, each its object's. Two frees of an object at the very same moment may both pass; then claim()
- * refuses to hand it out a second time.
+ * Concurrency: plain bytes, each its object's, so two frees of an object at the very same moment may both pass; then claim()
+ * refuses to hand it out a second time. Bits are changed atomically.
  */
 #ifndef DRY_DEBUG_LIVE_H
 #define DRY_DEBUG_LIVE_H
