@@ -34,10 +34,10 @@ struct dry_debug_ops {
 	void (*left_over)(struct dry_cache *cache);               /* destroyed with objects out. NULL: says nothing of them */
 	/*
 	 * General caches: the size that was asked for, of a live object; false: it cannot have that. And what is usable, or
-	 * one of those below; NULL: the slab's.
+	 * one of those below (freeing: for a free, of which the report then is); NULL: the slab's.
 	 */
 	bool (*sized)(struct dry_cache *cache, void *object, size_t size);
-	size_t (*usable)(struct dry_cache *cache, const void *object);
+	size_t (*usable)(struct dry_cache *cache, const void *object, bool freeing);
 	/* The kind of a live object, which becomes `to`. UNKNOWN: it is not live. NULL: none is kept */
 	enum dry_kind (*kind)(struct dry_cache *cache, void *object, enum dry_kind to);
 };

@@ -191,12 +191,13 @@ static bool sized(struct dry_cache *cache, void *object, size_t size)
 	return true;
 }
 
-static size_t usable(struct dry_cache *cache, const void *object)
+static size_t usable(struct dry_cache *cache, const void *object, bool freeing)
 {
 	const struct dry_record *owner = dry_record_of(cache, object);
 	const struct dry_slab *slab = dry_slab_of(cache, object);
 	uint32_t index = dry_slab_index(cache, slab, object);
 
+	(void)freeing; /* nothing is reported here */
 	if (index == UINT32_MAX)
 		return DRY_NOT_LIVE;
 	if (owner == NULL)

@@ -271,6 +271,15 @@ static DRY_NOINLINE void retire_apart(struct dry_cache *cache, void *object, _At
 	retire(cache, object, shadow, slack, dry_slab_index(cache, dry_slab_of(cache, object), object));
 }
 
+/* A free of what is not live. */
+static DRY_SLOW void report_free(const struct dry_cache *cache, const void *object, uint16_t seen)
+{
+	if ((seen & STATE) == FRESH)
+		dry_fatal(DRY_FATAL_INVALID_POINTER, object, cache->name, "never given out");
+	else
+		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
+}
+
 static bool taken_back(struct dry_cache *cache, void *object)
 {
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
@@ -283,10 +292,7 @@ static bool taken_back(struct dry_cache *cache, void *object)
 		retire_apart(cache, object, shadow, seen & SLACK);
 		return dry_pool_put(cache, object) == DRY_FREED_NOT;
 	}
-	if ((shadow_get(shadow) & STATE) == FRESH)
-		dry_fatal(DRY_FATAL_INVALID_POINTER, object, cache->name, "never given out");
-	else
-		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
+	report_free(cache, object, shadow_get(shadow));
 	return false;
 }
 
@@ -363,7 +369,7 @@ bool dry_secure_describe(const void *address, bool *freed, char *text, size_t ro
 	return true;
 }
 
-static size_t usable(struct dry_cache *cache, const void *object)
+static size_t usable(struct dry_cache *cache, const void *object, bool freeing)
 {
 	const struct dry_slab *slab = dry_slab_of(cache, object);
 	_Atomic uint16_t *shadow;
@@ -379,7 +385,10 @@ static size_t usable(struct dry_cache *cache, const void *object)
 	seen = shadow_get(shadow);
 	if ((seen & STATE) == LIVE)
 		return cache->size - (seen & SLACK);
-	dry_fatal(DRY_FATAL_USE_AFTER_FREE, object, cache->name, "it is not allocated");
+	if (freeing)
+		report_free(cache, object, seen);
+	else
+		dry_fatal(DRY_FATAL_USE_AFTER_FREE, object, cache->name, "it is not allocated");
 	return DRY_REPORTED;
 }
 

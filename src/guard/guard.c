@@ -372,9 +372,9 @@ enum dry_kind dry_guard_kind(const void *ptr, enum dry_kind to)
 	return before;
 }
 
-size_t dry_guard_size(void *ptr)
+size_t dry_guard_size(void *ptr, bool freeing)
 {
-	const struct dry_guard_block *block = find_live(ptr, false);
+	const struct dry_guard_block *block = find_live(ptr, freeing);
 
 	return block != NULL ? block->size : SIZE_MAX;
 }

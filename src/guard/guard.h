@@ -56,8 +56,8 @@ void *dry_guard_alloc_instead(struct dry_cache *cache, void *object);
 /* Free, of any (NULL) or this cache: destructed, and what it stood for back to it. Reports what is no live block of that cache. */
 void dry_guard_free(void *ptr, const struct dry_cache *cache);
 
-/* Size of the live block at ptr; SIZE_MAX after a report if there is none. */
-size_t dry_guard_size(void *ptr);
+/* Size of the live block at ptr; SIZE_MAX after a report if there is none: of a free, or (freeing false) a use after it. */
+size_t dry_guard_size(void *ptr, bool freeing);
 
 /*
  * The live block at ptr has `size` bytes from now on, where it stands; its end then lies up to a page before what faults. false: it

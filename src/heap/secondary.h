@@ -30,8 +30,8 @@ struct dry_secondary {
 	void *(*address)(void *pointer);
 	/* Of such a one; of any cache and none (NULL), or of this cache. Reports what is no live block. */
 	void (*free)(struct dry_cache *cache, void *block);
-	/* Bytes asked for; DRY_REPORTED (core/debug_ops.h): no live block. */
-	size_t (*size)(void *block);
+	/* Bytes asked for; DRY_REPORTED (core/debug_ops.h): no live block. freeing: for a free, of which the report then is. */
+	size_t (*size)(void *block, bool freeing);
 	/* Whether it has `size` bytes now, as many as before or more, where it stands. false: it has to move. */
 	bool (*grow)(void *block, size_t size);
 	/* Its kind, which becomes `to`; UNKNOWN: it has none. Reports nothing. */

@@ -124,16 +124,17 @@ static bool is_checked(const struct dry_cache *cache)
 	return DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED);
 }
 
-static size_t room_in_slab(const struct dry_slab *slab, const void *ptr)
+static size_t room_in_slab(const struct dry_slab *slab, const void *ptr, bool freeing)
 {
 	if (is_checked(slab->cache) && !dry_live_knows(slab->cache, ptr))
 		return DRY_NOT_LIVE;
 	const struct dry_debug_ops *debug = slab->cache->debug;
 
-	return debug != NULL && debug->usable != NULL ? debug->usable(slab->cache, ptr) : slab->cache->size;
+	return debug != NULL && debug->usable != NULL ? debug->usable(slab->cache, ptr, freeing) : slab->cache->size;
 }
 
-static struct found find(struct dry_heap *heap, void *ptr)
+/* freeing: for a free, of which a report then is. */
+static struct found find(struct dry_heap *heap, void *ptr, bool freeing)
 {
 	const struct dry_secondary *secondary = dry_heap_secondary(heap);
 	struct dry_arena *arena = dry_heap_arena(heap);
@@ -141,12 +142,12 @@ static struct found find(struct dry_heap *heap, void *ptr)
 
 	if (DRY_UNLIKELY(secondary != NULL) && secondary->contains(ptr)) {
 		place.secondary = secondary;
-		place.room = secondary->size(ptr);
+		place.room = secondary->size(ptr, freeing);
 		return place;
 	}
 	place.slab = dry_slab_in(place.run);
 	if (place.slab != NULL)
-		place.room = room_in_slab(place.slab, ptr);
+		place.room = room_in_slab(place.slab, ptr, freeing);
 	else if (place.run != NULL) /* a pointer into it is no block */
 		place.room = dry_arena_start(arena, place.run) == ptr ? (size_t)place.run->count << arena->page_shift : 0;
 	else
@@ -237,7 +238,7 @@ static DRY_NOINLINE void *alloc_big_hard(struct dry_heap *heap, size_t size, siz
 	}
 	if (DRY_UNLIKELY(dry_annotate != NULL) && object != NULL) {
 		dry_annotate->given(&heap->caches, object, size, zero);
-		dry_annotate->closed((char *)object + size, find(heap, object).room - size);
+		dry_annotate->closed((char *)object + size, find(heap, object, false).room - size);
 	}
 	return object;
 }
@@ -353,7 +354,7 @@ static void free_in_arena(struct dry_heap *heap, void *object)
 /* A big block is about to go; what a slab has, its cache tells of. */
 static DRY_SLOW void annotate_free(struct dry_heap *heap, void *object)
 {
-	struct found place = find(heap, object);
+	struct found place = find(heap, object, true);
 
 	if (place.secondary != NULL || place.slab != NULL || place.room == DRY_NOT_LIVE ||
 	    (place.run != NULL && dry_arena_start(dry_heap_arena(heap), place.run) != object))
@@ -392,7 +393,7 @@ size_t dry_general_usable(struct dry_heap *heap, const void *pointer)
 
 	if (DRY_LIKELY(room != 0) || object == NULL || !dry_secure_admits(pointer))
 		return room;
-	place = find(heap, (void *)(uintptr_t)object);
+	place = find(heap, (void *)(uintptr_t)object, false);
 	if (DRY_UNLIKELY(place.room == DRY_NOT_LIVE) && place.run == NULL)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "its size was asked for, and it is no block");
 	if (place.room == DRY_NOT_LIVE || place.room == DRY_REPORTED)
@@ -422,7 +423,7 @@ static bool is_alike(struct dry_heap *heap, const struct found *place, size_t si
 bool dry_general_size_holds(struct dry_heap *heap, void *pointer, size_t size, size_t align)
 {
 	void *object = dry_tags_strip(pointer);
-	struct found place = find(heap, object);
+	struct found place = find(heap, object, true);
 	bool checked = place.slab != NULL ? is_checked(place.slab->cache) : dry_live_is_on();
 	char detail[64];
 
@@ -534,7 +535,7 @@ struct way {
 
 static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, size_t size)
 {
-	struct found place = find(heap, object);
+	struct found place = find(heap, object, false);
 	void *copy;
 
 	if (place.room == DRY_NOT_LIVE)
@@ -568,7 +569,7 @@ static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room,
 /* Two of them were too much for a limit; meanwhile what was free has been given back. */
 static DRY_NOINLINE void *resize_again(struct dry_heap *heap, void *object, size_t size)
 {
-	struct found place = find(heap, object);
+	struct found place = find(heap, object, false);
 
 	return resize(heap, &place, object, size);
 }

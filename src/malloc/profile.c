@@ -153,12 +153,12 @@ static void free_block(struct dry_cache *cache, void *block)
 		dry_fatal(DRY_FATAL_WRONG_CACHE, block, cache->name, "of no cache");
 }
 
-static size_t size_of(void *block)
+static size_t size_of(void *block, bool freeing)
 {
 	if (dry_guard_contains(block))
-		return dry_guard_size(block);
+		return dry_guard_size(block, freeing);
 	if (dry_empty_contains(block))
-		return dry_empty_check(block, false) ? 0 : SIZE_MAX;
+		return freeing || dry_empty_check(block, false) ? 0 : SIZE_MAX; /* its free says if it is none */
 	return dry_sample_size(block);
 }
 

@@ -50,5 +50,8 @@ void overflow_big(void);
 void overflow_far_aligned(void);
 void write_to_nothing(void);
 void sized_free_big(void);
+void sized_free_twice(void);
+void sized_free_twice_big(void);
+void sized_free_twice_zero(void);
 
 #endif

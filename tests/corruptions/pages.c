@@ -44,6 +44,31 @@ void overflow_big(void)
 	give(block);
 }
 
+/* As C++ compilers have it for delete. */
+static void free_sized_twice(size_t size)
+{
+	char *block = get(size);
+
+	free_sized(block, size);
+	OPAQUE(block);
+	free_sized(block, size);
+}
+
+void sized_free_twice(void)
+{
+	free_sized_twice(64);
+}
+
+void sized_free_twice_big(void)
+{
+	free_sized_twice((size_t)3 << 20);
+}
+
+void sized_free_twice_zero(void)
+{
+	free_sized_twice(0);
+}
+
 /* It is small, and its alignment is what no slab has. */
 void overflow_far_aligned(void)
 {
