@@ -306,16 +306,19 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 								alloc_own(heap, size, align, zero);
 }
 
+/* What begins a page may have been a big block, whose memory is gone. */
 static DRY_SLOW void report_foreign(struct dry_heap *heap, void *object)
 {
 	void *extent = dry_extent_of(&heap->extents, object);
+	size_t page = (size_t)1 << dry_backing_page_shift(&heap->caches.backing);
 
 	if (extent != NULL)
 		dry_fatal(DRY_FATAL_INTERIOR, object, NULL, "big block");
 	else if (dry_extent_was_freed(&heap->extents, object))
 		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, NULL, "big block, freed twice");
 	else
-		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "never given out");
+		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL,
+			  (uintptr_t)object % page != 0 ? "never given out" : "never given out, or freed twice");
 }
 
 /* The arena has grown since the limit was published: frees of what is beyond come here until it is raised. */

@@ -576,7 +576,7 @@ static const struct {
 	BUG(free_middle_of_big), BUG(free_middle_of_freed), BUG(realloc_stack), BUG(realloc_middle),
 	BUG(usable_of_middle), BUG(sized_free_too_big), BUG(sized_free_too_small), BUG(sized_free_same_class),
 	BUG(sized_free_aligned), BUG(leak_at_exit), BUG(sized_free_twice), BUG(sized_free_twice_big),
-	BUG(read_next_page), BUG(read_given_back), BUG(own_heap_double_free), BUG(sized_free_twice_zero),
+	BUG(read_next_page), BUG(read_given_back), BUG(own_heap_double_free), BUG(sized_free_twice_zero), BUG(double_free_unmapped),
 	BUG(own_heap_overflow), BUG(own_heap_write_after_free), BUG(own_heap_interior),
 	BUG(own_heap_typed_freed_apart), BUG(typed_freed_apart), BUG(constructed_write_after_free),
 	BUG(overflow_big), BUG(overflow_far_aligned), BUG(write_to_nothing), BUG(sized_free_big),

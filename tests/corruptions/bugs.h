@@ -53,5 +53,6 @@ void sized_free_big(void);
 void sized_free_twice(void);
 void sized_free_twice_big(void);
 void sized_free_twice_zero(void);
+void double_free_unmapped(void);
 
 #endif

@@ -69,6 +69,15 @@ void sized_free_twice_zero(void)
 	free_sized_twice(0);
 }
 
+void double_free_unmapped(void)
+{
+	char *block = get((size_t)60 << 20);
+
+	give(block);
+	malloc_trim(0);
+	give(block);
+}
+
 /* It is small, and its alignment is what no slab has. */
 void overflow_far_aligned(void)
 {
