@@ -415,12 +415,11 @@ static bool knows_sizes(const struct dry_cache *cache, size_t room)
 static bool is_alike(struct dry_heap *heap, const struct found *place, size_t size, size_t align)
 {
 	unsigned class = dry_general_class(heap, size, align);
+	size_t pages = dry_round_up(size | (size == 0), (size_t)1 << dry_heap_arena(heap)->page_shift);
 
 	if (place->slab != NULL)
 		return class < DRY_CLASS_COUNT && dry_class_size(class) == place->room;
-	if (place->run == NULL)
-		return dry_general_fits(size, place->room);
-	return dry_round_up(size, (size_t)1 << dry_heap_arena(heap)->page_shift) == place->room;
+	return place->run == NULL ? dry_general_fits(pages, place->room) : pages == place->room;
 }
 
 bool dry_general_size_holds(struct dry_heap *heap, void *pointer, size_t size, size_t align)

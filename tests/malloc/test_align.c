@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Aligned allocation: all alignments up to 1 MiB, and the bad ones. */
+/* Aligned allocation: all alignments up to 1 MiB, and the bad ones; freed by size, up to 16 MiB, which nothing is wrong with. */
 #define _GNU_SOURCE 1
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,6 +8,8 @@
 #include "../support/glibc.h"
 #include "../support/pattern.h"
 #include "../support/random.h"
+
+void free_aligned_sized(void *block, size_t align, size_t size) __attribute__((weak));
 
 static void test_bad(void)
 {
@@ -75,6 +77,17 @@ static void test_good(size_t align, struct rng *rng)
 		free(held[i]);
 }
 
+static void test_sized(size_t align)
+{
+	const size_t sizes[] = { 0, 1, 100, align / 2 + 1, align - 1, align };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		void *block = aligned_alloc(align, sizes[i]);
+		CHECK(block && (uintptr_t)block % align == 0);
+		free_aligned_sized(block, align, sizes[i]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
@@ -85,6 +98,8 @@ int main(int argc, char **argv)
 	for (int round = 0; round < 3; round++)
 		for (size_t align = 1; align <= 1 << 20; align *= 2)
 			test_good(align, &rng);
+	for (size_t align = 1; align <= 16 << 20 && free_aligned_sized; align *= 2)
+		test_sized(align);
 	for (size_t size = 1; size < 100000; size = size * 3) {
 		void *a = valloc(size), *b = pvalloc(size);
 
