@@ -65,6 +65,11 @@ struct dry_debug_hooks {
 	bool (*claim)(const struct dry_cache *cache, const void *object);
 	/* It is freed; false: nobody has it, which will be. */
 	bool (*release)(const struct dry_cache *cache, const void *object);
+	/*
+	 * Of such a cache a slab was made, of which nobody knows yet; or (made false) all of one is free, and it is about to
+	 * go. false: somebody has an object of it, which was reported; it stays, for good.
+	 */
+	bool (*slab)(const struct dry_cache *cache, const void *start, size_t bytes, bool made);
 	void (*heap)(struct dry_caches *caches);       /* a heap of the program's is made */
 	void (*heap_gone)(struct dry_caches *caches);  /* and about to be destroyed, with what is in it */
 	bool no_arrays;                                /* every allocation is to be a slow one */

@@ -12,6 +12,17 @@ static void release(struct dry_cache *cache, struct dry_slab *slab)
 	dry_backing_free(&cache->caches->backing, slab);
 }
 
+/* DRY_CACHE_CHECKED: false: it has to stay. */
+static bool tell(const struct dry_cache *cache, const struct dry_slab *slab, bool made)
+{
+	const struct dry_backing *backing = &cache->caches->backing;
+
+	if (DRY_LIKELY(!(cache->flags & DRY_CACHE_CHECKED)))
+		return true;
+	return cache->caches->hooks->slab(cache, dry_backing_address(backing, slab),
+					  (size_t)1 << (dry_backing_page_shift(backing) + cache->order), made);
+}
+
 struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gfp, uint32_t colour)
 {
 	struct dry_backing *backing = &cache->caches->backing;
@@ -37,6 +48,7 @@ struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gf
 		release(cache, slab);
 		return NULL;
 	}
+	(void)tell(cache, slab, true);
 	dry_backing_publish(backing, slab, cache->place);
 	return slab;
 }
@@ -84,6 +96,8 @@ void dry_slab_free(struct dry_cache *cache, struct dry_slab *slab)
 	const struct dry_freelist *freelist = dry_freelist_of(cache);
 	const struct dry_grace *grace = cache->caches->grace;
 
+	if (!tell(cache, slab, false))
+		return;
 	if (cache->debug)
 		look_at_free(cache, slab);
 	if (freelist->fini != NULL)

@@ -98,6 +98,7 @@ const struct dry_debug_hooks dry_hooks_secure = {
 };
 const struct dry_debug_hooks dry_hooks_check = {
 	.wanted = flags_for_check, .choose = choose, .heap = dry_live_heap, .claim = dry_live_claim, .release = dry_live_let_go,
+	.slab = dry_live_slab,
 };
 const struct dry_debug_hooks dry_hooks_failing = {
 	.wanted = flags_for, .choose = choose, .allows = dry_fail_allows, .no_arrays = true,

@@ -2,6 +2,10 @@
 #include "debug/live.h"
 
 #include "base/fatal.h"
+#include "base/memory.h"
+#include "debug/object.h"
+
+#define GONE 2 /* of no object and no cache */
 
 struct dry_side dry_live;
 
@@ -61,9 +65,9 @@ static bool claim(const struct dry_cache *cache, const struct dry_side *side, si
 {
 	if (is_paired(cache))
 		return claim_paired(side, offset);
-	if (*dry_live_at(side, offset) != 0)
+	if (*dry_live_at(side, offset) != dry_live_none(cache->place))
 		return false;
-	*dry_live_at(side, offset) = (char)(1 + offset % DRY_LIVE_APART);
+	*dry_live_at(side, offset) = dry_live_number(offset);
 	return true;
 }
 
@@ -98,5 +102,37 @@ bool dry_live_let_go(const struct dry_cache *cache, const void *object)
 
 	if (side == NULL)
 		return true;
-	return is_paired(cache) ? let_go_paired(side, (uintptr_t)object - side->base) : dry_live_release(side, object);
+	if (is_paired(cache))
+		return let_go_paired(side, (uintptr_t)object - side->base);
+	bool live = dry_live_take(side, object);
+	if (live)
+		dry_live_release(side, object, cache->place);
+	return live;
+}
+
+bool dry_live_slab(const struct dry_cache *cache, const void *start, size_t bytes, bool made)
+{
+	struct dry_side *side = cache->caches->shadows;
+	char none = is_paired(cache) ? 0 : dry_live_none(cache->place);
+	const char *live;
+
+	if (side == NULL)
+		return true;
+	size_t offset = (uintptr_t)start - side->base;
+	if (offset + bytes > dry_side_covered(side))
+		dry_side_look(side);
+	char *from = dry_live_at(side, offset), *end = dry_live_at(side, offset + bytes);
+	if (made) {
+		memset(from, none, (size_t)(end - from));
+		return true;
+	}
+	live = dry_other_byte(from, end, (unsigned char)none);
+	if (live != NULL) {
+		size_t within = !is_paired(cache) ? (unsigned char)*live / DRY_LIVE_APART : *live & 0x40 ? 0 : PAIRED;
+		dry_fatal(DRY_FATAL_DOUBLE_FREE, (const char *)start + (size_t)(live - from) * DRY_LIVE_APART + within,
+			  cache->name, "by two at once, and its slab was about to go");
+		return false;
+	}
+	memset(from, GONE, (size_t)(end - from));
+	return true;
 }

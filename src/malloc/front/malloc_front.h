@@ -65,9 +65,16 @@ static DRY_SLOW void *malloc_miss(size_t size)
 	return object;
 }
 
-static DRY_SLOW void *malloc_unsure(void *object, size_t size)
+/* Out of an array of that place. Its slab may be gone, if two threads freed it at the same moment. */
+static DRY_SLOW void *malloc_unsure(void *object, size_t size, uint32_t place)
 {
-	return dry_live_claim(dry_backing_find(&HEAP->caches.backing, object)->cache, object) ? object : malloc_miss(size);
+	const struct dry_slab *slab = dry_backing_find(&HEAP->caches.backing, object);
+
+	if (slab == NULL || slab->cache->place != place)
+		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, NULL, "by two at once, and its slab is gone");
+	else if (dry_live_claim(slab->cache, object))
+		return object;
+	return malloc_miss(size);
 }
 
 /* secure:1, as a rule: neither a block of no bytes, nor a plain one, nor one whose turn it is, and its pool has a choice. */
@@ -90,9 +97,10 @@ static DRY_NOINLINE void *malloc_slow(size_t size)
 {
 	/* check:1: the hit, and that nobody has the block */
 	if (size - 1 < dry_checked_limit) {
-		void *object = dry_percpu_pop_here(SLOTS, dry_class_at[(size + 15) / 16]);
+		uint32_t place = dry_class_at[(size + 15) / 16];
+		void *object = dry_percpu_pop_here(SLOTS, place);
 		if (DRY_LIKELY(object != NULL))
-			return DRY_LIKELY(dry_live_mark(object)) ? object : malloc_unsure(object, size);
+			return DRY_LIKELY(dry_live_mark(object, place)) ? object : malloc_unsure(object, size, place);
 	}
 	return dry_kinds_are_kept() ? malloc_kept(size) : malloc_miss(size);
 }
@@ -126,21 +134,25 @@ static DRY_NOINLINE void free_kept(void *object)
 /* A block that is no longer known as live, where the array has no room for it: as if nothing had been done yet. */
 static DRY_SLOW void free_released(void *object)
 {
-	if (dry_live_claim(dry_backing_find(&HEAP->caches.backing, object)->cache, object))
+	const struct dry_slab *slab = dry_backing_find(&HEAP->caches.backing, object);
+
+	if (slab != NULL && dry_live_claim(slab->cache, object))
 		free_miss(object);
 }
 
 static DRY_NOINLINE void free_slow(void *object)
 {
 	/* check:1: the hit of a block that the program has */
-	if (!dry_live_release(&dry_live, object)) {
+	if (!dry_live_take(&dry_live, object)) {
 		if (dry_kinds_are_kept())
 			free_kept(object);
 		else
 			free_miss(object);
 		return;
 	}
-	if (DRY_UNLIKELY(!dry_percpu_push_here(SLOTS, ARENA->map[granule_of(object)], object)))
+	uint32_t place = ARENA->map[granule_of(object)];
+	dry_live_release(&dry_live, object, place);
+	if (DRY_UNLIKELY(!dry_percpu_push_here(SLOTS, place, object)))
 		free_released(object);
 }
 
