@@ -80,11 +80,14 @@ DRY_FAST bool dry_live_has(const struct dry_side *side, const void *ptr)
 /* The same, and it is no more: at once, so that a free by another thread finds it so. Then its cache's number is put there. */
 DRY_FAST bool dry_live_take(const struct dry_side *side, const void *ptr)
 {
-	bool live = dry_live_has(side, ptr);
+	size_t offset = (uintptr_t)ptr - side->base;
+	volatile char *at = dry_live_at(side, offset); /* what follows is a moment, as short as can be */
+	char live = dry_live_number(offset);
 
-	if (DRY_LIKELY(live))
-		*(volatile char *)dry_live_at(side, (uintptr_t)ptr - side->base) = 0;
-	return live;
+	if (DRY_UNLIKELY(offset >= dry_side_covered(side)) || DRY_UNLIKELY(*at != live))
+		return false;
+	*at = 0;
+	return true;
 }
 
 /* What was taken is of a cache with that place. */
