@@ -63,7 +63,7 @@ echo >&3
 wait "$child"
 
 # a process that ends meanwhile
-LD_PRELOAD=$lib sleep 4 &
+LD_PRELOAD=$lib sleep 2 &
 child=$!
 children=$child
 for _ in $(seq 500); do "$cli" info $child >"$work/out" 2>&1 && break || sleep 0.02; done
@@ -83,6 +83,7 @@ map.send_signal(signal.SIGINT)
 sys.exit(map.wait())
 END
 grep -q 'interrupted after [0-9]* of 100 snapshots' "$work/err" && grep -q '</html>' "$work/early.html" || fail "interrupted: $(cat "$work/err")"
+kill $child
 
 # what stands there stays until the new page is whole, keeps its rights, and is neither a device's nor a link's end
 LD_PRELOAD=$lib sleep 30 &
