@@ -15,7 +15,7 @@
 #include "port/guard.h"
 
 #define GAP    15   /* pages between two blocks, while there is room */
-#define GROWTH 4    /* by a quarter and more a block moves */
+#define GROWTH 4    /* by more than a quarter of it a block moves */
 #define FILL   0xab /* around the object, within its pages */
 #define SPREAD ((size_t)2 << 30) /* the region grows so far before a place is used again */
 
@@ -174,13 +174,19 @@ static int get_pages(uint32_t page, uint32_t pages)
 	return rc;
 }
 
-static void give_pages(const struct dry_guard_block *block)
+static void give_pages(uint32_t page, uint32_t pages)
 {
+	char *start = dry_guard_page(page);
+	size_t bytes = (size_t)pages << dry_guarded.page_shift;
+
+	if (pages == 0)
+		return;
+	atomic_fetch_sub_explicit(&dry_main_heap.guarded, bytes, memory_order_relaxed);
 	if (dry_guarded.sparse)
-		dry_port_release(dry_guard_page(block->page), bytes_of(block));
+		dry_port_release(start, bytes);
 	else
-		dry_port_decommit(dry_guard_page(block->page), bytes_of(block));
-	dry_budget_give(bytes_of(block));
+		dry_port_decommit(start, bytes);
+	dry_budget_give(bytes);
 }
 
 /* Pages behind a block of so many that the next ones leave free, while there is room: so far it grows where it is. */
@@ -348,9 +354,7 @@ void dry_guard_free(void *ptr, const struct dry_cache *of)
 	dry_guard_note_stack(&block->freed);
 	if (cache != NULL)
 		dry_free_slow(cache, block->instead);
-	atomic_fetch_sub_explicit(&dry_main_heap.guarded, bytes_of(block), memory_order_relaxed);
-	if (block->pages != 0)
-		give_pages(block);
+	give_pages(block->page, block->pages);
 	dry_lock_acquire(&g->lock);
 	g->live--;
 	while (g->held_end - g->held_first >= g->held_max)
@@ -379,53 +383,81 @@ size_t dry_guard_size(void *ptr, bool freeing)
 	return block != NULL ? block->size : SIZE_MAX;
 }
 
+/* The `count` pages behind `first`, the one behind a block's, become somebody's, or nobody's (0). */
+static void own_next_locked(uint32_t first, uint32_t count, uint32_t id)
+{
+	for (uint32_t i = 1; i <= count; i++)
+		dry_guarded.owner[first + i] = id;
+}
+
 /* The next `more` pages behind a block's, which become its own; false: they are somebody's, or there is no memory. */
 static bool take_next(const struct dry_guard_block *block, uint32_t more)
 {
 	struct dry_guard_region *g = &dry_guarded;
-	uint32_t id = (uint32_t)(block - g->block), first = block->page + block->pages, free = 1;
+	uint32_t first = block->page + block->pages, free = 1;
 
 	dry_lock_acquire(&g->lock);
 	while (free <= more && first + free < dry_guard_pages() && g->owner[first + free] == 0)
 		free++;
-	for (uint32_t i = 1; i <= more && free > more; i++)
-		g->owner[first + i] = id;
+	if (free > more)
+		own_next_locked(first, more, (uint32_t)(block - g->block));
 	dry_lock_release(&g->lock);
 	if (free <= more)
 		return false;
 	if (get_pages(first, more) == 0)
 		return true;
 	dry_lock_acquire(&g->lock);
-	for (uint32_t i = 1; i <= more; i++)
-		g->owner[first + i] = 0;
+	own_next_locked(first, more, 0);
 	dry_lock_release(&g->lock);
 	return false;
 }
 
-bool dry_guard_grow(void *ptr, size_t size)
+/* All behind the block's first `pages`, the next of which faults from now on. Nobody has one before its memory is gone. */
+static void leave_next(const struct dry_guard_block *block, uint32_t pages)
+{
+	uint32_t first = block->page + pages, less = block->pages - pages;
+
+	give_pages(first, less);
+	dry_lock_acquire(&dry_guarded.lock);
+	own_next_locked(first, less, 0);
+	dry_lock_release(&dry_guarded.lock);
+}
+
+static bool set_pages(struct dry_guard_block *block, uint32_t pages)
+{
+	if (pages > block->pages && !take_next(block, pages - block->pages))
+		return false;
+	if (pages < block->pages)
+		leave_next(block, pages);
+	block->pages = pages;
+	return true;
+}
+
+bool dry_guard_resize(void *ptr, size_t size)
 {
 	uint8_t state, live = DRY_GUARD_LIVE;
 	struct dry_guard_block *block = find_block(ptr, &state);
-	uint32_t pages, before;
+	size_t most = block->size / GROWTH;
 
 	/* Of a free at once only one makes the change. */
-	if (!lives(block, state, ptr) || size < block->size || size - block->size > block->size / GROWTH ||
+	if (!lives(block, state, ptr) || size + most < block->size || size > block->size + most ||
 	    !__atomic_compare_exchange_n(&block->state, &live, DRY_GUARD_MAKING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
-	before = block->pages;
-	pages = (uint32_t)(dry_round_up((uintptr_t)ptr + size - (uintptr_t)dry_guard_page(block->page), dry_guard_page_size()) >>
-			   dry_guarded.page_shift);
-	bool grows = verify_sides(block) && (pages == before || take_next(block, pages - before));
-	if (grows) {
-		block->pages = pages;
+	uint32_t before = block->pages;
+	uint32_t pages = (uint32_t)(dry_round_up(block->user + size - (uintptr_t)dry_guard_page(block->page),
+						 dry_guard_page_size()) >> dry_guarded.page_shift);
+	bool stays = verify_sides(block) && set_pages(block, pages);
+	if (stays) {
+		bool less = size < block->size;
+
 		block->size = size;
-		/* The rest of what was filled before is the program's now, the rest of what is new is not. */
-		if (pages != before)
+		/* The rest of what was filled before is the program's now; the rest of what is new, or was left, is not. */
+		if (pages != before || less)
 			fill_sides(block);
 		dry_guard_note_stack(&block->allocated);
 	}
 	__atomic_store_n(&block->state, DRY_GUARD_LIVE, __ATOMIC_RELEASE); /* pairs with find_live() */
-	return grows;
+	return stays;
 }
 
 void dry_guard_check_all(void)

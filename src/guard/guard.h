@@ -61,10 +61,10 @@ size_t dry_guard_size(void *ptr, bool freeing);
 
 /*
  * The live block at ptr has `size` bytes from now on, where it stands; its end then lies up to a page before what faults. false: it
- * has to move: it is to be smaller, or bigger by more than a quarter, what is behind it is somebody's, there is no memory, or it is
+ * has to move: it is to be smaller or bigger by more than a quarter, what is behind it is somebody's, there is no memory, or it is
  * none.
  */
-bool dry_guard_grow(void *ptr, size_t size);
+bool dry_guard_resize(void *ptr, size_t size);
 
 /* Kind of the live block at ptr, which becomes `to`; UNKNOWN if there is none. */
 enum dry_kind dry_guard_kind(const void *ptr, enum dry_kind to);

@@ -32,8 +32,8 @@ struct dry_secondary {
 	void (*free)(struct dry_cache *cache, void *block);
 	/* Bytes asked for; DRY_REPORTED (core/debug_ops.h): no live block. freeing: for a free, of which the report then is. */
 	size_t (*size)(void *block, bool freeing);
-	/* Whether it has `size` bytes now, as many as before or more, where it stands. false: it has to move. */
-	bool (*grow)(void *block, size_t size);
+	/* Whether it has `size` bytes now, where it stands. false: it has to move. */
+	bool (*resize)(void *block, size_t size);
 	/* Its kind, which becomes `to`; UNKNOWN: it has none. Reports nothing. */
 	enum dry_kind (*kind)(void *block, enum dry_kind to);
 };

@@ -546,7 +546,7 @@ static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, siz
 		return (struct way){ .room = DONE };
 	if (DRY_UNLIKELY(dry_annotate != NULL)) /* It always moves, so that pointers to the old place are found out. */
 		return (struct way){ .room = dry_annotate->size(object, place.room) };
-	if (place.secondary != NULL && place.room != 0 && size >= place.room && place.secondary->grow(object, size))
+	if (place.secondary != NULL && place.room != 0 && place.secondary->resize(object, size))
 		return (struct way){ .room = DONE, .result = object };
 	if (place.secondary != NULL)
 		return (struct way){ .room = place.room };

@@ -174,12 +174,12 @@ static void *last(size_t size, size_t align)
 }
 
 /* What is guarded for its size; of others the end is to be where it faults. */
-static bool grow(void *block, size_t size)
+static bool resize(void *block, size_t size)
 {
-	return secure && size > APART && dry_guard_contains(block) && dry_guard_grow(block, size);
+	return secure && size > APART && dry_guard_contains(block) && dry_guard_resize(block, size);
 }
 
-static const struct dry_secondary guards = { allocate, last, contains, object, address, free_block, size_of, grow, kind_of };
+static const struct dry_secondary guards = { allocate, last, contains, object, address, free_block, size_of, resize, kind_of };
 
 static void take_part(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Blocks that realloc() makes bigger in small steps, as strings and vectors of some programs grow, are not copied each time, under
- * secure:1 neither: the page faults are in proportion to the memory; nor are those that are asked for the size that they have. What
- * is in them stays, and under secure:1 what is written behind their end is found at the next step or when they are freed.
+ * Blocks that realloc() makes bigger or smaller in small steps, as strings and vectors of some programs grow, are not copied each
+ * time, under secure:1 neither: the page faults are in proportion to the memory; nor are those that are asked for the size that they
+ * have. What is in them stays, and under secure:1 what is written behind their end is found at the next step or when they are freed.
  * DRY_TEST_NO_NORSEQ: slots are no matter.
  */
 #define _GNU_SOURCE 1
@@ -60,28 +60,57 @@ static void grow(size_t step, bool again)
 	}
 }
 
-static void overrun(bool frees)
+/* What was left behind the block is others' to have, and is not in memory. */
+static void shrink(size_t step)
+{
+	unsigned char *block = malloc(TO), *other = NULL;
+	size_t size = TO;
+	long before;
+
+	CHECK(block != NULL);
+	pattern_fill_key(block, TO, 1);
+	before = faults();
+	while ((size -= step) >= FROM) {
+		block = realloc(block, size);
+		CHECK(block != NULL && pattern_holds_key(block, size < 4096 ? size : 4096, 1));
+		free(other);
+		other = malloc(FROM);
+		CHECK(other);
+		other[0] = other[FROM - 1] = 2;
+	}
+	printf("steps of %zu down: %ld faults\n", step, faults() - before);
+	CHECK(faults() - before < BELOW);
+	size += step;
+	CHECK(pattern_holds_key(block, size / 8 * 8, 1));
+	free(other);
+	block = realloc(block, size + size / 8);
+	CHECK(block != NULL && pattern_holds_key(block, size / 8 * 8, 1));
+	memset(block, 3, size + size / 8);
+	free(block);
+}
+
+static void overrun(bool frees, int step)
 {
 	unsigned char *block = malloc(FROM);
 
-	for (size_t i = 1; i <= 5; i++)
-		block = realloc(block, FROM + i * 100);
-	block[FROM + 500]++;
+	for (int i = 1; i <= 5; i++)
+		block = realloc(block, FROM + (size_t)(long)(i * step));
+	block[FROM + (size_t)(long)(5 * step)]++;
 	if (frees)
 		free(block);
 	else
-		block = realloc(block, FROM + 600);
+		block = realloc(block, FROM + (size_t)(long)(6 * step));
 	_exit(0);
 }
 
-static void test_overrun(bool frees)
+static void test_overrun(bool frees, int step)
 {
 	int status = 0;
 	pid_t child = fork();
 
 	if (child == 0) {
 		close(2);
-		overrun(frees);
+		overrun(frees, step);
 	}
 	CHECK(child > 0 && waitpid(child, &status, 0) == child);
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
@@ -92,12 +121,14 @@ int main(void)
 	const char *conf = getenv("DRYSTONE_CONF");
 
 	if (conf != NULL && strcmp(conf, "secure:1") == 0) {
-		test_overrun(false);
-		test_overrun(true);
+		for (int i = 0; i < 4; i++)
+			test_overrun(i / 2, i % 2 == 0 ? 100 : -100);
 	}
 	grow(4096, false);
 	grow(1000, false);
 	grow(10000, false);
 	grow(4096, true);
+	shrink(4096);
+	shrink(1000);
 	return 0;
 }
