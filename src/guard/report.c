@@ -73,6 +73,18 @@ void dry_guard_report(enum dry_fatal_code code, const struct dry_guard_block *bl
 	dry_fatal_explain = before;
 }
 
+/* Behind a live block, where it once had memory perhaps. NULL: nobody's. */
+static const struct dry_guard_block *before(uint32_t page)
+{
+	const struct dry_guard_region *g = &dry_guarded;
+	const struct dry_guard_block *block;
+
+	while (page > 0 && g->owner[page] == 0)
+		page--;
+	block = &g->block[g->owner[page]];
+	return g->owner[page] != 0 && !is_freed(block) ? block : NULL;
+}
+
 /* A guard page lies between two blocks: the nearer one is meant. NULL: nobody's. */
 static const struct dry_guard_block *nearest(uintptr_t address)
 {
@@ -81,6 +93,8 @@ static const struct dry_guard_block *nearest(uintptr_t address)
 	uint32_t next = page + 1 < g->size >> g->page_shift ? g->owner[page + 1] : 0;
 	const struct dry_guard_block *block = g->owner[page] != 0 ? &g->block[g->owner[page]] : NULL;
 
+	if (block == NULL && next == 0)
+		return before(page);
 	if (block != NULL && page < block->page + block->pages)
 		return block;
 	if (next == 0 || (block != NULL && address - (block->user + block->size) < g->block[next].user - address))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Blocks that realloc() makes bigger or smaller in small steps, as strings and vectors of some programs grow, are not copied each
- * time, under secure:1 neither: the page faults are in proportion to the memory; nor are those that are asked for the size that they
- * have. What is in them stays, and under secure:1 what is written behind their end is found at the next step or when they are freed.
+ * Blocks that realloc() makes bigger or smaller in small steps, as strings and vectors of some programs grow, are not copied
+ * each time, under secure:1 neither: the page faults are in proportion to the memory; nor are those that are asked for the size
+ * that they have. What is in them stays, and under secure:1 what is written behind their end is found at the next step or when
+ * they are freed, and faults with a report where they had memory before.
  * DRY_TEST_NO_NORSEQ: slots are no matter.
  */
 #define _GNU_SOURCE 1
@@ -116,6 +117,28 @@ static void test_overrun(bool frees, int step)
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
+static void test_left(void)
+{
+	char text[512] = "";
+	int status = 0, ends[2];
+	pid_t child;
+
+	CHECK_EQ(pipe(ends), 0);
+	child = fork();
+	if (child == 0) {
+		const volatile unsigned char *block = realloc(malloc(TO), TO - 50000);
+
+		CHECK(dup2(ends[1], 2) == 2);
+		_exit(block[TO - 1000]);
+	}
+	close(ends[1]);
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK(read(ends[0], text, sizeof(text) - 1) > 0);
+	close(ends[0]);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	CHECK(strstr(text, "read, 49000 bytes after a block of 4144304 bytes") != NULL);
+}
+
 int main(void)
 {
 	const char *conf = getenv("DRYSTONE_CONF");
@@ -123,6 +146,7 @@ int main(void)
 	if (conf != NULL && strcmp(conf, "secure:1") == 0) {
 		for (int i = 0; i < 4; i++)
 			test_overrun(i / 2, i % 2 == 0 ? 100 : -100);
+		test_left();
 	}
 	grow(4096, false);
 	grow(1000, false);
