@@ -29,11 +29,14 @@ void dry_guard_report_faults(void)
 
 /* ---- places; the lock is held ------------------------------------------------- */
 
-/* `pages` pages in a row that are nobody's, searched for from the cursor on, once around; 0: none within so many blocks. */
+/*
+ * `pages` pages in a row that are nobody's, searched for from the cursor on, once around; 0: none within so many blocks. Each room
+ * is looked at from its end: who is met there is passed with all that lies before, and no page is looked at twice.
+ */
 static uint32_t find_room_locked(uint32_t pages, uint32_t most)
 {
 	struct dry_guard_region *g = &dry_guarded;
-	uint32_t start = g->cursor, run = 0, ends = 0;
+	uint32_t start = g->cursor, known = 0, ends = 0; /* known: pages from start on that are nobody's */
 	bool grows = true; /* what the system refused once, it is not asked for again at each step */
 
 	for (uint32_t skips = 0; skips < most;) {
@@ -47,18 +50,17 @@ static uint32_t find_room_locked(uint32_t pages, uint32_t most)
 			if (ends++ != 0)
 				return 0;
 			start = 1;
-			run = 0;
+			known = 0;
 			continue;
 		}
-		uint32_t id = g->owner[start + run];
-		if (id != 0) {
-			const struct dry_guard_block *block = &g->block[id];
-			start = block->page + block->pages + 1;
-			run = 0;
-			skips++;
-		} else if (++run == pages) {
+		uint32_t left = pages;
+		while (left > known && g->owner[start + left - 1] == 0)
+			left--;
+		if (left == known)
 			return start;
-		}
+		start += left;
+		known = pages - left;
+		skips++;
 	}
 	return 0;
 }
