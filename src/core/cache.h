@@ -94,8 +94,10 @@ struct dry_cache {
 	size_t object_size, align;  /* asked for */
 	char name[64];
 	struct dry_cache *root;     /* who owns the slabs: itself, or the cache that this is an alias of */
-	struct dry_cache *next;     /* list of all, oldest first; guarded by caches->lock, as the three below */
+	struct dry_cache *next;     /* list of all, oldest first; guarded by caches->lock, as the five below */
+	struct dry_cache **link;    /* what points to it there */
 	struct dry_cache *alias;    /* root: list of its aliases through their `alias` */
+	struct dry_cache **alias_link; /* alias: what points to it there */
 	bool mergeable;             /* may get aliases */
 	bool orphan;                /* root: destroyed by name, alive for its aliases */
 	size_t refills_seen;        /* reap: at the last DRY_REAP_UNASKED */

@@ -76,6 +76,7 @@ static void init_struct(struct dry_cache *cache, struct dry_caches *caches, cons
 static void list_append_locked(struct dry_caches *caches, struct dry_cache *cache)
 {
 	cache->next = NULL;
+	cache->link = caches->end;
 	*caches->end = cache;
 	caches->end = &cache->next;
 	if (cache->root == cache)
@@ -84,15 +85,29 @@ static void list_append_locked(struct dry_caches *caches, struct dry_cache *cach
 
 static void list_remove_locked(struct dry_caches *caches, struct dry_cache *cache)
 {
-	struct dry_cache **link = &caches->first;
-
-	while (*link != cache)
-		link = &(*link)->next;
-	*link = cache->next;
-	if (caches->end == &cache->next)
-		caches->end = link;
+	*cache->link = cache->next;
+	if (cache->next != NULL)
+		cache->next->link = cache->link;
+	else
+		caches->end = cache->link;
 	if (cache->root == cache)
 		caches->count--;
+}
+
+static void alias_add_locked(struct dry_cache *root, struct dry_cache *alias)
+{
+	alias->alias = root->alias;
+	alias->alias_link = &root->alias;
+	if (root->alias != NULL)
+		root->alias->alias_link = &alias->alias;
+	root->alias = alias;
+}
+
+static void alias_remove_locked(struct dry_cache *alias)
+{
+	*alias->alias_link = alias->alias;
+	if (alias->alias != NULL)
+		alias->alias->alias_link = alias->alias_link;
 }
 
 /* Places for the arrays; without room the cache works without. Debugged caches never have any. */
@@ -144,8 +159,7 @@ static bool make_alias(struct dry_cache *alias, struct dry_caches *caches, const
 		alias->flags = attr->flags;
 		alias->object_size = attr->size;
 		alias->state = DRY_CACHE_LIVE;
-		alias->alias = root->alias;
-		root->alias = alias;
+		alias_add_locked(root, alias);
 		list_append_locked(caches, alias);
 	}
 	dry_lock_release(&caches->lock);
@@ -278,14 +292,12 @@ static int destroy_root(struct dry_cache *cache)
 static int destroy_alias(struct dry_cache *alias)
 {
 	struct dry_caches *caches = alias->caches;
-	struct dry_cache *root = alias->root, **link;
+	struct dry_cache *root = alias->root;
 	bool last;
 	int rc = 0;
 
 	dry_lock_acquire(&caches->lock);
-	for (link = &root->alias; *link != alias; link = &(*link)->alias)
-		;
-	*link = alias->alias;
+	alias_remove_locked(alias);
 	list_remove_locked(caches, alias);
 	last = root->orphan && root->alias == NULL;
 	if (last)
@@ -297,8 +309,7 @@ static int destroy_alias(struct dry_cache *alias)
 		/* Objects are out: it stays what it was. */
 		dry_lock_acquire(&caches->lock);
 		root->orphan = true;
-		alias->alias = root->alias;
-		root->alias = alias;
+		alias_add_locked(root, alias);
 		list_append_locked(caches, alias);
 		dry_lock_release(&caches->lock);
 		return rc;

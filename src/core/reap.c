@@ -80,20 +80,22 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 		empty_array(cache, array, avail);
 }
 
+static void drain_area(struct drain *drain, char *area)
+{
+	struct dry_cache *cache = drain->only != NULL ? drain->only : drain->caches->first;
+
+	for (; cache != NULL; cache = drain->only != NULL ? NULL : cache->next)
+		if (cache->root == cache && cache->place != 0)
+			drain_array(drain, cache, dry_area_array(area, cache->place));
+}
+
 static void drain_slots(struct drain *drain)
 {
 	struct dry_caches *caches = drain->caches;
 
-	for (uint32_t slot = 0; slot < caches->slots_open; slot++) {
-		char *area = caches->areas[slot];
-		if (area == dry_stopped_area)
-			continue;
-		for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
-			if (cache->root != cache || cache->place == 0 || (drain->only && drain->only != cache))
-				continue;
-			drain_array(drain, cache, dry_area_array(area, cache->place));
-		}
-	}
+	for (uint32_t slot = 0; slot < caches->slots_open; slot++)
+		if (caches->areas[slot] != dry_stopped_area)
+			drain_area(drain, caches->areas[slot]);
 }
 
 bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache, enum dry_reap which)
