@@ -58,8 +58,10 @@ static uint32_t find_room_locked(uint32_t pages, uint32_t most)
 			left--;
 		if (left == known)
 			return start;
-		start += left;
-		known = pages - left;
+		const struct dry_guard_block *block = &g->block[g->owner[start + left - 1]];
+		uint32_t end = start + pages, next = block->page + block->pages + 1;
+		start = next > start + left ? next : start + left; /* one that grows meanwhile may end further on */
+		known = start < end ? end - start : 0;
 		skips++;
 	}
 	return 0;
