@@ -128,19 +128,26 @@ OPERATOR(void *, new_array_al, "_ZnamSt11align_val_t", (size_t size, size_t alig
 
 /* ---- delete: a hit here as in free(), which nobody replaces for what is a hit ------------------ */
 
-static void look_at_kind(void *object, enum dry_kind kind)
+static DRY_SLOW void look_at_noted(void *object, enum dry_kind kind)
 {
 	if (keeps_kinds())
 		front_free_as(object, kind, kind == DRY_KIND_NEW ? "delete" : "delete[]");
 }
 
-static DRY_SLOW void delete_slow(void *object, enum dry_kind kind)
+/* check:1, which comes here with each block, keeps none; whose operators they are is not asked then. */
+DRY_FAST void look_at_kind(void *object, enum dry_kind kind)
+{
+	if (DRY_UNLIKELY(front_noted_below != 0))
+		look_at_noted(object, kind);
+}
+
+static DRY_NOINLINE void delete_slow(void *object, enum dry_kind kind)
 {
 	look_at_kind(object, kind);
 	free(object);
 }
 
-static DRY_SLOW void delete_sized_slow(void *object, size_t size, size_t align, enum dry_kind kind)
+static DRY_NOINLINE void delete_sized_slow(void *object, size_t size, size_t align, enum dry_kind kind)
 {
 	look_at_kind(object, kind);
 	free_aligned_sized(object, align, size);

@@ -156,7 +156,16 @@ static DRY_NOINLINE void free_slow(void *object)
 		free_released(object);
 }
 
-static DRY_SLOW void free_sized_slow(void *object, size_t size, size_t align)
+/* check:1: a block that the program has, and blocks of that size and alignment have its place. false: it is not known by that. */
+DRY_FAST bool size_is_plain(const void *object, size_t size, size_t align)
+{
+	size_t rounded = dry_round_up(size, align);
+	uint32_t place = rounded - 1 < dry_checked_limit && align <= DRY_NATURAL_MAX ? dry_class_at[(rounded + 15) / 16] : 0;
+
+	return place != 0 && dry_live_has(&dry_live, object) && ARENA->map[granule_of(object)] == place;
+}
+
+static DRY_SLOW void free_sized_unsure(void *object, size_t size, size_t align)
 {
 	int saved = errno;
 
@@ -165,6 +174,14 @@ static DRY_SLOW void free_sized_slow(void *object, size_t size, size_t align)
 	if (dry_general_size_holds(HEAP, object, size, align))
 		free_slow(object);
 	errno = saved;
+}
+
+static DRY_NOINLINE void free_sized_slow(void *object, size_t size, size_t align)
+{
+	if (DRY_LIKELY(size_is_plain(object, size, align)))
+		free_slow(object);
+	else
+		free_sized_unsure(object, size, align);
 }
 
 DRY_FAST void *fast_malloc(size_t size)
