@@ -10,7 +10,7 @@
  * What drystone.h says does not hold in these points:
  *  - The archives have no lock and set no errno: what tiny_config.h has for these does nothing in them. Who calls from several
  *    threads, or from interrupts, builds the library with a tiny_config.h of their own.
- *  - dry_heap_default() is NULL where there is no memory for a default heap, as with archives that nobody gave any.
+ *  - The default heap is NULL where there is no memory for one, as with archives that nobody gave any.
  *  - There is one lock for all heaps, which is held while a constructor runs: it may call into no heap.
  *  - A cache cannot have (EINVAL) dtor, reclaim, source, or any flag but HWALIGN and NO_MERGE. A heap's grace and source are
  *    not looked at.

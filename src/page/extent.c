@@ -133,6 +133,18 @@ static void *remap(void *addr, size_t old, size_t size, bool may_move)
 	return at;
 }
 
+/* The same with an eighth more address space, without memory behind it, where that can be had: who grows will grow again. */
+static void *remap_for_more(void *addr, size_t old, size_t *size, bool may_move)
+{
+	size_t more = dry_round_up(*size / 8, dry_port_page_size());
+	void *at = *size < SIZE_MAX - more ? remap(addr, old, *size + more, may_move) : NULL;
+
+	if (at == NULL)
+		return remap(addr, old, *size, may_move);
+	*size += more;
+	return at;
+}
+
 /* ---- interface ------------------------------------------------------------ */
 
 void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes, const struct dry_page_source *source)
@@ -196,18 +208,30 @@ static void *map_extent_hard(struct dry_extents *extents, size_t size, size_t al
 	return released != 0 ? map_extent(extents, size, align, node) : NULL;
 }
 
-/* The biggest spare extent, made bigger; else a new one, of which `asked` bytes were asked for. Drops the lock. */
+/* A spare extent, made bigger; and more, where little is missing but for what fills no huge page: the next may miss as little. */
+static void *remap_over(void *addr, size_t old, size_t *size)
+{
+	size_t left = old % DRY_DENSE_UNIT == 0 ? DRY_DENSE_UNIT : 0;
+
+	return *size - old <= left + *size / 8 ? remap_for_more(addr, old, size, true) : remap(addr, old, *size, true);
+}
+
+/*
+ * The biggest spare extent, made bigger, by more than what is missing perhaps; else a new one, of which `asked` bytes were asked
+ * for. Drops the lock.
+ */
 static void *make_locked(struct dry_extents *extents, size_t size, size_t asked, size_t align, unsigned node, size_t *dirty)
 {
 	bool dense = dry_dense_is_likely_locked(extents, size);
 	struct dry_extent_spare spare = { 0 };
+	size_t whole = size;
 	void *addr = NULL;
 
 	if (align <= dry_source_unit(&extents->source))
 		spare = dry_spare_take_biggest_locked(extents, size, node);
 	dry_lock_release(&extents->lock);
 	if (spare.size != 0)
-		addr = remap((void *)spare.addr, spare.size, size, true);
+		addr = remap_over((void *)spare.addr, spare.size, &whole);
 	*dirty = addr != NULL ? spare.size : 0;
 	if (addr == NULL && spare.size != 0) { /* the system had it in pieces */
 		dry_lock_acquire(&extents->lock);
@@ -226,6 +250,10 @@ static void *make_locked(struct dry_extents *extents, size_t size, size_t asked,
 	if (addr != NULL) /* relaxed: a hint */
 		atomic_fetch_add_explicit(&extents->fresh, size - *dirty, memory_order_relaxed);
 	dry_lock_acquire(&extents->lock);
+	if (whole > size) {
+		spare = (struct dry_extent_spare){ (uintptr_t)addr + size, whole - size, extents->tick, node };
+		dry_spare_put_locked(extents, spare);
+	}
 	return addr;
 }
 
@@ -385,23 +413,17 @@ static bool copy_pays_locked(const struct dry_extents *extents, const struct dry
 }
 
 /*
- * Bigger, by the port: who grows will grow again, so there is some more address space, without memory behind it.
- * While the port works the extent is in no table: its old place may already belong to another extent when the
+ * Bigger, by the port. While the port works the extent is in no table: its old place may already belong to another extent when the
  * call returns. Drops the lock.
  */
 static void *grow_locked(struct dry_extents *extents, struct dry_extent was, size_t size, bool may_move)
 {
-	size_t more = dry_round_up(size / 8, dry_source_unit(&extents->source));
 	void *ptr = (void *)was.addr, *result = NULL;
 
 	remove_locked(extents, find_locked(extents, ptr));
 	dry_lock_release(&extents->lock);
-	if (extents->source.reserve == NULL && size < SIZE_MAX - more)
-		result = remap(ptr, was.size, size + more, may_move);
-	if (result != NULL)
-		size += more;
-	else if (extents->source.reserve == NULL)
-		result = remap(ptr, was.size, size, may_move);
+	if (extents->source.reserve == NULL)
+		result = remap_for_more(ptr, was.size, &size, may_move);
 	/* An eighth was perhaps not asked for. */
 	if (result != NULL)
 		dry_dense_grown(result, size, was.size - dry_round_up(was.size / 8, dry_source_unit(&extents->source)));

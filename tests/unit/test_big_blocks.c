@@ -109,6 +109,29 @@ static void grown(size_t add, size_t part)
 	CHECK(dry_heap_destroy(heap) == 0);
 }
 
+/* A buffer that is freed and allocated anew for each picture, each a little bigger, as the one before is still there or not. */
+static void ramped(size_t step, bool overlap)
+{
+	dry_heap *heap = dry_heap_create(NULL);
+	char *block = NULL, *old = NULL;
+	long pages = 0, before = faults();
+
+	for (size_t size = (size_t)200 << 10; size < (size_t)8 << 20; size += step) {
+		dry_free(heap, overlap ? old : block);
+		old = block;
+		block = dry_alloc(heap, size);
+		CHECK(block != NULL);
+		pages += touch(block, 0, size);
+		verify(heap, overlap && old != NULL ? 2 * size - step : size);
+	}
+	printf("ramped by %zu%s: %ld pages, %ld faults\n", step, overlap ? ", two" : "", pages, faults() - before);
+	CHECK(!COUNTS || faults() - before < pages / 20);
+	if (overlap)
+		dry_free(heap, old);
+	dry_free(heap, block);
+	CHECK(dry_heap_destroy(heap) == 0);
+}
+
 /* One that grows, beside memory that another left free: a copy goes there, and fresh pages are not asked for. */
 static void grown_into_spare(void)
 {
@@ -212,6 +235,8 @@ int main(int argc, char **argv)
 	replaced(&rng);
 	grown(0, 2);
 	grown(100000, 1000);
+	ramped(4096, false);
+	ramped(20000, true);
 	grown_into_spare();
 	grown_side_by_side(&rng);
 	zeroed();
