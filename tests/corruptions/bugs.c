@@ -420,9 +420,9 @@ static void bad(void *pointer)
 
 static void free_stack(void)
 {
-	char stack[64] __attribute__((aligned(16))) = { 0 };
+	char stack[64] __attribute__((aligned(64))) = { 0 };
 
-	bad(stack);
+	bad(stack + 16); /* no page's start, which might have been a big block */
 }
 
 static void free_global(void)
@@ -481,8 +481,8 @@ static void free_middle_of_freed(void)
 
 static void realloc_stack(void)
 {
-	char stack[64] __attribute__((aligned(16))) = { 0 };
-	char *block = stack;
+	char stack[64] __attribute__((aligned(64))) = { 0 };
+	char *block = stack + 16;
 
 	OPAQUE(block);
 	block = realloc(block, 100);
