@@ -6,7 +6,7 @@
 #include "slab/caches.h"
 
 /* Unlocked and not published: nobody knows the pages but their maker. */
-struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp, bool growing)
+struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp, size_t slabs)
 {
 	struct page *page = alloc_pages_node(backing->nodes == 1 ? NUMA_NO_NODE : (int)node, gfp | __GFP_COMP, order);
 

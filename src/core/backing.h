@@ -20,7 +20,7 @@
  *
  * Pages
  *   dry_backing_alloc     2^order pages aligned to their size, if possible on `node`; NULL: no memory. Not yet a slab.
- *                         growing: the cache has so many slabs that all of this one is going to be used
+ *                         slabs: so many the cache has; a hint of how much of this one is going to be used
  *   dry_backing_publish   objects can be had now: the pages are known as those of a slab whose frees go to `place`
  *   dry_backing_free      they go back, published or not
  *   dry_backing_address   of the first page

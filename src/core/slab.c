@@ -27,8 +27,8 @@ struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gf
 {
 	struct dry_backing *backing = &cache->caches->backing;
 	/* relaxed: a hint */
-	bool growing = atomic_load_explicit(&cache->node[node].slabs, memory_order_relaxed) >= DRY_GROWING;
-	struct dry_slab *slab = dry_backing_alloc(backing, cache->order, node, gfp, growing);
+	size_t slabs = atomic_load_explicit(&cache->node[node].slabs, memory_order_relaxed);
+	struct dry_slab *slab = dry_backing_alloc(backing, cache->order, node, gfp, slabs);
 
 	if (slab == NULL)
 		return NULL;

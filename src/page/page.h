@@ -323,8 +323,8 @@ static inline uint32_t dry_arena_block_start(const struct dry_arena *arena, uint
  */
 struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
 
-/* The same of 2^order pages, aligned to their size; growing: all of them are going to be used. */
-struct dry_page *dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
+/* The same of 2^order pages, aligned to their size; slabs: so many its cache has, a hint. */
+struct dry_page *dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, size_t slabs);
 
 /* Pages of others that shall count against the limit; negative: that no longer do. false: beyond the limit. */
 bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages);

@@ -5,6 +5,8 @@
 #include "page/huge.h"
 #include "page/internal.h"
 
+#define MANY_SLABS 16 /* of a cache: one more is a sixteenth */
+
 /* ---- the map ------------------------------------------------------------ */
 
 static void fill_map(struct dry_arena *arena, uint32_t index, uint32_t count, uint16_t value)
@@ -136,19 +138,19 @@ static struct dry_page *annotated(const struct dry_arena *arena, struct dry_page
  * the slab is dirty then, and so the next to be taken (docs/design/memory-return.md). Runs are blocks of which a program may touch
  * little.
  *   huge   once the heap has as much, in a child of a fork of its own: one fault instead of 512; not for big slabs, which might
- *          not find room in the rest
- *   ahead  while a cache grows: eight faults take 1.6 times as long as eight pages at once
+ *          not find room in the rest, nor for a cache's first, which may stay the only one, of one object
+ *   ahead  while a cache grows, whose slabs are going to be used: eight faults take 1.6 times as long as eight pages at once
  */
-static uint32_t ahead_locked(const struct dry_arena *arena, uint32_t index, uint32_t count, bool growing)
+static uint32_t ahead_locked(const struct dry_arena *arena, uint32_t index, uint32_t count, size_t slabs)
 {
 	const struct dry_page *block = &arena->desc[index];
 
 	if (block->flags & DRY_PAGE_DIRTY)
 		return 0;
-	if (count <= arena->huge / 16 && block->count >= arena->huge &&
+	if (slabs != 0 && count <= arena->huge / 16 && block->count >= arena->huge &&
 	    arena->used + arena->free_dirty >= arena->huge + arena->inherited)
 		return arena->huge;
-	if (!growing || arena->ahead == 0)
+	if (slabs < MANY_SLABS || arena->ahead == 0)
 		return 0;
 	return count < arena->ahead && block->count >= arena->ahead ? arena->ahead : count;
 }
@@ -168,9 +170,9 @@ static DRY_NOINLINE struct dry_page *populate(struct dry_arena *arena, struct dr
 	return annotated(arena, page);
 }
 
-/* growing: all of the pages are going to be used. */
+/* slabs: so many the cache has. */
 DRY_FAST struct dry_page *alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node, bool slab,
-				bool growing)
+				size_t slabs)
 {
 	struct dry_page *page = NULL;
 	uint32_t index, ahead = 0, huge;
@@ -179,7 +181,7 @@ DRY_FAST struct dry_page *alloc(struct dry_arena *arena, uint32_t count, uint32_
 	index = find_free(arena, count, align_pages, node);
 	huge = arena->huge;
 	if (slab && DRY_LIKELY(index != DRY_PAGE_NIL))
-		ahead = ahead_locked(arena, index, count, growing);
+		ahead = ahead_locked(arena, index, count, slabs);
 	if (ahead != 0 && DRY_UNLIKELY(!may_take(arena, index, ahead)))
 		ahead = 0;
 	if (ahead == 0 && index != DRY_PAGE_NIL && DRY_UNLIKELY(!may_take(arena, index, count)))
@@ -194,12 +196,12 @@ DRY_FAST struct dry_page *alloc(struct dry_arena *arena, uint32_t count, uint32_
 
 struct dry_page *dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node)
 {
-	return count != 0 ? alloc(arena, count, align_pages, node, false, false) : NULL;
+	return count != 0 ? alloc(arena, count, align_pages, node, false, 0) : NULL;
 }
 
-struct dry_page *dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing)
+struct dry_page *dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, size_t slabs)
 {
-	return alloc(arena, UINT32_C(1) << order, UINT32_C(1) << order, node, true, growing);
+	return alloc(arena, UINT32_C(1) << order, UINT32_C(1) << order, node, true, slabs);
 }
 
 bool dry_arena_charge(struct dry_arena *arena, ptrdiff_t pages)

@@ -49,11 +49,11 @@ static uint32_t find_block(const struct dry_backing *backing, uint32_t count, un
 	return DRY_SLAB_NIL;
 }
 
-struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp, bool growing)
+struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp, size_t slabs)
 {
 	uint32_t count = UINT32_C(1) << order, head = DRY_SLAB_NIL;
 
-	(void)growing;
+	(void)slabs;
 	no_lock_from(DRY_RANK_HEAPS, "pages are asked for with a lock held");
 	if (order > backing->max_order || node >= backing->nodes)
 		plain_wrong("pages of an order or node that there is not");

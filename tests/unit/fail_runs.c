@@ -9,8 +9,8 @@ atomic_bool run_fail_after;
 
 struct dry_page *__real_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
 struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count, uint32_t align_pages, unsigned node);
-struct dry_page *__real_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
-struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing);
+struct dry_page *__real_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, size_t slabs);
+struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, size_t slabs);
 
 static bool fails(void)
 {
@@ -24,7 +24,7 @@ struct dry_page *__wrap_dry_arena_alloc(struct dry_arena *arena, uint32_t count,
 	return fails() ? NULL : __real_dry_arena_alloc(arena, count, align_pages, node);
 }
 
-struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, bool growing)
+struct dry_page *__wrap_dry_arena_alloc_slab(struct dry_arena *arena, unsigned order, unsigned node, size_t slabs)
 {
-	return fails() ? NULL : __real_dry_arena_alloc_slab(arena, order, node, growing);
+	return fails() ? NULL : __real_dry_arena_alloc_slab(arena, order, node, slabs);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Objects of caches that grow have memory before they are touched, where the system can do that; those of small caches
- * have none, and little is taken beyond what is used: a huge page at most, where the heap is big.
+ * have none, and little is taken beyond what is used: a huge page at most, where the heap is big, and none for a cache of one
+ * object.
  * DRY_TEST_NO_NORSEQ: pages know nothing of slots.
  */
 #define _DEFAULT_SOURCE
@@ -56,6 +57,34 @@ static void grow(size_t size, bool can)
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 }
 
+#define ALONE ((size_t)1000)
+
+/* Each cache has one object, in a slab of several pages: in a heap that takes huge pages for others one page has memory. */
+static void alone(void)
+{
+	static void *objects[ALONE];
+	dry_heap *heap = dry_heap_create(NULL);
+	struct dry_cache_attr attr = { .name = "grown", .size = 1000 };
+	dry_cache *grown = dry_cache_create(heap, &attr);
+	size_t page = dry_port_page_size(), slab = 0, there = 0;
+
+	for (size_t i = 0; i < 4 << 20; i += attr.size)
+		CHECK(dry_cache_alloc(grown) != NULL);
+	attr = (struct dry_cache_attr){ .name = "alone", .size = 200, .flags = DRY_CACHE_NO_MERGE };
+	for (size_t i = 0; i < ALONE; i++) {
+		struct dry_cache_stats stats;
+		dry_cache *cache = dry_cache_create(heap, &attr);
+		objects[i] = dry_cache_alloc(cache);
+		CHECK(objects[i] != NULL && dry_cache_stats(cache, &stats) == 0);
+		slab = stats.pages_per_slab * page;
+	}
+	for (size_t i = 0; i < ALONE; i++)
+		for (size_t at = 0; at < slab; at += page)
+			there += has_memory((char *)((uintptr_t)objects[i] / slab * slab) + at);
+	CHECK(there <= 2 * ALONE); /* what is left of a huge page is taken first */
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+}
+
 int main(void)
 {
 	static const size_t sizes[] = { 4096, 8192, 20000 };
@@ -67,5 +96,6 @@ int main(void)
 	}
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		grow(sizes[i], can);
+	alone();
 	return 0;
 }

@@ -68,13 +68,13 @@ static inline struct dry_slab *dry_slab_in(struct dry_page *run)
 /* ---- pages ---- */
 
 static inline struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp,
-						 bool growing)
+						 size_t slabs)
 {
 	struct dry_page *run;
 
 	(void)gfp;
 	run = backing->pages != NULL ? backing->pages->alloc(&backing->arena, order, node) :
-				       dry_arena_alloc_slab(&backing->arena, order, node, growing);
+				       dry_arena_alloc_slab(&backing->arena, order, node, slabs);
 	return run != NULL ? dry_slab_of_page(run) : NULL;
 }
 
