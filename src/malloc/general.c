@@ -14,25 +14,10 @@
 #include "core/slab.h"
 #include "core/walk.h"
 #include "debug/hooks.h"
-#include "debug/live.h"
-#include "debug/secure.h"
+#include "malloc/found.h"
 #include "port/probe.h"
 
-#define RUN_USUAL    ((size_t)128 << 10) /* bigger blocks are extents while there are no more than so many of them */
-#define MOST_EXTENTS 16384
-#define RUN_MAX      ((size_t)1 << 20) /* bigger ones always are */
-#define SIZE_LIMIT   ((size_t)PTRDIFF_MAX)
-
-/* The size of a block in a page of a class, without a look at the page. 0: it may be anything else. */
-static size_t class_size_of(const struct dry_heap *heap, const void *object)
-{
-	const struct dry_arena *arena = &heap->caches.backing.arena;
-	size_t granule = ((uintptr_t)object - arena->base) >> DRY_GRANULE_SHIFT;
-
-	if (!heap->is_default || granule >= dry_arena_granules(arena) || (dry_live_is_on() && !dry_live_has(&dry_live, object)))
-		return 0;
-	return dry_class_size_at[arena->map[granule] / (DRY_AREA_UNIT / 8)];
-}
+#define MOST_EXTENTS 16384 /* live ones; then blocks up to DRY_RUN_MAX are runs */
 
 static void *alloc_run(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
@@ -67,20 +52,13 @@ static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool
 	return object != NULL && zero ? memset(object, 0, dirty < size ? dirty : size) : object;
 }
 
-/* A heap over given memory, or with a limit, has nothing but its arena. */
-static bool arena_only(const struct dry_heap *heap)
-{
-	const struct dry_arena *arena = &heap->caches.backing.arena;
-
-	return !arena->owns_memory || arena->limit_pages != SIZE_MAX;
-}
-
 /* Whether the arena could have it. */
 static bool fits_arena(const struct dry_heap *heap, size_t size, size_t align)
 {
 	size_t room = dry_backing_bytes(&heap->caches.backing);
 
-	return size <= room && align <= room && (arena_only(heap) || (size <= DRY_CHUNK_SIZE && align <= DRY_CHUNK_SIZE));
+	return size <= room && align <= room &&
+	       (dry_general_arena_only(heap) || (size <= DRY_CHUNK_SIZE && align <= DRY_CHUNK_SIZE));
 }
 
 /*
@@ -92,14 +70,14 @@ static bool is_for_extent(struct dry_heap *heap, size_t size)
 {
 	size_t page = (size_t)1 << dry_backing_page_shift(&heap->caches.backing), pages = (size + page - 1) / page;
 	bool leaves_much = (((size_t)1 << dry_log2_ceil((uint32_t)pages)) - pages) * 8 > pages;
-	bool wanted = size > RUN_USUAL ? dry_annotate == NULL : leaves_much && dry_port_is_scarce();
+	bool wanted = size > DRY_RUN_USUAL ? dry_annotate == NULL : leaves_much && dry_port_is_scarce();
 
-	return size > RUN_MAX || (wanted && dry_extents_live(&heap->extents) < MOST_EXTENTS);
+	return size > DRY_RUN_MAX || (wanted && dry_extents_live(&heap->extents) < MOST_EXTENTS);
 }
 
 static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
-	bool only = arena_only(heap), fits = fits_arena(heap, size, align);
+	bool only = dry_general_arena_only(heap), fits = fits_arena(heap, size, align);
 	void *object = NULL;
 
 	if (fits && (only || !is_for_extent(heap, size)))
@@ -110,14 +88,6 @@ static void *alloc_big(struct dry_heap *heap, size_t size, size_t align, bool ze
 		object = alloc_run(heap, size, align, zero);
 	return object;
 }
-
-/* Where a pointer leads. */
-struct found {
-	const struct dry_secondary *secondary; /* its block; then nothing else is known */
-	struct dry_page *run;                  /* of the arena; NULL: an extent, or nothing */
-	struct dry_slab *slab;                 /* in it; NULL: none */
-	size_t room;                           /* bytes usable at ptr, DRY_NOT_LIVE or DRY_REPORTED */
-};
 
 static bool is_checked(const struct dry_cache *cache)
 {
@@ -133,12 +103,11 @@ static size_t room_in_slab(const struct dry_slab *slab, const void *ptr, bool fr
 	return debug != NULL && debug->usable != NULL ? debug->usable(slab->cache, ptr, freeing) : slab->cache->size;
 }
 
-/* freeing: for a free, of which a report then is. */
-static struct found find(struct dry_heap *heap, void *ptr, bool freeing)
+struct dry_found dry_general_find(struct dry_heap *heap, void *ptr, bool freeing)
 {
 	const struct dry_secondary *secondary = dry_heap_secondary(heap);
 	struct dry_arena *arena = dry_heap_arena(heap);
-	struct found place = { .run = dry_arena_run_of(arena, ptr) };
+	struct dry_found place = { .run = dry_arena_run_of(arena, ptr) };
 
 	if (DRY_UNLIKELY(secondary != NULL) && secondary->contains(ptr)) {
 		place.secondary = secondary;
@@ -157,26 +126,14 @@ static struct found find(struct dry_heap *heap, void *ptr, bool freeing)
 	return place;
 }
 
-/* Of a live object of a debugged cache `size` bytes were asked for. false: it cannot have that size. */
-static bool debug_size(struct dry_cache *cache, void *object, size_t size)
-{
-	return cache->debug->sized == NULL || cache->debug->sized(cache, object, size);
-}
-
-/* The pointer that the program gets to an object of a debugged cache. */
-static void *to_program(const struct dry_cache *cache, void *object, size_t size)
-{
-	return dry_heap_of(cache->caches)->is_default ? dry_secure_give(cache, object, size) : object;
-}
-
 DRY_FAST void *alloc_slow(struct dry_cache *cache, size_t size)
 {
 	void *object = dry_heap_alloc_slow(cache);
 
 	if (DRY_LIKELY(cache->debug == NULL) || object == NULL)
 		return object;
-	debug_size(cache, object, size);
-	return to_program(cache, object, size);
+	dry_general_debug_size(cache, object, size);
+	return dry_general_to_program(cache, object, size);
 }
 
 /* Of an object that is bigger than its class: then a block's class no longer says that it was freed with a wrong size. */
@@ -238,7 +195,7 @@ static DRY_NOINLINE void *alloc_big_hard(struct dry_heap *heap, size_t size, siz
 	}
 	if (DRY_UNLIKELY(dry_annotate != NULL) && object != NULL) {
 		dry_annotate->given(&heap->caches, object, size, zero);
-		dry_annotate->closed((char *)object + size, find(heap, object, false).room - size);
+		dry_annotate->closed((char *)object + size, dry_general_find(heap, object, false).room - size);
 	}
 	return object;
 }
@@ -261,8 +218,7 @@ static DRY_NOINLINE struct dry_cache *make_cache_hard(struct dry_heap *heap, uns
 	return cache;
 }
 
-/* From nobody else. */
-static void *alloc_own(struct dry_heap *heap, size_t size, size_t align, bool zero)
+void *dry_general_alloc_own(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	void *object;
 
@@ -295,15 +251,15 @@ static DRY_NOINLINE void *alloc_asked(struct dry_heap *heap, size_t size, size_t
 	/* secure:1: too many are guarded for one that no slot holds. What lay there before is not for its owner to read. */
 	if (heap->caches.hooks == &dry_hooks_secure && dry_general_class(heap, size, align) == DRY_CLASS_COUNT)
 		zero |= dry_secure_zero;
-	return alloc_own(heap, size, align, zero);
+	return dry_general_alloc_own(heap, size, align, zero);
 }
 
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
-	if (size > SIZE_LIMIT || align > SIZE_LIMIT / 2 + 1)
+	if (size > DRY_SIZE_LIMIT || align > DRY_SIZE_LIMIT / 2 + 1)
 		return NULL;
 	return DRY_UNLIKELY(dry_heap_secondary(heap) != NULL) ? alloc_asked(heap, size, align, zero) :
-								alloc_own(heap, size, align, zero);
+								dry_general_alloc_own(heap, size, align, zero);
 }
 
 /* What begins a page may have been a big block, whose memory is gone. */
@@ -357,7 +313,7 @@ static void free_in_arena(struct dry_heap *heap, void *object)
 /* A big block is about to go; what a slab has, its cache tells of. */
 static DRY_SLOW void annotate_free(struct dry_heap *heap, void *object)
 {
-	struct found place = find(heap, object, true);
+	struct dry_found place = dry_general_find(heap, object, true);
 
 	if (place.secondary != NULL || place.slab != NULL || place.room == DRY_NOT_LIVE ||
 	    (place.run != NULL && dry_arena_start(dry_heap_arena(heap), place.run) != object))
@@ -367,8 +323,7 @@ static DRY_SLOW void annotate_free(struct dry_heap *heap, void *object)
 		dry_annotate->opened(object, place.room);
 }
 
-/* An address, not NULL. */
-static void free_at(struct dry_heap *heap, void *object)
+void dry_general_free_at(struct dry_heap *heap, void *object)
 {
 	const struct dry_secondary *secondary = dry_heap_secondary(heap);
 
@@ -385,18 +340,18 @@ static void free_at(struct dry_heap *heap, void *object)
 void dry_general_free(struct dry_heap *heap, void *pointer)
 {
 	if (pointer != NULL && dry_secure_admits(pointer))
-		free_at(heap, dry_tags_strip(pointer));
+		dry_general_free_at(heap, dry_tags_strip(pointer));
 }
 
 size_t dry_general_usable(struct dry_heap *heap, const void *pointer)
 {
 	const void *object = dry_tags_strip(pointer);
-	size_t room = class_size_of(heap, object);
-	struct found place;
+	size_t room = dry_general_class_size(heap, object);
+	struct dry_found place;
 
 	if (DRY_LIKELY(room != 0) || object == NULL || !dry_secure_admits(pointer))
 		return room;
-	place = find(heap, (void *)(uintptr_t)object, false);
+	place = dry_general_find(heap, (void *)(uintptr_t)object, false);
 	if (DRY_UNLIKELY(place.room == DRY_NOT_LIVE) && place.run == NULL)
 		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "its size was asked for, and it is no block");
 	if (place.room == DRY_NOT_LIVE || place.room == DRY_REPORTED)
@@ -412,7 +367,7 @@ static bool knows_sizes(const struct dry_cache *cache, size_t room)
 }
 
 /* Whether `size` bytes would have been put there: as far as a class, or a number of pages, tells. An extent may be some bigger. */
-static bool is_alike(struct dry_heap *heap, const struct found *place, size_t size, size_t align)
+static bool is_alike(struct dry_heap *heap, const struct dry_found *place, size_t size, size_t align)
 {
 	unsigned class = dry_general_class(heap, size, align);
 	size_t pages = dry_round_up(size | (size == 0), (size_t)1 << dry_heap_arena(heap)->page_shift);
@@ -425,7 +380,7 @@ static bool is_alike(struct dry_heap *heap, const struct found *place, size_t si
 bool dry_general_size_holds(struct dry_heap *heap, void *pointer, size_t size, size_t align)
 {
 	void *object = dry_tags_strip(pointer);
-	struct found place = find(heap, object, true);
+	struct dry_found place = dry_general_find(heap, object, true);
 	bool checked = place.slab != NULL ? is_checked(place.slab->cache) : dry_live_is_on();
 	char detail[64];
 
@@ -445,153 +400,4 @@ bool dry_general_size_holds(struct dry_heap *heap, void *pointer, size_t size, s
 	dry_format(detail, sizeof(detail), "freed as %zu bytes, it has %zu", size, place.room);
 	dry_fatal(DRY_FATAL_WRONG_SIZE, object, place.slab != NULL ? place.slab->cache->name : NULL, detail);
 	return false;
-}
-
-static void *resize_extent(struct dry_heap *heap, void *object, size_t size)
-{
-	void *same = dry_extent_resize(&heap->extents, object, size, true);
-
-	dry_heap_balance(heap);
-	return same;
-}
-
-/* false: it has to be copied, or another thread has freed it meanwhile, which was reported. */
-static bool resize_run(struct dry_arena *arena, struct found *place, void *object, uint32_t pages)
-{
-	bool stays = true;
-
-	/* Until it is a run again a free is told that it is one too many. */
-	if (!dry_page_claim(place->run)) {
-		dry_fatal(DRY_FATAL_USE_AFTER_FREE, object, NULL, "page run, freed by another thread inside of realloc()");
-		place->room = DRY_REPORTED;
-		return false;
-	}
-	if (pages > dry_page_count(place->run))
-		stays = dry_arena_extend_run(arena, place->run, pages);
-	else
-		dry_arena_trim_run(arena, place->run, pages);
-	dry_page_unclaim(place->run);
-	return stays;
-}
-
-/* Change the size where it stands, or by moving pages; NULL: has to be copied, or was reported. */
-static void *resize_big(struct dry_heap *heap, struct found *place, void *object, size_t size)
-{
-	struct dry_arena *arena = dry_heap_arena(heap);
-	size_t page = (size_t)1 << arena->page_shift;
-
-	if (size <= DRY_CLASS_MAX)
-		return NULL;
-	if (place->run == NULL)
-		return size > RUN_USUAL ? resize_extent(heap, object, size) : NULL;
-	if (place->slab != NULL || (size > RUN_MAX && !arena_only(heap)) || size > dry_backing_bytes(&heap->caches.backing))
-		return NULL;
-	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
-	return resize_run(arena, place, object, pages) ? object : NULL;
-}
-
-/* In a block of a class; check:1 knows a block's size by its class. */
-static bool stays(size_t size, size_t class)
-{
-	return DRY_UNLIKELY(dry_live_is_on()) ? size <= class && dry_class_size(dry_class_of(size)) == class :
-						dry_general_fits(size, class);
-}
-
-/* Without a copy; NULL: it takes one, or was reported. */
-static void *resize(struct dry_heap *heap, struct found *place, void *object, size_t size)
-{
-	size_t tail = heap->caches.hooks->tail;
-
-	if (DRY_UNLIKELY(dry_live_is_on()) && place->run != NULL && place->slab == NULL) /* check:1 knows its size by its pages */
-		return resize_big(heap, place, object, size);
-	/* Not by half and half again: a secure object's shadow has room for a slack of half its slot. */
-	if (!dry_general_fits(size, place->room) ||
-	    (place->slab != NULL && !dry_general_fits(size - 1, place->slab->cache->object_size + tail)))
-		return resize_big(heap, place, object, size);
-	if (place->slab == NULL || place->slab->cache->debug == NULL)
-		return object;
-	return debug_size(place->slab->cache, object, size) ? to_program(place->slab->cache, object, size) : NULL;
-}
-
-static void *copy_to(struct dry_heap *heap, void *object, size_t room, void *copy, size_t size)
-{
-	if (copy == NULL)
-		return NULL;
-	dry_tags_look(false); /* the object is an address here */
-	memcpy(copy, object, size < room ? size : room);
-	dry_tags_look(true);
-	free_at(heap, object);
-	return copy;
-}
-
-/*
- * A block of no class, or one that is watched. DONE: `result` is what realloc returns; else it takes a copy of `room` bytes.
- * big: the secondary allocator was asked; and if there is no memory for a copy, the block may be resized yet.
- */
-#define DONE SIZE_MAX
-struct way {
-	size_t room;
-	void *result;
-	bool big;
-};
-
-static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, size_t size)
-{
-	struct found place = find(heap, object, false);
-	void *copy;
-
-	if (place.room == DRY_NOT_LIVE)
-		free_at(heap, object); /* says what is wrong with it */
-	if (place.room == DRY_NOT_LIVE || place.room == DRY_REPORTED || size > SIZE_LIMIT)
-		return (struct way){ .room = DONE };
-	if (DRY_UNLIKELY(dry_annotate != NULL)) /* It always moves, so that pointers to the old place are found out. */
-		return (struct way){ .room = dry_annotate->size(object, place.room) };
-	if (place.secondary != NULL && place.room != 0 && place.secondary->resize(object, size))
-		return (struct way){ .room = DONE, .result = object };
-	if (place.secondary != NULL)
-		return (struct way){ .room = place.room };
-	/* A big block that would stay is as good as a new one for who takes samples. */
-	copy = place.slab == NULL ? dry_general_ask_secondary(heap, size, 16, false) : NULL;
-	if (copy != NULL)
-		return (struct way){ DONE, copy_to(heap, object, place.room, copy, size), false };
-	copy = resize(heap, &place, object, size);
-	if (copy != NULL || place.room == DRY_REPORTED)
-		return (struct way){ DONE, copy, false };
-	return (struct way){ .room = place.room, .big = place.slab == NULL };
-}
-
-/* Not part of its caller, whose frame is bigger (docs/design/stack.md). */
-static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room, size_t size, bool big)
-{
-	void *copy = big ? alloc_own(heap, size, 16, false) : dry_general_alloc(heap, size, 16, false);
-
-	return copy_to(heap, object, room, copy, size);
-}
-
-/* Two of them were too much for a limit; meanwhile what was free has been given back. */
-static DRY_NOINLINE void *resize_again(struct dry_heap *heap, void *object, size_t size)
-{
-	struct found place = find(heap, object, false);
-
-	return resize(heap, &place, object, size);
-}
-
-void *dry_general_realloc(struct dry_heap *heap, void *pointer, size_t size)
-{
-	void *object = dry_tags_strip(pointer);
-	struct way way = { .room = class_size_of(heap, object) };
-
-	if (!dry_secure_admits(pointer))
-		return NULL;
-	if (way.room == 0 || DRY_UNLIKELY(dry_annotate != NULL)) {
-		way = find_way(heap, object, size);
-		if (way.room == DONE)
-			return way.result;
-	} else if (stays(size, way.room)) {
-		return object;
-	}
-	if (size > SIZE_LIMIT)
-		return NULL;
-	void *copy = move(heap, object, way.room, size, way.big);
-	return copy == NULL && way.big ? resize_again(heap, object, size) : copy;
 }
