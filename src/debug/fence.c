@@ -38,7 +38,8 @@ static bool wants_fence(void)
 {
 	uint32_t now = atomic_load_explicit(&fences, memory_order_relaxed);
 
-	return !dry_port_is_scarce() && now < atomic_load_explicit(&most, memory_order_relaxed) &&
+	return !dry_port_is_scarce() &&
+	       (now < atomic_load_explicit(&most, memory_order_relaxed) || !dry_port_fences_are_mappings()) &&
 	       (now < DENSE || atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed) % SPARSE == 0);
 }
 
@@ -96,7 +97,7 @@ static void drop_fence(struct dry_arena *arena, struct dry_page *run)
 /* To the arena. false: the system refuses the memory. */
 static bool give_up(struct dry_arena *arena, struct dry_page *run)
 {
-	if (dry_port_commit(dry_arena_start(arena, run), bytes_of(arena, run->count)) != 0)
+	if (dry_port_unfence(dry_arena_start(arena, run), bytes_of(arena, run->count)) != 0)
 		return false;
 	drop_fence(arena, run);
 	dry_arena_free(arena, run); /* dirty, for what lies beside it */
@@ -302,7 +303,7 @@ static struct dry_page *reuse(struct dry_arena *arena, unsigned order)
 
 	if (run == NULL)
 		return NULL;
-	if (dry_port_commit(dry_arena_start(arena, run), bytes_of(arena, pages_of(order))) != 0) {
+	if (dry_port_unfence(dry_arena_start(arena, run), bytes_of(arena, pages_of(order))) != 0) {
 		if (!give_up(arena, run))
 			keep(arena, run, 0);
 		return NULL;
@@ -323,7 +324,7 @@ static struct dry_page *make(struct dry_arena *arena, unsigned order, unsigned n
 		run = dry_arena_alloc(arena, pages + behind, pages, node);
 	/* Where it is refused the page is there, and not used. */
 	if (run == NULL || !fence ||
-	    dry_port_decommit((char *)dry_arena_start(arena, run) + bytes_of(arena, pages_of(order)), bytes_of(arena, 1)) != 0)
+	    dry_port_fence((char *)dry_arena_start(arena, run) + bytes_of(arena, pages_of(order)), bytes_of(arena, 1)) != 0)
 		return run;
 	blank(arena, 1);
 	run->flags |= DRY_PAGE_FENCED;
@@ -346,7 +347,7 @@ static bool free_now(struct dry_arena *arena, struct dry_page *run, uint32_t at)
 
 	/* The fence and the oldest are committed: others shall have what they need all the same. */
 	if (!dry_port_is_scarce() || dry_port_data_room() < SPARED ||
-	    (has_fence(run) && dry_port_commit(fence, bytes_of(arena, 1)) != 0))
+	    (has_fence(run) && dry_port_unfence(fence, bytes_of(arena, 1)) != 0))
 		return false;
 	drop_fence(arena, run);
 	dry_arena_free(arena, run);
@@ -365,7 +366,7 @@ static void free_pages(struct dry_arena *arena, struct dry_page *run)
 	if (free_now(arena, run, at))
 		return;
 	dry_arena_keep(arena, run);
-	if (dry_port_decommit(dry_arena_start(arena, run), bytes_of(arena, run->count)) == 0) {
+	if (dry_port_fence(dry_arena_start(arena, run), bytes_of(arena, run->count)) == 0) {
 		blank(arena, run->count - has_fence(run));
 		run->flags |= DRY_PAGE_GONE;
 	}

@@ -8,9 +8,9 @@
  * Slabs of 8 and 16 pages have it inside, as their last page, which no object is in: a run with one page more would take a block of
  * twice the size. What has waited keeps its fence, and is the first to become a slab of its order again.
  *
- * How dense: every slab has one, until there are 4096 fences; then one slab of eight, up to 10,000 in all, for a system gives a
- * process only so many mappings (65,530), and guarded blocks take some. They cost memory of the kernel's, and address space: so
- * there are no new ones while a limit counts that.
+ * How dense: every slab has one, until there are 4096 fences; then one slab of eight. Where a fence is a mapping
+ * (port/guard.h) there are up to 10,000 in all, for a system gives a process only so many (65,530), and guarded blocks take some;
+ * they cost memory of the kernel's, too. There are no new ones while a limit counts address space.
  * Where the arena has no more room, slabs that were given back make some; where a limit counts what is free, none are kept. Their
  * memory counts for a limit of data again before they are the arena's: where it is refused, a chunk in which nothing lies but such
  * slabs and what is free is unmapped as it is.

@@ -21,6 +21,16 @@ uint64_t dry_port_random(void);
 int dry_port_decommit(void *addr, size_t size);
 
 /*
+ * The same of any range of committed pages, for fences: many of them, and short. Until dry_port_unfence() of it, or of a part; then
+ * its content is zero. 0 or -ENOMEM (then it stays as it was).
+ */
+int dry_port_fence(void *addr, size_t size);
+int dry_port_unfence(void *addr, size_t size);
+
+/* Whether a fence is a mapping, of which a process may have so many (65,530), and for which the kernel takes some 500 bytes. */
+bool dry_port_fences_are_mappings(void);
+
+/*
  * What may be committed, in bytes, until others of the process are left no more than they need of its limit of data. SIZE_MAX:
  * there is no limit, or it is not known.
  */

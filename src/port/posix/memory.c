@@ -58,6 +58,21 @@ int dry_port_decommit(void *addr, size_t size)
 	return dry_unix_decommit(addr, size, 0);
 }
 
+int dry_port_fence(void *addr, size_t size)
+{
+	return dry_port_decommit(addr, size);
+}
+
+int dry_port_unfence(void *addr, size_t size)
+{
+	return dry_port_commit(addr, size);
+}
+
+bool dry_port_fences_are_mappings(void)
+{
+	return true;
+}
+
 /* POSIX knows of neither groups nor huge pages nor nodes. */
 size_t dry_port_memory_limit(void)
 {

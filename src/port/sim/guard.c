@@ -18,6 +18,21 @@ int dry_port_decommit(void *addr, size_t size)
 	return -DRY_ENOMEM;
 }
 
+int dry_port_fence(void *addr, size_t size)
+{
+	return dry_port_decommit(addr, size);
+}
+
+int dry_port_unfence(void *addr, size_t size)
+{
+	return dry_port_commit(addr, size);
+}
+
+bool dry_port_fences_are_mappings(void)
+{
+	return true;
+}
+
 size_t dry_port_data_room(void)
 {
 	return SIZE_MAX;
