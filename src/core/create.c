@@ -258,7 +258,8 @@ static size_t objects_out(const struct dry_cache *cache)
 	return objects;
 }
 
-static int destroy_root(struct dry_cache *cache)
+/* Alias: the last one of a root that was destroyed by name, which goes with it; or NULL. */
+static int destroy_root(struct dry_cache *cache, struct dry_cache *alias)
 {
 	struct dry_caches *caches = cache->caches;
 	size_t (*reclaim)(void *, size_t) = dry_cache_stop_asking(cache);
@@ -280,6 +281,8 @@ static int destroy_root(struct dry_cache *cache)
 		(*caches->grace->barrier)(caches->grace->arg); /* a kernel has a macro of that name */
 	dry_lock_acquire(&caches->lock);
 	list_remove_locked(caches, cache);
+	if (alias != NULL) /* only now: until here it may turn out to stay, and its place is known to walks */
+		list_remove_locked(caches, alias);
 	unplace_locked(cache);
 	cache->state = DRY_CACHE_DEAD; /* a walk may still stand on it: no more figures */
 	dry_lock_release(&caches->lock);
@@ -297,25 +300,21 @@ static int destroy_alias(struct dry_cache *alias)
 	int rc = 0;
 
 	dry_lock_acquire(&caches->lock);
-	alias_remove_locked(alias);
-	list_remove_locked(caches, alias);
-	last = root->orphan && root->alias == NULL;
-	if (last)
-		root->orphan = root->mergeable = false;
+	last = root->orphan && root->alias == alias && alias->alias == NULL;
+	if (last) {
+		root->mergeable = false;
+	} else {
+		alias_remove_locked(alias);
+		list_remove_locked(caches, alias);
+		if (root->orphan) /* which may have had the name of this one */
+			memcpy(root->name, root->alias->name, sizeof(root->name));
+	}
 	dry_lock_release(&caches->lock);
 	if (last)
-		rc = destroy_root(root);
-	if (rc != 0) {
-		/* Objects are out: it stays what it was. */
-		dry_lock_acquire(&caches->lock);
-		root->orphan = true;
-		alias_add_locked(root, alias);
-		list_append_locked(caches, alias);
-		dry_lock_release(&caches->lock);
-		return rc;
-	}
-	forget(alias);
-	return 0;
+		rc = destroy_root(root, alias);
+	if (rc == 0) /* else objects are out: it stays what it was */
+		forget(alias);
+	return rc;
 }
 
 int dry_cache_unmake(struct dry_cache *cache)
@@ -328,5 +327,5 @@ int dry_cache_unmake(struct dry_cache *cache)
 	}
 	if (cache->root != cache)
 		return destroy_alias(cache);
-	return has_aliases(cache) ? 0 : destroy_root(cache);
+	return has_aliases(cache) ? 0 : destroy_root(cache, NULL);
 }

@@ -93,6 +93,43 @@ static void test_listed(dry_heap *heap)
 	CHECK_EQ(dry_cache_destroy(b), 0);
 }
 
+static int find_order(dry_cache *cache, void *arg)
+{
+	struct names *names = arg;
+
+	for (unsigned i = 0; i < 3; i++)
+		if (names->name[i] && !strcmp(stats_of(cache).name, names->name[i]))
+			names->seen = names->seen << 2 | (i + 1);
+	return 0;
+}
+
+/* Destroyed names are on no list, not even as that of who has the slabs; one that has to stay keeps its place there. */
+static void test_list_after_destroy(dry_heap *heap)
+{
+	struct names order = { { "stays", "later", NULL }, 0 }, gone = { { "first", "second", NULL }, 0 };
+	dry_cache *first = make_cache(heap, "first", 1300, 0, 0);
+	dry_cache *stays = make_cache(heap, "stays", 1300, 0, 0);
+	dry_cache *second = make_cache(heap, "second", 1300, 0, 0);
+	dry_cache *later = make_cache(heap, "later", 1300, 0, DRY_CACHE_NO_MERGE);
+
+	CHECK(first && stays && second && later);
+	void *object = dry_cache_alloc(stays);
+	CHECK(object);
+	CHECK_EQ(dry_cache_destroy(first), 0);
+	CHECK_EQ(dry_cache_destroy(second), 0);
+	CHECK_EQ(dry_heap_for_each_cache(heap, note_name, &gone), 0);
+	CHECK_EQ(gone.seen, 0);
+	CHECK_EQ(dry_cache_destroy(stays), -EBUSY);
+	CHECK_EQ(stats_of(stays).active_objects, 1);
+	CHECK_EQ(dry_heap_for_each_cache(heap, find_order, &order), 0);
+	CHECK_EQ(order.seen & 3, 2);
+	CHECK_EQ(order.seen >> 2 & 3, 1);
+	dry_cache_free(stays, object);
+	CHECK_EQ(dry_cache_destroy(stays), 0);
+	CHECK_EQ(dry_cache_destroy(later), 0);
+	CHECK_EQ(dry_heap_check(heap), 0);
+}
+
 /* What must not be shared. */
 static void test_not_merged(dry_heap *heap)
 {
@@ -139,6 +176,7 @@ int main(int argc, char **argv)
 		test_aliases(heap);
 		test_original_goes_first(heap);
 		test_listed(heap);
+		test_list_after_destroy(heap);
 		test_not_merged(heap);
 	}
 	dry_cache *cache = make_cache(heap, "exercised", 1234, 0, 0);
