@@ -14,7 +14,8 @@ extern "C" {
 
 /*
  * Set an option, as "name:value" of DRYSTONE_CONF would: dry_ctl("limit", "80%"), dry_ctl("decay_ms", "100"). 0; -EINVAL: no
- * such option, or a bad value; -EBUSY: it can be set at start only, for what it changes is in use; -ENOMEM.
+ * such option, or a bad value; -EBUSY: it can be set at start only, for what it changes is in use; -ENOMEM. "guard" and
+ * "guard_rate" change what dry_guard() began, and may fail as it does; then none are guarded.
  */
 int dry_ctl(const char *name, const char *value);
 

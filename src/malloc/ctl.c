@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Options while the process runs. */
 #include <drystone/process.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "heap/heap.h"
 #include "malloc/options.h"
 #include "page/budget.h"
 
+/* As the options say now. Relaxed: another thread may set them, too. */
+static int guard(void)
+{
+	bool on = __atomic_load_n(&dry_option_guard, __ATOMIC_RELAXED);
+
+	return dry_guard(on ? __atomic_load_n(&dry_option_guard_rate, __ATOMIC_RELAXED) : 0);
+}
+
 DRY_EXPORT int dry_ctl(const char *name, const char *value)
 {
-	bool guard = dry_option_guard;
-	unsigned rate = dry_option_guard_rate;
 	int rc;
 
 	if (name == NULL || value == NULL) /* as of getenv() */
 		return -DRY_EINVAL;
 	rc = dry_heap_get(NULL) != NULL ? dry_options_set(name, value) : -DRY_ENOMEM;
-	if (rc == 0 && (guard != dry_option_guard || rate != dry_option_guard_rate))
-		rc = dry_guard(dry_option_guard ? dry_option_guard_rate : 0);
-	return rc;
+	/* Also where the option had that value: dry_guard() may have begun or ended it since, or could not do it. */
+	return rc == 0 && strlen(name) >= 5 && memcmp(name, "guard", 5) == 0 ? guard() : rc;
 }
 
 DRY_EXPORT void dry_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg)

@@ -288,11 +288,12 @@ bool dry_profile_start(void)
 	if (secure || dry_option_guard) {
 		dry_guard_report_faults();
 		(void)sample(dry_option_guard_rate); /* nobody else has an array yet */
+		dry_option_guard = true;
 	}
 	return empties;
 }
 
-DRY_EXPORT int dry_guard(size_t mean)
+static int guard(size_t mean)
 {
 	bool made = dry_heap_get(NULL) != NULL;
 
@@ -303,6 +304,15 @@ DRY_EXPORT int dry_guard(size_t mean)
 	if (mean != 0)
 		dry_guard_report_faults();
 	return sample(mean) ? 0 : -DRY_EAGAIN;
+}
+
+DRY_EXPORT int dry_guard(size_t mean)
+{
+	int rc = guard(mean);
+
+	/* What is the case, whoever asked for it: dry_ctl() goes by it. Relaxed, as there. */
+	__atomic_store_n(&dry_option_guard, mean != 0 && rc == 0, __ATOMIC_RELAXED);
+	return rc;
 }
 
 /* ---- heap profiles -------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  * all are.
  */
 /* DRY_TEST_NOT_TINY: it has no guarded blocks. */
-#include <drystone/drystone.h>
+#include <drystone/process.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -190,6 +190,33 @@ static size_t use_caches(struct rng *rng)
 	return taken;
 }
 
+static size_t guarded_now(struct rng *rng)
+{
+	size_t bytes = fill(rng);
+
+	resize_and_drop(rng);
+	return bytes;
+}
+
+/* What dry_guard() and dry_ctl() began, the other one ends and changes. */
+static void set_by_options(struct rng *rng)
+{
+	CHECK(!dry_guard(1));
+	CHECK(guarded_now(rng) != 0);
+	CHECK(!dry_ctl("guard_rate", "2"));
+	CHECK(guarded_now(rng) != 0);
+	CHECK(!dry_ctl("guard", "0"));
+	CHECK_EQ(guarded_now(rng), 0);
+	CHECK(!dry_ctl("guard_rate", "1"));
+	CHECK_EQ(guarded_now(rng), 0);
+	for (int round = 0; round < 2; round++) {
+		CHECK(!dry_ctl("guard", "1"));
+		CHECK(guarded_now(rng) != 0);
+		CHECK(!dry_guard(0));
+		CHECK_EQ(guarded_now(rng), 0);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
@@ -207,6 +234,8 @@ int main(int argc, char **argv)
 	CHECK_EQ(fill(&rng), 0);
 	resize_and_drop(&rng);
 	CHECK_EQ(use_caches(&rng), 0);
+
+	set_by_options(&rng);
 
 	taken_by = sampled;
 	CHECK(!dry_profile_heap(1));
