@@ -25,7 +25,8 @@ int dry_ctl(const char *name, const char *value);
  * called where one request alone is bigger than the limit: it fails. It
  * runs in the thread that allocates, without locks of the library, and one at a time; it may free, and what it
  * allocates fails without a call of it. Other threads that need memory meanwhile wait until it is done, two seconds at most, so it
- * must not wait for locks that are held around allocations. NULL: none; then such an allocation fails (ENOMEM).
+ * must not wait for locks that are held around allocations. NULL: none; then such an allocation fails (ENOMEM). Another one may be
+ * named at any time; the one before may still be running in another thread then.
  */
 void dry_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg);
 

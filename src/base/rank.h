@@ -22,6 +22,7 @@ enum dry_rank {
 	DRY_RANK_META,      /* memory for metadata */
 	DRY_RANK_PAGE,      /* the arena */
 	DRY_RANK_PORT,      /* inside a port: slots, registration */
+	DRY_RANK_LIMIT,     /* who is asked at the limit of the process */
 	DRY_RANK_COUNT
 };
 

@@ -47,6 +47,7 @@ void dry_heaps_lock_all(void)
 {
 	dry_lock_acquire(&dry_heaps_lock);
 	each_lock(dry_lock_acquire_unranked, true);
+	dry_heap_limit_fork();
 	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
 		dry_caches_before_fork_locked(&heap->caches);
 }
@@ -58,6 +59,7 @@ void dry_heaps_unlock_all(bool in_child)
 		dry_meta_after_fork(&heap->caches.backing.meta);
 		dry_extents_after_fork(&heap->extents);
 	}
+	dry_heap_limit_forked(in_child);
 	each_lock(in_child ? dry_lock_reinit : dry_lock_release, false);
 	if (in_child)
 		dry_lock_reinit(&dry_heaps_lock);
@@ -65,7 +67,6 @@ void dry_heaps_unlock_all(bool in_child)
 		dry_lock_release(&dry_heaps_lock);
 	if (!in_child)
 		return;
-	dry_heap_limit_forked();
 	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
 		dry_caches_forked(&heap->caches);
 }

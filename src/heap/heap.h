@@ -93,8 +93,9 @@ bool dry_heap_give_up(struct dry_heap *heap, size_t bytes);
  */
 bool dry_heap_make_room(struct dry_heap *heap, size_t bytes, unsigned tries);
 void dry_heap_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg);
-/* In the child of a fork. */
-void dry_heap_limit_forked(void);
+/* Before a fork, and after it. */
+void dry_heap_limit_fork(void);
+void dry_heap_limit_forked(bool in_child);
 /* Who is asked before all that whether the limit is higher by now. */
 void dry_heap_follow_limit(bool (*follow)(void));
 /* Whether no lock of the heap is held: at the end of a process a thread may have been stopped with one. */

@@ -68,33 +68,49 @@ bool dry_heap_give_up(struct dry_heap *heap, size_t bytes)
 	return true;
 }
 
+/* Who is asked at the limit of the process. */
 static struct {
-	bool (*_Atomic fn)(void *arg, size_t bytes); /* release, after arg */
-	void *_Atomic arg;
+	struct dry_lock lock; /* guards fn and arg, a pair; not held while it runs */
+	bool (*fn)(void *arg, size_t bytes);
+	void *arg;
 	struct dry_asking asking;
-} on_limit;
+} on_limit = { .lock = DRY_LOCK_INIT(DRY_RANK_LIMIT) };
 
 void dry_heap_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg)
 {
-	atomic_store_explicit(&on_limit.fn, NULL, memory_order_relaxed);
-	atomic_store_explicit(&on_limit.arg, arg, memory_order_release);
-	atomic_store_explicit(&on_limit.fn, fn, memory_order_release); /* pairs with ask() */
+	dry_lock_acquire(&on_limit.lock);
+	on_limit.fn = fn;
+	on_limit.arg = arg;
+	dry_lock_release(&on_limit.lock);
 }
 
 static bool ask(size_t bytes)
 {
-	bool (*fn)(void *, size_t) = atomic_load_explicit(&on_limit.fn, memory_order_acquire), more;
+	dry_lock_acquire(&on_limit.lock);
+	bool (*fn)(void *, size_t) = on_limit.fn, more;
+	void *arg = on_limit.arg;
+	dry_lock_release(&on_limit.lock);
 	enum dry_asking_result asking = fn != NULL ? dry_asking_begin(&on_limit.asking) : DRY_ASKING_REFUSED;
 
 	if (asking != DRY_ASKING_TAKEN)
 		return asking == DRY_ASKING_WAITED;
-	more = fn(atomic_load_explicit(&on_limit.arg, memory_order_relaxed), bytes);
+	more = fn(arg, bytes);
 	dry_asking_end(&on_limit.asking);
 	return more;
 }
 
-void dry_heap_limit_forked(void)
+void dry_heap_limit_fork(void)
 {
+	dry_lock_acquire_unranked(&on_limit.lock);
+}
+
+void dry_heap_limit_forked(bool in_child)
+{
+	if (!in_child) {
+		dry_lock_release(&on_limit.lock);
+		return;
+	}
+	dry_lock_reinit(&on_limit.lock);
 	dry_asking_forked(&on_limit.asking);
 }
 

@@ -9,6 +9,7 @@
 #include <drystone/process.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -140,6 +141,60 @@ static void run_callback(size_t size)
 	CHECK_EQ(dry_ctl("limit", "0"), 0);
 }
 
+/* ---- another callback, at any time ------------------------------------------------------ */
+
+static struct who {
+	atomic_size_t asked; /* with its own argument */
+} whoes[2];
+static atomic_bool replaced_enough;
+
+static bool first(void *arg, size_t bytes)
+{
+	CHECK(arg == &whoes[0] && bytes != 0);
+	atomic_fetch_add(&whoes[0].asked, 1);
+	return false;
+}
+
+static bool second(void *arg, size_t bytes)
+{
+	CHECK(arg == &whoes[1] && bytes != 0);
+	atomic_fetch_add(&whoes[1].asked, 1);
+	return false;
+}
+
+static void *replace(void *arg)
+{
+	while (!atomic_load(&replaced_enough)) {
+		dry_on_limit(second, &whoes[1]);
+		dry_on_limit(first, &whoes[0]);
+	}
+	return arg;
+}
+
+/* Each allocation that fails has asked one of the two, which got its own argument. */
+static void run_replaced(void)
+{
+	const size_t tries = 100000;
+	pthread_t id;
+
+	dry_on_limit(first, &whoes[0]);
+	CHECK_EQ(pthread_create(&id, NULL, replace, NULL), 0);
+	CHECK_EQ(dry_ctl("limit", "48M"), 0);
+	size_t n = fill(NULL, 400000);
+	whoes[0].asked = whoes[1].asked = 0;
+	for (size_t i = 0; i < tries; i++) {
+		void *block = dry_alloc(NULL, 400000);
+		OPAQUE(block);
+		CHECK(block == NULL);
+	}
+	atomic_store(&replaced_enough, true);
+	CHECK_EQ(pthread_join(id, NULL), 0);
+	CHECK_EQ(whoes[0].asked + whoes[1].asked, tries);
+	dry_on_limit(NULL, NULL);
+	empty(NULL, n);
+	CHECK_EQ(dry_ctl("limit", "0"), 0);
+}
+
 static void run_bulk(void)
 {
 	struct dry_cache_attr attr = { .name = "limited", .size = 500, .flags = DRY_CACHE_NO_MERGE };
@@ -216,6 +271,7 @@ int main(void)
 	run_realloc();
 	run_callback(700);
 	run_callback(400000);
+	run_replaced();
 	run_bulk();
 	CHECK_EQ(dry_heap_check(NULL), 0);
 	dry_heap_trim(NULL);

@@ -17,6 +17,7 @@ static const char *name(const struct dry_lock *lock)
 		[DRY_RANK_EXTENT] = "extent",
 		[DRY_RANK_PAGE] = "page",
 		[DRY_RANK_PORT] = "port",
+		[DRY_RANK_LIMIT] = "limit",
 	};
 
 	return lock->rank < DRY_RANK_COUNT && names[lock->rank] != NULL ? names[lock->rank] : "unknown";
