@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Tells a memory checker that watches the process (AddressSanitizer, Valgrind's memcheck) which memory is in use.
+ * Tells a memory checker that watches the process (AddressSanitizer, ThreadSanitizer, Valgrind's memcheck) which memory is in use.
  *
  * `dry_annotate` is the checker's table, set once before the first heap, or NULL: nobody watches. It is looked at in slow
  * paths only. The hit path has nothing to do with it, because an annotated cache has no array caches: its

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 
 #include "base/bits.h"
+#include "base/compiler.h"
 #include "base/error.h"
 #include "port/contract.h"
 #include "port/guard.h"
@@ -35,12 +36,14 @@
 
 _Static_assert(DRY_EBUSY == EBUSY && DRY_EAGAIN == EAGAIN && DRY_ENOMEM == ENOMEM, "base/error.h has the values of this libc");
 
-/* 1/8 of the address space of a process; 0: not known. */
+DRY_WEAK void __tsan_init(void);
+
+/* 1/8 of the address space of a process; 0: not known, or ThreadSanitizer has something else in the middle of it. */
 static uintptr_t eighth(void)
 {
-	uintptr_t stack = getauxval(AT_RANDOM);
+	uintptr_t stack = getauxval(AT_RANDOM); /* the program's first stack ends where all does */
 
-	return stack != 0 ? UINT64_C(1) << (dry_log2_floor(stack) - 2) : 0; /* the program's first stack ends where all does */
+	return stack != 0 && __tsan_init == NULL ? UINT64_C(1) << (dry_log2_floor(stack) - 2) : 0;
 }
 
 struct part {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * AddressSanitizer is known by its run-time library, which the program was linked to or not; Valgrind by an answer to
- * one of memcheck's client requests, which are instructions without effect elsewhere (other tools of Valgrind's do
- * not answer it). Without Valgrind's headers at build time there is no Valgrind here.
+ * AddressSanitizer and ThreadSanitizer are known by their run-time libraries, which the program was linked to or not;
+ * Valgrind by an answer to one of memcheck's client requests, which are instructions without effect elsewhere (other tools of
+ * Valgrind's do not answer it). Without Valgrind's headers at build time there is no Valgrind here.
  */
 #include "port/annotate.h"
 
@@ -82,6 +82,65 @@ static void asan_space(void *memory, size_t bytes, bool begins)
 
 static const struct dry_annotations asan = { asan_given,  asan_taken,  asan_cut,  asan_size,
 					     asan_closed, asan_opened, asan_heap, asan_space };
+
+/* ---- ThreadSanitizer ----------------------------------------------------------------------- */
+
+DRY_WEAK void __tsan_acquire(void *address);
+DRY_WEAK void __tsan_release(void *address);
+
+#define TSAN_PAGE ((uintptr_t)4096) /* what lay in one may be cut otherwise when it is used again */
+
+/* Who has memory next comes after who had it before: our locks are not seen. */
+static void tsan_each(void (*fn)(void *), const void *object, size_t size)
+{
+	uintptr_t at = (uintptr_t)object & ~(TSAN_PAGE - 1), end = (uintptr_t)object + size;
+
+	for (; at < end; at += TSAN_PAGE)
+		fn((void *)at);
+}
+
+static void tsan_given(const void *heap, void *object, size_t size, bool defined)
+{
+	(void)heap;
+	(void)defined;
+	tsan_each(__tsan_acquire, object, size);
+}
+
+static void tsan_taken(const void *heap, void *object, size_t size)
+{
+	(void)heap;
+	tsan_each(__tsan_release, object, size);
+}
+
+static void tsan_cut(const void *heap, void *object, size_t old, size_t size)
+{
+	(void)heap;
+	(void)object;
+	(void)old;
+	(void)size;
+}
+
+static size_t tsan_size(const void *object, size_t room)
+{
+	(void)object;
+	return room;
+}
+
+static void tsan_memory(void *memory, size_t bytes)
+{
+	(void)memory;
+	(void)bytes;
+}
+
+static void tsan_space(void *memory, size_t bytes, bool begins)
+{
+	(void)memory;
+	(void)bytes;
+	(void)begins;
+}
+
+static const struct dry_annotations tsan = { tsan_given,  tsan_taken,  tsan_cut,  tsan_size,
+					     tsan_memory, tsan_memory, asan_heap, tsan_space };
 
 /* ---- Valgrind ------------------------------------------------------------------------------ */
 
@@ -167,6 +226,8 @@ const struct dry_annotations *dry_port_annotations(void)
 {
 	if (__asan_poison_memory_region != NULL && __asan_region_is_poisoned != NULL)
 		return &asan;
+	if (__tsan_acquire != NULL && __tsan_release != NULL)
+		return &tsan;
 #if HAVE_VALGRIND
 	if (under_memcheck())
 		return &memcheck;
