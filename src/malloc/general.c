@@ -343,6 +343,16 @@ void dry_general_free(struct dry_heap *heap, void *pointer)
 		dry_general_free_at(heap, dry_tags_strip(pointer));
 }
 
+static DRY_SLOW void report_no_size(const void *object, const struct dry_found *place)
+{
+	enum dry_fatal_code code = place->slab != NULL ? DRY_FATAL_USE_AFTER_FREE :
+				   place->run != NULL  ? DRY_FATAL_INTERIOR :
+							 DRY_FATAL_INVALID_POINTER;
+
+	dry_fatal(code, object, place->slab != NULL ? place->slab->cache->name : NULL,
+		  "its size was asked for, and it is no block");
+}
+
 size_t dry_general_usable(struct dry_heap *heap, const void *pointer)
 {
 	const void *object = dry_tags_strip(pointer);
@@ -352,8 +362,8 @@ size_t dry_general_usable(struct dry_heap *heap, const void *pointer)
 	if (DRY_LIKELY(room != 0) || object == NULL || !dry_secure_admits(pointer))
 		return room;
 	place = dry_general_find(heap, (void *)(uintptr_t)object, false);
-	if (DRY_UNLIKELY(place.room == DRY_NOT_LIVE) && place.run == NULL)
-		dry_fatal(DRY_FATAL_INVALID_POINTER, object, NULL, "its size was asked for, and it is no block");
+	if (DRY_UNLIKELY(place.room == DRY_NOT_LIVE))
+		report_no_size(object, &place);
 	if (place.room == DRY_NOT_LIVE || place.room == DRY_REPORTED)
 		return 0;
 	return DRY_UNLIKELY(dry_annotate != NULL) ? dry_annotate->size(object, place.room) : place.room;
