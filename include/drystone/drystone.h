@@ -14,6 +14,7 @@
  *    None is async-signal-safe.
  *  - A `heap` argument of NULL means the default heap, the one that malloc()
  *    uses when drystone replaces it.
+ *  - Functions that a program hands in (constructors, callbacks, page sources) return: they neither throw nor jump out.
  *  - A function that returns a pointer fails with NULL and sets errno; one
  *    that returns int fails with a negative errno value and leaves errno alone.
  *  - A corrupt argument (double free, pointer never given out, ...) is one
