@@ -25,12 +25,12 @@ typedef void (*free_fn)(void *first, void *second);
 typedef void (*any_fn)(void); /* what a function is cast through */
 
 /* A lone return: no compiler puts a frame or a landing pad into it. */
-void hit_nothing(void);
+void do_nothing(void);
 __asm__(".pushsection .text\n"
-	".globl hit_nothing\n"
-	".type hit_nothing, %function\n"
-	"hit_nothing: ret\n"
-	".size hit_nothing, . - hit_nothing\n"
+	".globl do_nothing\n"
+	".type do_nothing, %function\n"
+	"do_nothing: ret\n"
+	".size do_nothing, . - do_nothing\n"
 	".popsection\n");
 
 void *hit_alloc(alloc_fn fn, void *first);
@@ -83,8 +83,8 @@ int main(int argc, char **argv)
 		release = (free_fn)(any_fn)free;
 		first = (void *)size;
 	} else {
-		alloc = (alloc_fn)(any_fn)hit_nothing;
-		release = (free_fn)(any_fn)hit_nothing;
+		alloc = (alloc_fn)(any_fn)do_nothing;
+		release = (free_fn)(any_fn)do_nothing;
 		first = (void *)size;
 	}
 	for (long n = strtol(argv[3], NULL, 10); n > 0; n--) {

@@ -32,35 +32,34 @@ done
 "${CC:-cc}" -std=gnu11 -O2 -fno-builtin -Iinclude bench/hit_loop.c -o "$work/hit_loop" \
 	-L"$build" -ldrystone -Wl,-rpath,"$build" -ldl
 
-# count KIND SIZE alloc|free: "HIT SHARE MEAN" of hit_alloc() or hit_free(), itself included:
-# instructions of the commonest cost, percentage of calls with it, mean in hundredths
+# count KIND SIZE: counts each call of hit_alloc() and of hit_free(), in turn, in one run; a part of $work/calls is of one call
 count() {
-	rm -rf "$work/out"
-	mkdir "$work/out"
-	valgrind --tool=callgrind --callgrind-out-file="$work/out/call" \
-		--toggle-collect="hit_$3" --dump-after="hit_$3" \
-		"$work/hit_loop" "$1" "$2" $calls >"$work/log" 2>&1 || {
+	rm -f "$work"/calls*
+	valgrind --tool=callgrind --callgrind-out-file="$work/calls" --combine-dumps=yes --toggle-collect='hit_*' \
+		--dump-after=hit_alloc --dump-after=hit_free "$work/hit_loop" "$1" "$2" $calls >"$work/log" 2>&1 || {
 		cat "$work/log" >&2
-		return 1
+		fail "callgrind does not run"
 	}
-	# One file a call, call.1 to call.250.
-	i=$warm_up
-	while [ $i -lt $calls ]; do
-		i=$((i + 1))
-		sed -n 's/^totals: *//p' "$work/out/call.$i"
-	done | awk -v expected=$((calls - warm_up)) '
-		{ times[$1]++; sum += $1 }
-		END {
-			if (NR != expected) exit 1
-			for (cost in times) if (times[cost] > times[hit]) hit = cost
-			printf "%d %d %d\n", hit, times[hit] * 100 / NR, sum * 100 / NR
-		}'
 }
 
-# side KIND SIZE alloc|free: sets hit, share, mean of the allocator's own function
+# cost alloc|free: "HIT SHARE MEAN" of hit_alloc() or hit_free() in what was counted last, itself included:
+# instructions of the commonest cost, percentage of calls with it, mean in hundredths
+cost() {
+	awk -v wanted="--dump-after=hit_$1" -v warm_up=$warm_up -v expected=$((calls - warm_up)) '
+		/^desc: Trigger:/ { trigger = $3 }
+		/^totals:/ && trigger == wanted && ++n > warm_up { times[$2]++; sum += $2 }
+		END {
+			n -= warm_up
+			if (n != expected) exit 1
+			for (cost in times) if (times[cost] > times[hit]) hit = cost
+			printf "%d %d %d\n", hit, times[hit] * 100 / n, sum * 100 / n
+		}' "$work/calls"
+}
+
+# side alloc|free: sets hit, share, mean of the allocator's own function, of what was counted last
 side() {
 	# shellcheck disable=SC2046 # three numbers
-	set -- $(count "$1" "$2" "$3" || echo failed) "$3"
+	set -- $(cost "$1" || echo failed) "$1"
 	[ $# = 4 ] || fail "callgrind did not count every call"
 	own=$own_alloc bar=$bar_alloc
 	[ "$4" = alloc ] || own=$own_free bar=$bar_free
@@ -73,18 +72,20 @@ side() {
 # What hit_alloc() and hit_free() themselves take; an empty function's own return is not theirs.
 own() {
 	# shellcheck disable=SC2046 # three numbers
-	set -- $(count empty 64 "$1" || echo failed)
+	set -- $(cost "$1" || echo failed)
 	[ $# = 3 ] && [ "$2" = 100 ] || fail "callgrind did not count every call"
 	echo $(($1 - 1))
 }
+count empty 64
 own_alloc=$(own alloc)
 own_free=$(own free)
 
 status=0
 row() { # row KIND SIZE: prints both sides; malloc and free are held to the bar
 	line=$(printf '%-6s %5d bytes' "$1" "$2")
+	count "$1" "$2"
 	for half in alloc free; do
-		side "$1" "$2" $half
+		side $half
 		line="$line  $half: $hit on a hit ($share % of calls, mean $((mean / 100)).$(printf %02d $((mean % 100))))"
 		if [ "$1" = malloc ] && [ "$hit" -gt $bar ]; then
 			line="$line EXCEEDED"
@@ -99,8 +100,9 @@ done
 row typed 64
 # What is too big for an array is a run of pages, kept for the next one of its length; 1,500 and 1,200 instructions where a block was
 # split down to it and merged again.
+count malloc 40000
 for half in alloc:400 free:300; do
-	side malloc 40000 "${half%:*}"
+	side "${half%:*}"
 	echo "run of pages, 40000 bytes  ${half%:*}: $hit"
 	[ "$hit" -le "${half#*:}" ] || fail "${half%:*} of 40000 bytes takes more than ${half#*:} instructions"
 done
