@@ -27,14 +27,14 @@
 static void *blocks[MOST];
 static char library_name[64] = "libresolv.so.2";
 
-/* Of a profile, MiB: reserved at start, with 1 GiB; before a limit. MB: had under limits; in quarantine. MiB: locked; of 300. */
+/* Of a profile, MiB: reserved at start, with 512; before a limit. MB: had under limits; in quarantine. MiB: locked; of 300. */
 static const struct bars {
 	const char *conf;
-	size_t start, full, data, thousand, before, limited, big, kept, locked, sizes;
+	size_t start, full, data, half, before, limited, big, kept, locked, sizes;
 } profiles[] = {
-	{ "", 100, 1500, 1400, 900, 100, 400, 400, 0, 82, 225 },
-	{ "check:1", 100, 1500, 1450, 850, 100, 370, 370, 0, 85, 205 },
-	{ "secure:1", 200, 2000, 1700, 680, 20, 250, 200, 12, 150, 185 },
+	{ "", 100, 750, 700, 450, 100, 400, 400, 0, 82, 225 },
+	{ "check:1", 100, 750, 725, 425, 100, 370, 370, 0, 85, 205 },
+	{ "secure:1", 200, 1000, 850, 340, 20, 250, 200, 12, 150, 185 },
 }, *bars = profiles;
 
 /* Bytes. */
@@ -102,23 +102,23 @@ static void reserved(void)
 	size_t start = status_of("VmSize:"), n;
 
 	CHECK(start < bars->start * MIB);
-	n = fill(0, 5000, (size_t)1 << 30);
-	CHECK_EQ(n, ((size_t)1 << 30) / 5000 + 1);
-	printf("reserved: %zu MiB, with 1 GiB live %zu\n", start / MIB, status_of("VmSize:") / MIB);
+	n = fill(0, 5000, 512 * MIB);
+	CHECK_EQ(n, 512 * MIB / 5000 + 1);
+	printf("reserved: %zu MiB, with 512 MiB live %zu\n", start / MIB, status_of("VmSize:") / MIB);
 	CHECK(status_of("VmSize:") < bars->full * MIB);
 	CHECK(status_of("VmData:") < bars->data * MIB); /* what strict overcommit counts */
 	drop(0, n);
 }
 
-/* `ulimit -v 1000000` while it runs. */
-static void thousand_bytes(void)
+/* `ulimit -v 500000` while it runs. */
+static void half_gigabyte(void)
 {
 	size_t n;
 
-	limit_to(RLIMIT_AS, (size_t)1000000 << 10);
+	limit_to(RLIMIT_AS, (size_t)500000 << 10);
 	n = fill(0, 1000, SIZE_MAX);
-	printf("1000000 KiB: %zu MB of 1,000 bytes\n", n / 1000);
-	CHECK(n >= bars->thousand * 1000 && n <= 1024000);
+	printf("500000 KiB: %zu MB of 1,000 bytes\n", n / 1000);
+	CHECK(n >= bars->half * 1000 && n <= 512000);
 	drop(0, n);
 }
 
@@ -365,7 +365,7 @@ static void locked(void)
 
 int main(void)
 {
-	static void (*const each[])(void) = { reserved, thousand_bytes, sizes_under_address_space, sizes_under_data,
+	static void (*const each[])(void) = { reserved, half_gigabyte, sizes_under_address_space, sizes_under_data,
 					      turns_under_address_space, turns_under_data, lowered_address_space, lowered_data,
 					      freed_below,
 					      address_space, address_space_big, data, charged, locked };
