@@ -39,18 +39,19 @@ struct sequence {
 
 /* ---- who is stepped through ----------------------------------------------------------- */
 
-static void *block, *more[200];
+static void *block, *more[64];
 
 #define STOP() __asm__ volatile("int3" : : : "memory")
 
+/* Blocks of each class up to 8,000 bytes, most of them small: in each of thousands of children fresh pages are what takes time. */
 static void use(void)
 {
-	for (size_t i = 0; i < 200; i++) {
-		more[i] = malloc(i * 40);
+	for (size_t i = 0; i < 64; i++) {
+		more[i] = malloc(i * i * 2);
 		CHECK(more[i] != NULL);
-		memset(more[i], 1, i * 40);
+		memset(more[i], 1, i * i * 2);
 	}
-	for (size_t i = 0; i < 200; i++)
+	for (size_t i = 0; i < 64; i++)
 		free(more[i]);
 }
 
@@ -226,13 +227,13 @@ static uint64_t sequence_end(const struct user_regs_struct *now)
  * One instruction. In a sequence the kernel goes on at what is to be done on an abort; from there the child runs until the
  * sequence has got to its end, or the whole call has, if what the sequence wants is not there.
  */
-static void step(void)
+static void step(const struct user_regs_struct *from)
 {
-	struct user_regs_struct now = registers();
+	struct user_regs_struct now;
 	uint64_t end = aborted;
 
 	if (end == 0) {
-		aborted = sequence_end(&now);
+		aborted = sequence_end(from);
 		go_on(PTRACE_SINGLESTEP, 0);
 		CHECK(stopped(PTRACE_SINGLESTEP));
 		return;
@@ -268,18 +269,20 @@ static void step_through(const struct call *call, int every)
 {
 	unsigned long steps = 0, forks = 0, next = 0;
 
+	alarm(PATIENCE * 2);
 	for (;; steps++) {
 		struct user_regs_struct now = registers();
 
-		if ((word(now.rip) & 0xff) == 0xcc) /* the call is over */
+		if (*(const unsigned char *)(uintptr_t)now.rip == 0xcc) /* the call is over: here is the same code */
 			break;
-		alarm(PATIENCE * 2);
 		if (steps >= next) {
+			alarm(PATIENCE * 2);
 			interrupt();
+			now = registers();
 			forks++;
 			next = steps + 1 + (every ? 0 : forks / EACH);
 		}
-		step();
+		step(&now);
 	}
 	printf("%s: %lu steps, %lu forks\n", call->name, steps, forks);
 	fflush(stdout);
