@@ -163,8 +163,8 @@ int main(int argc, char **argv)
 		look(sizes[i], sizes[i]);
 	}
 	if (argc > 1) {
-		look(120000, 50000); /* fewer pages, then more */
-		look(40000, 60000);
+		look(66000, 33000); /* fewer pages, then more */
+		look(33000, 50000);
 	}
 	return 0;
 }
