@@ -57,7 +57,8 @@ static void insert(struct model *model, void *block, size_t size, int cache)
 	CHECK(i == 0 || model->live[i - 1].at + (model->live[i - 1].size ? model->live[i - 1].size : 1) <= at);
 	if (model->low)
 		CHECK((char *)block >= model->low && (char *)block + size <= model->high);
-	memmove(&model->live[i + 1], &model->live[i], (model->n - i) * sizeof(model->live[0]));
+	for (size_t to = model->n; to > i; to--) /* memmove() of the address sanitizer goes byte by byte */
+		model->live[to] = model->live[to - 1];
 	model->live[i] = (struct live){ at, size, cache };
 	model->n++;
 	if (cache >= 0)
@@ -71,7 +72,8 @@ static struct live take_at(struct model *model, size_t i)
 
 	CHECK(pattern_holds((void *)live.at, live.size));
 	model->n--;
-	memmove(&model->live[i], &model->live[i + 1], (model->n - i) * sizeof(model->live[0]));
+	for (size_t to = i; to < model->n; to++)
+		model->live[to] = model->live[to + 1];
 	if (live.cache >= 0)
 		model->counts[live.cache]--;
 	return live;
