@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/one_cpu.h"
 
 #ifdef __x86_64__
 
@@ -297,12 +298,15 @@ static void run(int threads, int every)
 		traced(threads);
 	for (size_t i = 0; i < CALLS; i++) {
 		CHECK(stopped(PTRACE_CONT));
+		if (i == 0)
+			one_cpu_begin(child);
 		step_through(&calls[i], every);
 		go_on(PTRACE_CONT, 0);
 		CHECK(stopped(PTRACE_CONT)); /* after the call */
 		go_on(PTRACE_CONT, 0);
 	}
 	CHECK(!stopped(PTRACE_CONT));
+	one_cpu_end();
 }
 
 int main(int argc, char **argv)

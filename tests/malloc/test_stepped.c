@@ -17,9 +17,11 @@
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/one_cpu.h"
 
 #define PATIENCE 200 /* seconds until who does not get through counts as stuck */
 #define BLOCKS   4
+#define MARK     SIGUSR2 /* begin, and end, of what is stepped through */
 
 static char *blocks[BLOCKS];
 
@@ -79,25 +81,23 @@ static void traced(const char *how)
 	}
 	use_all(1); /* in one go: what happens once */
 	CHECK(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0);
-	CHECK(raise(SIGTRAP) == 0);
+	CHECK(raise(MARK) == 0);
 	use_all(all);
-	CHECK(raise(SIGTRAP) == 0);
+	CHECK(raise(MARK) == 0);
 	_exit(0);
 }
 
-/* To the next stop. 0: it is at its own SIGTRAP. */
+/* To the next stop. 0: it is at its mark. */
 static int step(pid_t child)
 {
-	siginfo_t info;
 	int status, sig = 0;
 
 	do {
 		CHECK(ptrace(PTRACE_SINGLESTEP, child, NULL, (void *)(long)sig) == 0);
 		CHECK(waitpid(child, &status, 0) == child && WIFSTOPPED(status));
 		sig = WSTOPSIG(status);
-	} while (sig != SIGTRAP);
-	CHECK(ptrace(PTRACE_GETSIGINFO, child, NULL, &info) == 0);
-	return info.si_code != SI_TKILL;
+	} while (sig != SIGTRAP && sig != MARK);
+	return sig == SIGTRAP;
 }
 
 /* The program is this one anew, with options of the library. */
@@ -113,10 +113,12 @@ static void run(const char *options, const char *how)
 		execl("/proc/self/exe", "stepped", how, (char *)NULL);
 		_exit(2);
 	}
-	CHECK(waitpid(child, &status, 0) == child && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+	CHECK(waitpid(child, &status, 0) == child && WIFSTOPPED(status) && WSTOPSIG(status) == MARK);
 	alarm(PATIENCE);
+	one_cpu_begin(child);
 	while (step(child))
 		steps++;
+	one_cpu_end();
 	alarm(0);
 	CHECK(ptrace(PTRACE_CONT, child, NULL, NULL) == 0);
 	CHECK(waitpid(child, &status, 0) == child);
