@@ -76,7 +76,7 @@ void warm_up(void)
 {
 	char *blocks[32];
 
-	for (int round = 0; round < 60; round++) {
+	for (int round = 0; round < 20; round++) {
 		for (size_t size = 1; size < 40000; size += size / 8 + 1) {
 			int n = size <= 2048 ? 32 : 3;
 			for (int i = 0; i < n; i++)
