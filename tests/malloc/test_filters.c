@@ -63,11 +63,11 @@ static void work(void)
 	char *big[BIG], *small[SMALL];
 
 	for (size_t i = 0; i < BIG; i++) {
-		CHECK(big[i] = malloc(i % 3 ? 700000 : 3000000));
+		CHECK(big[i] = malloc(i % 3 ? 700000 : 1500000));
 		big[i][i] = 1;
 	}
 	for (size_t i = 0; i < BIG; i += 2)
-		CHECK(big[i] = realloc(big[i], i % 3 ? 100000 : 6000000));
+		CHECK(big[i] = realloc(big[i], i % 3 ? 100000 : 3000000));
 	for (size_t i = 0; i < SMALL; i++) {
 		CHECK(small[i] = calloc(1, i * 7 % 3000 + 1));
 		small[i][0] = 1;
