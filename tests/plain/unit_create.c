@@ -57,7 +57,7 @@ static void test_orphan(void)
 	plain_expect();
 	CHECK_EQ(dry_cache_unmake(one), -DRY_EBUSY);
 	CHECK_EQ(plain.warnings, 1);
-	CHECK(strstr(plain.text, "two: 1 objects still allocated") != NULL);
+	CHECK(strstr(plain.text, "one: 1 objects still allocated") != NULL);
 	plain.quiet = false;
 	CHECK(root->orphan && root->alias == one && one->root == root);
 	plain_holds(one, 1);
