@@ -3,6 +3,7 @@
 #ifndef DRY_PAGE_INTERNAL_H
 #define DRY_PAGE_INTERNAL_H
 
+#include "base/annotate.h"
 #include "base/bits.h"
 #include "page/budget.h"
 #include "page/page.h"
@@ -102,12 +103,27 @@ static inline void *dry_source_reserve(const struct dry_page_source *source, siz
 {
 	return source->reserve != NULL ? source->reserve(source->arg, size, align) : dry_port_reserve(size, align, false);
 }
+/* A source may write to free memory, of which a checker has been told that nobody does. */
+static inline void dry_source_may_write(void *addr, size_t size, bool may)
+{
+	if (DRY_UNLIKELY(dry_annotate != NULL))
+		(may ? dry_annotate->opened : dry_annotate->closed)(addr, size);
+}
+static inline bool dry_source_commit_own(const struct dry_page_source *source, void *addr, size_t size, unsigned node, bool again)
+{
+	if (again)
+		dry_source_may_write(addr, size, true);
+	int rc = source->commit(source->arg, addr, size, node);
+	if (again)
+		dry_source_may_write(addr, size, false);
+	return rc == 0;
+}
 /* placed: on a node; else where it is touched first. again: it was purged, and may be another node's. */
 static inline bool dry_source_commit(const struct dry_page_source *source, void *addr, size_t size, unsigned node, bool placed,
 				     bool again)
 {
 	if (source->reserve != NULL)
-		return source->commit(source->arg, addr, size, node) == 0;
+		return dry_source_commit_own(source, addr, size, node, again);
 	if (!again && dry_port_commit(addr, size) != 0)
 		return false;
 	if (placed)
@@ -123,10 +139,13 @@ static inline void dry_commit_piecemeal(uintptr_t start, void *addr, size_t size
 }
 static inline void dry_source_purge(const struct dry_page_source *source, void *addr, size_t size)
 {
-	if (source->reserve != NULL)
-		source->purge(source->arg, addr, size);
-	else
+	if (source->reserve == NULL) {
 		dry_port_purge(addr, size);
+		return;
+	}
+	dry_source_may_write(addr, size, true);
+	source->purge(source->arg, addr, size);
+	dry_source_may_write(addr, size, false);
 }
 static inline void dry_source_release(const struct dry_page_source *source, void *addr, size_t size)
 {

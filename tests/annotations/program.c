@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <drystone/drystone.h>
 
@@ -126,6 +127,56 @@ static void leak_block(void)
 	hidden = (void *)~(uintptr_t)at;
 }
 
+/* ---- pages of the program's own, which it clears itself -------------------------------------- */
+
+static char *pages;
+static size_t pages_used;
+
+static void *reserve(void *arg, size_t size, size_t align)
+{
+	uintptr_t start = ((uintptr_t)pages + pages_used + align - 1) & ~(align - 1);
+
+	(void)arg;
+	if (size > (size_t)16 << 20 || start + size > (uintptr_t)pages + ((size_t)64 << 20))
+		return NULL;
+	pages_used = start + size - (uintptr_t)pages;
+	return (void *)start;
+}
+
+static int commit(void *arg, void *addr, size_t size, unsigned node)
+{
+	(void)arg, (void)node;
+	memset(addr, 0, size);
+	return 0;
+}
+
+static void purge(void *arg, void *addr, size_t size)
+{
+	commit(arg, addr, size, 0);
+}
+
+static void sound_source(void)
+{
+	struct dry_page_source source = { reserve, commit, purge, purge, NULL, 0 };
+	struct dry_heap_attr attr = { .name = "source", .source = &source, .nodes = 2 };
+	void *blocks[200];
+
+	pages = mmap(NULL, (size_t)64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	CHECK(pages != MAP_FAILED);
+	dry_heap *heap = dry_heap_create(&attr);
+	CHECK(heap);
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < 200; i++)
+			CHECK(blocks[i] = dry_alloc(heap, i % 50 == 0 ? 1500000 : i * 300 + 1));
+		for (size_t i = 0; i < 200; i++)
+			dry_free(heap, blocks[i]);
+		dry_heap_trim(heap);
+	}
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+	memset(pages, 1, pages_used);
+	munmap(pages, (size_t)64 << 20);
+}
+
 /* Nothing wrong, in every way; what is in use is found by a leak check. */
 static void sound(void)
 {
@@ -164,6 +215,7 @@ static void sound(void)
 	dry_free(NULL, zero);
 	CHECK_EQ(dry_heap_check(NULL), 0);
 	CHECK_EQ(dry_heap_destroy(heap), 0);
+	sound_source();
 	/* held by an object of ours: no leak */
 	stay = object();
 	hidden = stay;
