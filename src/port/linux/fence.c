@@ -20,6 +20,7 @@
 #include "port/guard.h"
 #include "port/unix/map.h"
 
+#define POPULATE_READ 22  /* MADV_POPULATE_READ: headers of 5.14 */
 #define GUARD_INSTALL 102 /* MADV_GUARD_INSTALL, MADV_GUARD_REMOVE: headers of 6.13 */
 #define GUARD_REMOVE  103
 
@@ -27,6 +28,7 @@
 static _Atomic bool guarded;  /* some range, by guards */
 static _Atomic bool replaced; /* by a mapping */
 static _Atomic bool refused;  /* guards, once: no more are tried */
+static _Atomic bool proved;   /* they fault */
 
 static bool advise(void *addr, size_t size, int advice)
 {
@@ -35,6 +37,17 @@ static bool advise(void *addr, size_t size, int advice)
 
 	errno = saved;
 	return done;
+}
+
+/* An emulator may say yes to all advice, and do nothing. The first time it is asked to fill such a page, which cannot be. */
+static bool install(void *addr, size_t size)
+{
+	if (!advise(addr, size, GUARD_INSTALL))
+		return false;
+	if (!atomic_load_explicit(&proved, memory_order_relaxed) && advise(addr, size, POPULATE_READ))
+		return false;
+	atomic_store_explicit(&proved, true, memory_order_relaxed);
+	return true;
 }
 
 bool dry_port_fences_are_mappings(void)
@@ -46,7 +59,7 @@ int dry_port_fence(void *addr, size_t size)
 {
 	if (!dry_port_fences_are_mappings()) {
 		atomic_store_explicit(&guarded, true, memory_order_relaxed);
-		if (advise(addr, size, GUARD_INSTALL))
+		if (install(addr, size))
 			return 0;
 		atomic_store_explicit(&refused, true, memory_order_relaxed);
 	}
