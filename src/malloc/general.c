@@ -345,12 +345,13 @@ void dry_general_free(struct dry_heap *heap, void *pointer)
 
 static DRY_SLOW void report_no_size(const void *object, const struct dry_found *place)
 {
-	enum dry_fatal_code code = place->slab != NULL ? DRY_FATAL_USE_AFTER_FREE :
-				   place->run != NULL  ? DRY_FATAL_INTERIOR :
-							 DRY_FATAL_INVALID_POINTER;
+	const struct dry_slab *slab = place->slab;
+	bool begins = slab != NULL && dry_slab_index(slab->cache, slab, object) != UINT32_MAX;
+	enum dry_fatal_code code = place->run == NULL ? DRY_FATAL_INVALID_POINTER :
+				   begins	      ? DRY_FATAL_USE_AFTER_FREE :
+							DRY_FATAL_INTERIOR;
 
-	dry_fatal(code, object, place->slab != NULL ? place->slab->cache->name : NULL,
-		  "its size was asked for, and it is no block");
+	dry_fatal(code, object, slab != NULL ? slab->cache->name : NULL, "its size was asked for, and it is no block");
 }
 
 size_t dry_general_usable(struct dry_heap *heap, const void *pointer)
