@@ -61,7 +61,8 @@ static bool scan_file(const struct target_map *map, struct dry_inspect *layout)
 		return false;
 	file = open(map->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	for (uint64_t at = 0; file >= 0 && at < size && !found; at += sizeof(block)) {
-		n = pread(file, block, sizeof(block), (off_t)(map->offset + at));
+		/* no further: what lies behind it in the file may be relocated in memory */
+		n = pread(file, block, size - at < sizeof(block) ? size - at : sizeof(block), (off_t)(map->offset + at));
 		for (ssize_t i = 0; i + (ssize_t)sizeof(layout->magic) <= n && !found; i += 8)
 			found = memcmp(block + i, DRY_INSPECT_MAGIC, sizeof(layout->magic)) == 0 &&
 				pread(file, layout, sizeof(*layout), (off_t)(map->offset + at) + i) == sizeof(*layout) &&
