@@ -12,6 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ENDING_TRIES 50
+#define ENDING_WAIT  0.01 /* seconds */
+
 #define MOST_METRICS 200 /* caches in OpenMetrics; the others are one */
 
 enum format { FORMAT_TEXT, FORMAT_SLABINFO, FORMAT_JSON, FORMAT_METRICS };
@@ -225,6 +228,14 @@ static void wait_for(double seconds)
 		;
 }
 
+/* A process that could not be read to the end may be ending: its memory goes before it counts as ended, a moment later. */
+static bool is_ending(const struct source *source)
+{
+	for (unsigned tries = 0; tries < ENDING_TRIES && source_is_there(source); tries++)
+		wait_for(ENDING_WAIT);
+	return !source_is_there(source);
+}
+
 /* Until the process ends or the output does. */
 static int watch(struct info *info)
 {
@@ -235,6 +246,11 @@ static int watch(struct info *info)
 	for (unsigned n = 0; n == 0 || source_is_there(&info->source); n++) {
 		if (!take(info, &s)) {
 			status = n == 0 ? CLI_FAILED : source_is_there(&info->source) ? CLI_FAILED : 0;
+			break;
+		}
+		if (n != 0 && s.damage != NULL && is_ending(&info->source)) {
+			snapshot_free(&s);
+			status = 0;
 			break;
 		}
 		if (n != 0)
