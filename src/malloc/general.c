@@ -5,7 +5,6 @@
 
 #include "base/annotate.h"
 #include "base/bits.h"
-#include "base/error.h"
 #include "base/fatal.h"
 #include "base/fmt.h"
 #include "core/alloc.h"

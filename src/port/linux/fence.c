@@ -18,7 +18,6 @@
 #include "base/error.h"
 #include "port/contract.h"
 #include "port/guard.h"
-#include "port/unix/map.h"
 
 #define POPULATE_READ 22  /* MADV_POPULATE_READ: headers of 5.14 */
 #define GUARD_INSTALL 102 /* MADV_GUARD_INSTALL, MADV_GUARD_REMOVE: headers of 6.13 */
