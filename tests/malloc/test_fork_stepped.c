@@ -4,22 +4,27 @@
  * calls and sends the signal. The parent goes on in the middle of the call, so does the child. A restartable sequence begins
  * anew when it is stepped through (or gives up): there it is interrupted once, and passed in one go (rseq.sequences interrupts
  * them at each instruction); without them (.norseq) all of a call is stepped through.
- * Alone, and beside a thread at rest. In a call of very many instructions the steps grow with their number; with a second
- * argument they do not (minutes).
+ * Alone, and beside a thread at rest. Then it is another thread that forks, while the call is stopped at one instruction after
+ * another: where the call has a lock the fork waits for it, and no child finds one taken. In a call of very many instructions the
+ * steps grow with their number; with a second argument they do not (minutes).
  * DRY_TEST_NO_POSIX: it is the same there, and takes its time.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../support/check.h"
@@ -29,6 +34,8 @@
 
 #define PATIENCE 20  /* seconds until what does not move counts as hung */
 #define EACH	 30 /* forks in a call until the steps grow */
+#define EACH_BESIDE 3 /* of another thread's */
+#define SOON_NS	 2000000
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned __rseq_size __attribute__((weak));
@@ -128,11 +135,11 @@ static const struct call {
 } calls[] = {
 	{ "malloc, the first of its size", take, 100 }, { "free", give, 0 },
 	{ "malloc", take, 100 }, { "realloc", change, 3000 },
-	{ "free", give, 0 }, { "malloc, 40 blocks", take_many, 2000 },
-	{ "free, 40 blocks", give_many, 0 }, { "malloc, a run of pages", take, 300000 },
-	{ "free, a run of pages", give, 0 }, { "malloc, big", take, 5000000 },
+	{ "free", give, 0 }, { "malloc, big", take, 5000000 },
 	{ "realloc, big", change, 9000000 }, { "free, big", give, 0 },
-	{ "malloc_trim", trim, 0 },
+	{ "malloc_trim", trim, 0 }, { "malloc, 40 blocks", take_many, 2000 }, /* out of slabs, as arrays are empty */
+	{ "free, 40 blocks", give_many, 0 }, { "malloc, a run of pages", take, 300000 },
+	{ "free, a run of pages", give, 0 },
 };
 #define CALLS (sizeof(calls) / sizeof(calls[0]))
 
@@ -143,13 +150,79 @@ static void *rest(void *arg)
 	return arg;
 }
 
-static void traced(int threads)
+/* Shared by the tracer and who forks for it. */
+static struct turn {
+	sem_t asked, over;
+	_Atomic unsigned long forks;
+	_Atomic int status;               /* of a child that failed */
+} *turn;
+
+/* The tracer's trap in the code, and what is there without it; 0: none. Each has its own: a fork copies it as it is then. */
+static uint64_t trap, was;
+
+/* One that the fork copied is nobody's. */
+static void take_trap(void)
+{
+	size_t page = (size_t)getpagesize();
+
+	if (trap == 0)
+		return;
+	CHECK(mprotect((void *)(trap - trap % page), page, PROT_READ | PROT_WRITE | PROT_EXEC) == 0);
+	*(unsigned char *)trap = (unsigned char)was;
+}
+
+/* It takes each lock that a call takes: of those sizes so many that no array holds them, and of others for the first time. */
+static void use_all(void)
+{
+	static void *many[600];
+
+	use();
+	for (size_t i = 0; i < CALLS; i++) {
+		size_t size = calls[i].size;
+
+		calls[i].fn(size);
+		for (size_t j = 0; j < 600 && size != 0 && size < 10000; j++)
+			many[j] = malloc(size);
+		for (size_t j = 0; j < 600; j++) {
+			free(many[j]);
+			many[j] = NULL;
+		}
+	}
+	for (size_t size = 8192; size <= 32768; size += 1024)
+		free(malloc(size));
+}
+
+static void *fork_beside(void *arg)
+{
+	for (;;) {
+		int status;
+
+		while (sem_wait(&turn->asked) != 0)
+			;
+		pid_t pid = fork();
+		if (pid == 0) {
+			take_trap();
+			alarm(PATIENCE);
+			use_all();
+			_exit(0);
+		}
+		CHECK(pid > 0);
+		atomic_fetch_add(&turn->forks, 1);
+		CHECK(waitpid(pid, &status, 0) == pid);
+		if (status != 0)
+			atomic_store(&turn->status, status);
+		sem_post(&turn->over);
+	}
+	return arg;
+}
+
+static void traced(void *(*beside)(void *arg))
 {
 	pthread_t id;
 
 	CHECK(signal(SIGUSR1, fork_now) != SIG_ERR && signal(SIGTRAP, end) != SIG_ERR);
-	if (threads) {
-		CHECK(pthread_create(&id, NULL, rest, NULL) == 0);
+	if (beside != NULL) {
+		CHECK(pthread_create(&id, NULL, beside, NULL) == 0);
 		CHECK(pthread_detach(id) == 0);
 	}
 	CHECK(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0);
@@ -239,12 +312,15 @@ static void step(const struct user_regs_struct *from)
 		CHECK(stopped(PTRACE_SINGLESTEP));
 		return;
 	}
-	uint64_t was = word(end);
+	uint64_t there = word(end);
 
-	put_word(end, (was & ~UINT64_C(0xff)) | 0xcc);
+	put_word((uint64_t)&was, there);
+	put_word((uint64_t)&trap, end);
+	put_word(end, (there & ~UINT64_C(0xff)) | 0xcc);
 	go_on(PTRACE_CONT, 0);
 	CHECK(stopped(PTRACE_CONT));
-	put_word(end, was);
+	put_word(end, there);
+	put_word((uint64_t)&trap, 0);
 	now = registers();
 	now.rip--;
 	CHECK(ptrace(PTRACE_SETREGS, child, NULL, &now) == 0);
@@ -266,41 +342,75 @@ static void interrupt(void)
 	} while (registers().rsp < now.rsp);
 }
 
-static void step_through(const struct call *call, int every)
+/* The call is over: here is the same code. */
+static int is_over(const struct user_regs_struct *now)
+{
+	return *(const unsigned char *)(uintptr_t)now->rip == 0xcc;
+}
+
+static unsigned long waits; /* for what the call has */
+
+/* The other thread forks; the call goes on as long as that waits. */
+static void have_forked(void)
+{
+	unsigned long before = atomic_load(&turn->forks);
+	struct user_regs_struct now = registers();
+	struct timespec soon;
+
+	CHECK(clock_gettime(CLOCK_REALTIME, &soon) == 0);
+	soon.tv_nsec += SOON_NS;
+	soon.tv_sec += soon.tv_nsec / 1000000000;
+	soon.tv_nsec %= 1000000000;
+	sem_post(&turn->asked);
+	if (sem_timedwait(&turn->over, &soon) != 0) {
+		waits += atomic_load(&turn->forks) == before;
+		for (; atomic_load(&turn->forks) == before && !is_over(&now); now = registers())
+			step(&now);
+		while (sem_wait(&turn->over) != 0)
+			;
+	}
+	CHECK_EQ(turn->status, 0);
+}
+
+static void step_through(const struct call *call, int every, int beside)
 {
 	unsigned long steps = 0, forks = 0, next = 0;
+	struct user_regs_struct now;
 
 	alarm(PATIENCE * 2);
-	for (;; steps++) {
-		struct user_regs_struct now = registers();
-
-		if (*(const unsigned char *)(uintptr_t)now.rip == 0xcc) /* the call is over: here is the same code */
-			break;
+	for (; now = registers(), !is_over(&now); steps++) {
 		if (steps >= next) {
 			alarm(PATIENCE * 2);
-			interrupt();
-			now = registers();
+			if (beside)
+				have_forked();
+			else
+				interrupt();
 			forks++;
-			next = steps + 1 + (every ? 0 : forks / EACH);
+			next = steps + 1 + (every ? 0 : forks / (beside ? EACH_BESIDE : EACH));
+			now = registers();
+			if (is_over(&now))
+				break;
 		}
 		step(&now);
 	}
 	printf("%s: %lu steps, %lu forks\n", call->name, steps, forks);
 	fflush(stdout);
-	CHECK(forks > 5 || (call->fn == trim && malloc_trim == NULL));
+	CHECK(forks > 5 || beside || (call->fn == trim && malloc_trim == NULL));
 }
 
-static void run(int threads, int every)
+static void run(void *(*beside)(void *arg), int every)
 {
 	child = fork();
 	CHECK(child >= 0);
 	if (child == 0)
-		traced(threads);
+		traced(beside);
 	for (size_t i = 0; i < CALLS; i++) {
 		CHECK(stopped(PTRACE_CONT));
-		if (i == 0)
+		if (i == 0) {
+			CHECK(ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)PTRACE_O_EXITKILL) == 0);
 			one_cpu_begin(child);
-		step_through(&calls[i], every);
+		}
+		step_through(&calls[i], every, beside == fork_beside);
 		go_on(PTRACE_CONT, 0);
 		CHECK(stopped(PTRACE_CONT)); /* after the call */
 		go_on(PTRACE_CONT, 0);
@@ -312,8 +422,13 @@ static void run(int threads, int every)
 int main(int argc, char **argv)
 {
 	(void)argv;
-	run(0, argc > 2);
-	run(1, argc > 2);
+	turn = mmap(NULL, sizeof(*turn), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(turn != MAP_FAILED && sem_init(&turn->asked, 1, 0) == 0 && sem_init(&turn->over, 1, 0) == 0);
+	run(NULL, argc > 2);
+	run(rest, argc > 2);
+	run(fork_beside, argc > 2);
+	printf("%lu forks waited\n", waits);
+	CHECK(waits > 0);
 	return 0;
 }
 
