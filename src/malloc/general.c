@@ -135,7 +135,7 @@ DRY_FAST void *alloc_slow(struct dry_cache *cache, size_t size)
 	return dry_general_to_program(cache, object, size);
 }
 
-/* Of an object that is bigger than its class: then a block's class no longer says that it was freed with a wrong size. */
+/* Of an object that is bigger than its class: then the class of a block no longer says what small size it was asked for with. */
 static _Atomic bool gave_bigger; /* relaxed: who frees the block got it from who set this */
 
 /* Bytes: what a program asks for that goes on after a failure, and libc for a thread (288); of bigger ones more would be wasted. */
@@ -387,6 +387,13 @@ static bool is_alike(struct dry_heap *heap, const struct dry_found *place, size_
 	return place->run == NULL ? dry_general_fits(pages, place->room) : pages == place->room;
 }
 
+/* What alloc_bigger() gave for `size` bytes perhaps; not where it is known what was asked for. */
+static bool may_be_bigger(const struct dry_found *place, size_t size)
+{
+	return place->slab != NULL && size <= LAST_MOST && place->room > size && place->room == place->slab->cache->object_size &&
+	       atomic_load_explicit(&gave_bigger, memory_order_relaxed);
+}
+
 bool dry_general_size_holds(struct dry_heap *heap, void *pointer, size_t size, size_t align)
 {
 	void *object = dry_tags_strip(pointer);
@@ -405,7 +412,7 @@ bool dry_general_size_holds(struct dry_heap *heap, void *pointer, size_t size, s
 		return true;
 	if (place.room == DRY_NOT_LIVE || place.room == size || place.room == (size != 0 ? size : 1))
 		return true;
-	if (place.slab != NULL && place.room > size && atomic_load_explicit(&gave_bigger, memory_order_relaxed))
+	if (may_be_bigger(&place, size))
 		return true;
 	dry_format(detail, sizeof(detail), "freed as %zu bytes, it has %zu", size, place.room);
 	dry_fatal(DRY_FATAL_WRONG_SIZE, object, place.slab != NULL ? place.slab->cache->name : NULL, detail);
