@@ -18,10 +18,16 @@ uint64_t dry_secret_random(void);
 /* The same of a number that its caller counts: the same for the same. */
 uint64_t dry_secret_choice(uint64_t number);
 
+/*
+ * In the child of a fork, with a number that no other child of its parent has. What it chooses from then on neither the parent nor
+ * another child does: where blocks of one lie tells nothing of the next one's. Canaries stay, for there are blocks that have some.
+ */
+void dry_secret_forked(uint64_t number);
+
 /* Of [from, to); never 0. */
 uint16_t dry_secret_mark(const char *from, const char *to);
 
-/* Three for canaries, three for choices. Atomic: 0 until dry_secret_seed(), then the same for good. */
+/* Three for canaries, three for choices. Atomic: 0 until dry_secret_seed(), then the same for as long as the process lives. */
 extern DRY_HIDDEN uint64_t dry_secrets[6];
 
 /*

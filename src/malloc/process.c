@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "base/fmt.h"
 #include "heap/heap.h"
+#include "debug/canary.h"
 #include "debug/hooks.h"
 #include "debug/say.h"
 #include "malloc/background.h"
@@ -16,6 +17,7 @@
 #include "malloc/process.h"
 #include "malloc/profile.h"
 #include "port/annotate.h"
+#include "port/guard.h"
 
 static void before_fork(void)
 {
@@ -36,6 +38,7 @@ static void after_fork_child(bool prepared)
 		dry_profile_after_fork(true);
 		dry_heaps_unlock_all(true);
 	}
+	dry_secret_forked(dry_port_forks());
 	dry_heaps_inherit();
 	dry_background_forked();
 	dry_metrics_forked();

@@ -14,6 +14,9 @@
 /* Bits that another process cannot guess. Never 0. */
 uint64_t dry_port_random(void);
 
+/* How many forks the process, and those that it comes from until they forked, have begun: no two children of one have the same. */
+uint64_t dry_port_forks(void);
+
 /*
  * Take a committed range of a reservation back: it faults again, its content is gone, and it may be
  * committed again. 0 or -ENOMEM (then it stays as it was).

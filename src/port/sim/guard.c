@@ -11,6 +11,11 @@ uint64_t dry_port_random(void)
 	return dry_mix64(dry_sim.secret += 0x9e3779b97f4a7c15u) | 1;
 }
 
+uint64_t dry_port_forks(void)
+{
+	return 0;
+}
+
 int dry_port_decommit(void *addr, size_t size)
 {
 	(void)addr;

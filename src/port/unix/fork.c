@@ -5,10 +5,12 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/fatal.h"
 #include "port/contract.h"
+#include "port/guard.h"
 #include "port/unix/lock_count.h"
 #include "port/unix/musl_fork.h"
 
@@ -25,6 +27,7 @@ static void (*on_prepare)(void), (*on_parent)(void), (*on_child)(bool prepared);
  * that interrupts one may fork.
  */
 static _Thread_local uint32_t forks;
+static _Atomic uint64_t begun;
 
 bool dry_port_alone(void)
 {
@@ -131,10 +134,17 @@ static void prepare(void)
 	if (waits_for_call(takes))
 		takes = false;
 	forks = forks << 1 | takes;
-	if (!takes)
-		return;
-	hold_streams();
-	on_prepare();
+	if (takes) {
+		hold_streams();
+		on_prepare();
+	}
+	/* relaxed: under the locks, of two threads' forks one is after the other */
+	atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed);
+}
+
+uint64_t dry_port_forks(void)
+{
+	return atomic_load_explicit(&begun, memory_order_relaxed);
 }
 
 /* Of the fork that ends here. */
