@@ -246,7 +246,8 @@ static void last_look(struct dry_cache *cache, void *object)
 		verify_free(cache, object, shadow, canary_of(cache, object));
 }
 
-static bool begin_free(_Atomic uint16_t *shadow, uint16_t seen)
+/* A live object is this thread's alone until it has another state; who ends, or is forked, meanwhile passes it over. */
+static bool claim(_Atomic uint16_t *shadow, uint16_t seen)
 {
 	return (seen & STATE) == LIVE && shadow_change(shadow, seen, GOING, seen & SLACK);
 }
@@ -288,7 +289,7 @@ static bool taken_back(struct dry_cache *cache, void *object)
 	if (shadow == NULL)
 		return true;
 	seen = shadow_get(shadow);
-	if (begin_free(shadow, seen)) {
+	if (claim(shadow, seen)) {
 		retire_apart(cache, object, shadow, seen & SLACK);
 		return dry_pool_put(cache, object) == DRY_FREED_NOT;
 	}
@@ -312,7 +313,7 @@ enum dry_freed dry_secure_free(void *pointer, enum dry_kind kind)
 	slab = dry_slab_in(dry_arena_run_of(shadows.arena, object));
 	if (slab == NULL || slab->cache->debug != &dry_debug_secure ||
 	    (index = dry_slab_index(slab->cache, slab, object)) == UINT32_MAX || !dry_tags_match(pointer) ||
-	    !begin_free(shadow, seen))
+	    !claim(shadow, seen))
 		return DRY_FREED_NOT;
 	retire(slab->cache, object, shadow, slack, index);
 	enum dry_freed freed = dry_pool_put(slab->cache, object);
@@ -408,10 +409,9 @@ static bool sized(struct dry_cache *cache, void *object, size_t size)
 	dry_tags_look(false);
 	if (slack != cache->size - cache->object_size)
 		verify_canaries(cache, object, slack, dry_slab_index(cache, dry_slab_of(cache, object), object));
-	/* before the canary: who frees it meanwhile has it alone */
-	bool live = (seen & STATE) == LIVE && shadow_change(shadow, seen, LIVE, cache->size - size);
+	bool live = claim(shadow, seen);
 	if (DRY_LIKELY(live))
-		dry_canary_fill(canary_of(cache, object), (char *)object + size, (char *)object + cache->size);
+		set_size(cache, shadow, object, size, canary_of(cache, object));
 	dry_tags_look(true);
 	if (DRY_UNLIKELY(!live))
 		dry_fatal(DRY_FATAL_USE_AFTER_FREE, object, cache->name, "freed while its size was changed");

@@ -9,6 +9,7 @@
  * States of an object, changed by one compare-and-swap each:
  *
  *   FREE --hand out--> LIVE --free--> GOING --once wiped--> FREE, in the cache's pool (debug/pool.h) or its slab
+ *                      LIVE --resize--> GOING --once its canary is there--> LIVE
  *
  * A FREE object is zero up to its last eight bytes; whatever differs when it is handed out was written after the free. The last
  * eight bytes are the same from the slab's making on, so that the object to the right can look at them at any time. Constructed
