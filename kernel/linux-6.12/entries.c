@@ -141,13 +141,19 @@ int do_kmem_cache_create(struct kmem_cache *s, const char *name, unsigned int si
 {
 	int error;
 
+	flags = kmem_cache_flags(flags, name);
 	s->name = name;
 	s->size = s->object_size = size;
-	s->align = args->align;
+	/*
+	 * Who looks for a cache to share (find_mergeable()) asks whether objects' sizes are multiples of an alignment, as if each
+	 * slab began with an object. So the first one, before which there may be a colour, is at a multiple of what the size is one
+	 * of. Debugged caches are not shared.
+	 */
+	s->align = flags & DRY_LETTERS_FLAGS ? args->align : max(args->align, 1u << __ffs(ALIGN(size, args->align)));
 	s->ctor = args->ctor;
 	s->useroffset = args->useroffset;
 	s->usersize = args->usersize;
-	error = dry_kernel_create(s, kmem_cache_flags(flags, name));
+	error = dry_kernel_create(s, flags);
 	s->inuse = s->dry != NULL && s->dry->debug != NULL ? s->object_size : s->size; /* which ksize() tells */
 	return error;
 }

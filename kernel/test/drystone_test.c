@@ -279,6 +279,28 @@ static void mixed(void)
 	kmem_cache_destroy(cache);
 }
 
+/* A cache that is another name of one with less alignment, because their sizes fit, has its own alignment all the same. */
+static void aligned(void)
+{
+	static void *at[MANY / 2], *too[MANY / 2];
+
+	for (unsigned int align = 16; align <= 1024; align *= 2) {
+		struct kmem_cache *plain = kmem_cache_create("drystone-test-plain", 3 * align, 0, 0, NULL);
+		struct kmem_cache *cache = kmem_cache_create("drystone-test-aligned", 3 * align, align, 0, NULL);
+
+		CHECK(plain != NULL && cache != NULL);
+		for (int i = 0; i < MANY / 2; i++) {
+			at[i] = kmem_cache_alloc(plain, GFP_KERNEL);
+			too[i] = kmem_cache_alloc(cache, GFP_KERNEL);
+			CHECK(at[i] != NULL && too[i] != NULL && IS_ALIGNED((unsigned long)too[i], align));
+		}
+		kmem_cache_free_bulk(plain, MANY / 2, at);
+		kmem_cache_free_bulk(cache, MANY / 2, too);
+		kmem_cache_destroy(cache);
+		kmem_cache_destroy(plain);
+	}
+}
+
 static struct kmem_cache *of_nodes;
 static void *on_node[MANY];
 
@@ -298,7 +320,7 @@ static void nodes(void)
 	unsigned long share;
 	int node, cpu;
 
-	of_nodes = kmem_cache_create("drystone-test-nodes", 200, 0, 0, NULL);
+	of_nodes = kmem_cache_create("drystone-test-nodes", 200, 0, 0, construct); /* so nobody's alias */
 	CHECK(of_nodes != NULL);
 	for (int round = 0; round < 4; round++)
 		for_each_online_node(node) {
@@ -350,7 +372,7 @@ static const struct {
 	{ "sizes", sizes },	      { "reallocation", reallocation },	    { "interrupts off", interrupts_off },
 	{ "replacement", replacement }, { "constructed", constructed },     { "typesafe", typesafe },
 	{ "bulk", bulk },	      { "mixed", mixed },		    { "made and destroyed", made_and_destroyed },
-	{ "nodes", nodes },
+	{ "nodes", nodes },	      { "aligned", aligned },
 };
 
 static int __init drystone_test(void)
