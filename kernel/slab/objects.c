@@ -5,6 +5,7 @@
 #include <linux/kfence.h>
 #include <linux/kmemleak.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <trace/events/kmem.h>
 
 #include "mm/internal.h"
@@ -14,19 +15,39 @@
 
 /* ---- out ---- */
 
-/* Zeroed and accounted for is the object, not its slab's pages. */
+/*
+ * Of the caller's wishes those that say how memory is got. What kind of memory it is the cache knows; to be movable, zeroed or
+ * accounted for is nothing for a slab's pages. Of more than two pages the kernel does not promise that it gets them (never_fail()).
+ */
 static gfp_t gfp_of_slab(const struct kmem_cache *s, gfp_t flags)
 {
-	return (flags & ~(__GFP_ZERO | __GFP_ACCOUNT)) | s->page_gfp;
+	gfp_t refused = s->dry->order > 1 ? __GFP_NOFAIL : 0;
+
+	return (flags & (GFP_RECLAIM_MASK | GFP_CONSTRAINT_MASK) & ~refused) | s->page_gfp;
+}
+
+/* Once there was no memory. */
+static noinline void *never_fail(struct kmem_cache *s, gfp_t flags, int node)
+{
+	void *object;
+
+	do {
+		memalloc_retry_wait(flags);
+		object = dry_alloc_slow(s->dry, gfp_of_slab(s, flags), node);
+	} while (object == NULL);
+	return object;
 }
 
 static noinline void *alloc_slow(struct kmem_cache *s, gfp_t flags, int node)
 {
+	void *object;
+
 	if (unlikely(flags & GFP_SLAB_BUG_MASK))
 		flags = kmalloc_fix_flags(flags);
 	if (dry_kernel_caches->nodes == 1)
 		node = NUMA_NO_NODE;
-	return dry_alloc_slow(s->dry, gfp_of_slab(s, flags), node);
+	object = dry_alloc_slow(s->dry, gfp_of_slab(s, flags), node);
+	return unlikely(object == NULL) && flags & __GFP_NOFAIL ? never_fail(s, flags, node) : object;
 }
 
 static void put_back(struct kmem_cache *s, size_t size, void **p);

@@ -301,6 +301,19 @@ static void aligned(void)
 	}
 }
 
+/* What must not fail does not, and asks for no pages that the kernel warns of (its log is judged). */
+static void never_failing(void)
+{
+	static void *at[MANY / 4];
+
+	for (size_t size = 8; size <= 8192; size *= 2) {
+		for (int i = 0; i < MANY / 4; i++)
+			CHECK((at[i] = kmalloc(size, GFP_KERNEL | __GFP_NOFAIL)) != NULL);
+		for (int i = 0; i < MANY / 4; i++)
+			kfree(at[i]);
+	}
+}
+
 static struct kmem_cache *of_nodes;
 static void *on_node[MANY];
 
@@ -372,7 +385,7 @@ static const struct {
 	{ "sizes", sizes },	      { "reallocation", reallocation },	    { "interrupts off", interrupts_off },
 	{ "replacement", replacement }, { "constructed", constructed },     { "typesafe", typesafe },
 	{ "bulk", bulk },	      { "mixed", mixed },		    { "made and destroyed", made_and_destroyed },
-	{ "nodes", nodes },	      { "aligned", aligned },
+	{ "nodes", nodes },	      { "aligned", aligned },		    { "never failing", never_failing },
 };
 
 static int __init drystone_test(void)

@@ -12,6 +12,7 @@ void (*mock_handler)(void);
 unsigned long max_low_pfn = PAGES, max_pfn = PAGES, min_low_pfn;
 long mock_pages_out, mock_slab_bytes;
 bool mock_no_pages;
+unsigned int mock_fails, mock_waits;
 gfp_t gfp_allowed_mask = ~0u;
 struct page *mock_pages;
 char *mock_memory;
@@ -240,8 +241,16 @@ struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 		may_sleep();
 	if (mock_held != 0 && (gfp & (GFP_KERNEL | GFP_ATOMIC)))
 		mock_wrong("pages are waited for with a lock held");
+	if (gfp & __GFP_MOVABLE)
+		mock_wrong("pages of objects cannot be moved");
+	if ((gfp & __GFP_NOFAIL) && order > 1)
+		mock_wrong("so many pages cannot be promised");
 	if (mock_no_pages && !(gfp & GFP_KERNEL))
 		return NULL;
+	if (mock_fails != 0 && !(gfp & __GFP_NOFAIL)) {
+		mock_fails--;
+		return NULL;
+	}
 	for (; pfn + count <= PAGES && !all_free(mock_pages + pfn, count); pfn += count)
 		;
 	if (pfn + count > PAGES && node > 0)

@@ -232,8 +232,11 @@ void *memchr_inv(const void *at, int byte, size_t size);
 #define PFN_PHYS(pfn) ((unsigned long)(pfn) << PAGE_SHIFT)
 #define NUMA_NO_NODE (-1)
 enum { __GFP_ZERO = 1, __GFP_COMP = 2, __GFP_NOWARN = 4, __GFP_RECLAIMABLE = 8, __GFP_BUG = 16, GFP_DMA = 32, GFP_DMA32 = 64,
-       GFP_KERNEL = 128, GFP_NOWAIT = 256, GFP_ATOMIC = 512, __GFP_ACCOUNT = 1024 };
-#define GFP_SLAB_BUG_MASK __GFP_BUG
+       GFP_KERNEL = 128, GFP_NOWAIT = 256, GFP_ATOMIC = 512, __GFP_ACCOUNT = 1024, __GFP_NOFAIL = 2048,
+       __GFP_MOVABLE = 4096 };
+#define GFP_SLAB_BUG_MASK   __GFP_BUG
+#define GFP_RECLAIM_MASK    (GFP_KERNEL | GFP_NOWAIT | GFP_ATOMIC | __GFP_NOWARN | __GFP_NOFAIL)
+#define GFP_CONSTRAINT_MASK 0
 
 struct page {
 	unsigned long flags;         /* bit 0: slab */
@@ -263,6 +266,9 @@ extern unsigned long max_low_pfn, max_pfn, min_low_pfn;
 extern long mock_pages_out, mock_slab_bytes;
 extern gfp_t gfp_allowed_mask;
 extern bool mock_no_pages;                 /* those that may not wait get none */
+extern unsigned int mock_fails;            /* so many get none, whoever asks */
+extern unsigned int mock_waits;            /* for memory, until there may be some */
+#define memalloc_retry_wait(gfp) ((void)(gfp), (void)mock_waits++)
 struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order);
 #define alloc_pages(gfp, order) alloc_pages_node(NUMA_NO_NODE, gfp, order)
 void __free_pages(struct page *page, unsigned int order);

@@ -213,6 +213,23 @@ static void test_no_memory(void)
 	check_accounts();
 }
 
+/* What must not fail waits until there are pages; other wishes of an object are none of its pages. */
+static void test_wishes(void)
+{
+	struct kmem_cache *s = kmem_cache_create("wishes", 3000, 0, SLAB_RECLAIM_ACCOUNT, NULL);
+	void *object;
+
+	CHECK(s->dry->order > 1);
+	mock_fails = 10;
+	CHECK(kmem_cache_alloc(s, GFP_KERNEL) == NULL);
+	mock_fails = 10;
+	mock_waits = 0;
+	object = kmem_cache_alloc(s, GFP_KERNEL | __GFP_NOFAIL | __GFP_MOVABLE);
+	CHECK(object != NULL && mock_fails == 0 && mock_waits != 0);
+	kmem_cache_free(s, object);
+	kmem_cache_destroy(s);
+}
+
 /* Each object has one owner, also where handlers of interrupts come into the sequences of others. */
 static struct kmem_cache *shared_with_handler;
 static void *of_handler[40];
@@ -398,6 +415,7 @@ int main(int argc, char **argv)
 	else
 		test_letters();
 	test_no_memory();
+	test_wishes();
 	test_interrupted();
 	test_nodes();
 	test_double_free();
