@@ -279,6 +279,31 @@ static void mixed(void)
 	kmem_cache_destroy(cache);
 }
 
+/* What a slab remembers of free objects is not kept in those that have a constructor, however small they are. */
+static void construct_small(void *object)
+{
+	*(u64 *)object = CTOR;
+}
+
+static void small_constructed(void)
+{
+	for (size_t size = 8; size <= 24; size += 8) {
+		struct kmem_cache *cache = kmem_cache_create("drystone-test-small", size, 0, 0, construct_small);
+		static u64 *at[MANY];
+
+		CHECK(cache != NULL);
+		for (int round = 0; round < 2; round++) {
+			for (int i = 0; i < MANY; i++) {
+				at[i] = kmem_cache_alloc(cache, GFP_KERNEL);
+				CHECK(at[i] != NULL && *at[i] == CTOR);
+			}
+			for (int i = 0; i < MANY; i++)
+				kmem_cache_free(cache, at[i]);
+		}
+		kmem_cache_destroy(cache);
+	}
+}
+
 /* A cache that is another name of one with less alignment, because their sizes fit, has its own alignment all the same. */
 static void aligned(void)
 {
@@ -385,7 +410,8 @@ static const struct {
 	{ "sizes", sizes },	      { "reallocation", reallocation },	    { "interrupts off", interrupts_off },
 	{ "replacement", replacement }, { "constructed", constructed },     { "typesafe", typesafe },
 	{ "bulk", bulk },	      { "mixed", mixed },		    { "made and destroyed", made_and_destroyed },
-	{ "nodes", nodes },	      { "aligned", aligned },		    { "never failing", never_failing },
+	{ "nodes", nodes },	      { "aligned", aligned },
+	{ "never failing", never_failing }, { "small constructed", small_constructed },
 };
 
 static int __init drystone_test(void)
