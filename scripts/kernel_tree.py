@@ -26,6 +26,10 @@ EDITS = {"6.1": [
     # As in later kernels: bits of a slab are not to be taken for a movable page's mapping.
     ("mm/migrate.c", "\tif (unlikely(!__PageMovable(page)))\n\t\tgoto out_putpage;\n",
      "\tif (unlikely(PageSlab(page)) || unlikely(!__PageMovable(page)))\n\t\tgoto out_putpage;\n"),
+    ("mm/migrate.c", "\tif (unlikely(PageSlab(page)) || unlikely(!__PageMovable(page)))\n\t\tgoto out_putpage;\n",
+     "\tif (unlikely(PageSlab(page)) || unlikely(!__PageMovable(page)))\n\t\tgoto out_putpage;\n"
+     "\tsmp_rmb(); /* what was no slab may have become one before its mapping was read */\n"
+     "\tif (unlikely(PageSlab(page)))\n\t\tgoto out_putpage;\n"),
     # UML walks a process's mappings without the lock, which lockdep tells.
     ("arch/um/kernel/tlb.c", "\tfor_each_vma(vmi, vma)\n\t\tfix_range(mm, vma->vm_start, vma->vm_end, 1);\n",
      "\tmmap_read_lock(mm);\n\tfor_each_vma(vmi, vma)\n\t\tfix_range(mm, vma->vm_start, vma->vm_end, 1);\n\tmmap_read_unlock(mm);\n"),

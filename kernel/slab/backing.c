@@ -24,9 +24,15 @@ static void hide_from_kasan(struct slab *slab)
 		object = kasan_init_slab_obj(s, object);
 }
 
+/*
+ * The first word of bits lies over the page's mapping, which may look as that of a movable page does; new ones, with all objects
+ * free, do not. Who looks for such pages (compaction) asks for a slab before it reads a mapping, and again afterwards. So what is
+ * no slab yet, or no longer, must not be seen with such a mapping: pairs with the barriers of isolate_movable_page().
+ */
 void dry_backing_publish(struct dry_backing *backing, struct dry_slab *slab, uint32_t place)
 {
 	__folio_set_slab(slab_folio(slab));
+	smp_wmb();
 	dry_account_slab(slab, slab_order(slab), slab->slab_cache);
 	if (IS_ENABLED(CONFIG_KASAN))
 		hide_from_kasan(slab);
@@ -37,12 +43,13 @@ void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab)
 	struct folio *folio = slab_folio(slab);
 	int order = folio_order(folio);
 
+	folio->mapping = NULL;
 	if (folio_test_slab(folio)) {
 		dry_unaccount_slab(slab, order, slab->slab_cache);
+		smp_wmb();
 		__folio_clear_slab(folio);
 	}
 	dry_reset_page(slab);
-	folio->mapping = NULL;
 	dry_account_reclaimed(order);
 	__free_pages(folio_page(folio, 0), order);
 }

@@ -307,6 +307,14 @@ void free_pages_exact(void *at, size_t bytes)
 		__free_page(virt_to_page(at) + i);
 }
 
+/* Others may look at it from then on. */
+void mock_clear_slab(struct page *page)
+{
+	if (page->mapping != NULL)
+		mock_wrong("what was a slab has a mapping");
+	page->flags &= ~1ul;
+}
+
 void page_mapcount_reset(struct page *page)
 {
 	page->mapcount = -1;

@@ -132,6 +132,7 @@ void mock_on_each_cpu(void (*fn)(void *), void *arg);
 #define preempt_disable() ((void)mock_pinned++)
 #define preempt_enable()  ((void)mock_pinned--)
 #define barrier()         ((void)0)
+#define smp_wmb()         ((void)0)
 extern void (*mock_handler)(void); /* of an interrupt, which may come before each likely() */
 void mock_interrupt(void);
 
@@ -290,7 +291,8 @@ struct folio *mock_folio(struct page *page);
 #define folio_page(folio, n)   (&(folio)->page + (n))
 #define folio_test_slab(folio) ((folio)->page.flags & 1)
 #define __folio_set_slab(folio)   ((folio)->page.flags |= 1)
-#define __folio_clear_slab(folio) ((folio)->page.flags &= ~1ul)
+#define __folio_clear_slab(folio) mock_clear_slab(&(folio)->page)
+void mock_clear_slab(struct page *page);
 #define __SetPageSlab(page)       ((page)->flags |= 1)
 #define __ClearPageSlab(page)     ((page)->flags &= ~1ul)
 int folio_order(struct folio *folio);

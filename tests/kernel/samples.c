@@ -87,7 +87,7 @@ void __kfence_free(void *object)
 		mock_wrong("what is around a sample was written to");
 	sample[pfn].start = NULL;
 	mock_samples_out--;
-	__folio_clear_slab((struct folio *)page);
 	page->mapping = NULL;
+	__folio_clear_slab((struct folio *)page);
 	__free_pages(page, 0);
 }
