@@ -78,10 +78,15 @@ static __always_inline bool dry_kasan_keeps(struct kmem_cache *s, void *object)
 	return kasan_slab_free(s, object, slab_want_init_on_free(s));
 }
 
+/* Whose charge it is the slab knows: what is freed may be another cache's object, or lie in no slab any more. */
 static __always_inline void dry_before_free(struct kmem_cache *s, void *object)
 {
-	if (memcg_kmem_enabled()) /* asks that itself, after the page was looked for */
-		memcg_slab_free_hook(s, virt_to_slab(object), &object, 1);
+	if (memcg_kmem_enabled()) {
+		struct slab *slab = virt_to_slab(object);
+
+		if (likely(slab != NULL))
+			memcg_slab_free_hook(slab->slab_cache, slab, &object, 1);
+	}
 }
 
 static inline void dry_free_large(struct folio *folio, void *object)

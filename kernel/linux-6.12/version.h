@@ -98,6 +98,7 @@ static __always_inline bool dry_kasan_keeps(struct kmem_cache *s, void *object)
 	return kasan_slab_free(s, object, slab_want_init_on_free(s), s->flags & SLAB_TYPESAFE_BY_RCU);
 }
 
+/* Whose charge it is the slab knows: what is freed may be another cache's object, or lie in no slab any more. */
 static __always_inline void dry_before_free(struct kmem_cache *s, void *object)
 {
 #ifdef CONFIG_MEMCG
@@ -106,7 +107,7 @@ static __always_inline void dry_before_free(struct kmem_cache *s, void *object)
 		struct slabobj_ext *exts = slab != NULL ? slab_obj_exts(slab) : NULL;
 
 		if (exts != NULL)
-			__memcg_slab_free_hook(s, slab, &object, 1, exts);
+			__memcg_slab_free_hook(slab->slab_cache, slab, &object, 1, exts);
 	}
 #endif
 }

@@ -336,7 +336,6 @@ struct file;
 #define debug_check_no_locks_freed(...) ((void)0)
 #define debug_check_no_obj_freed(...) ((void)0)
 #define memcg_kmem_enabled() true
-void mock_leaving(slab_flags_t flags);
 
 /* ---- KFENCE: samples.c, in place of SLAB alone ---- */
 

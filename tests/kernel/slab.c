@@ -106,9 +106,11 @@ void slab_post_alloc_hook(struct kmem_cache *s, struct obj_cgroup *objcg, gfp_t 
 			memset(p[i], 0, s->object_size);
 }
 
-void mock_leaving(slab_flags_t flags)
+/* Charges of a slab's objects are numbered by the slab's own cache. */
+void mock_leaving(struct kmem_cache *s, const struct slab *slab)
 {
-	(void)flags;
+	if (slab == NULL || slab->slab_cache != s)
+		mock_wrong("a charge is given back of an object of another cache, or of none");
 }
 
 /* ---- tests ---- */

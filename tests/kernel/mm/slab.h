@@ -43,7 +43,8 @@ struct reciprocal_value {
 #define account_slab(slab, order, s, gfp) (mock_slab_bytes += (long)(PAGE_SIZE << (order)))
 #define unaccount_slab(slab, order, s)    (mock_slab_bytes -= (long)(PAGE_SIZE << (order)))
 #define cache_from_obj(s, object)         (s)
-#define memcg_slab_free_hook(s, slab, objects, n) (mock_leaving((s)->flags), (void)(slab))
+#define memcg_slab_free_hook(s, slab, objects, n) mock_leaving(s, slab)
+void mock_leaving(struct kmem_cache *s, const struct slab *slab);
 void free_large_kmalloc(struct folio *folio, void *object);
 void create_boot_cache(struct kmem_cache *s, const char *name, unsigned int size, slab_flags_t flags, unsigned int at,
 		       unsigned int n);
