@@ -24,7 +24,7 @@
 
 static inline void dry_account_slab(struct slab *slab, int order, struct kmem_cache *s)
 {
-	account_slab(slab, order, s, GFP_NOWAIT);
+	account_slab(slab, order, s, GFP_NOWAIT | __GFP_NOWARN); /* without its vector now it gets one with an object */
 }
 
 static inline void dry_unaccount_slab(struct slab *slab, int order, struct kmem_cache *s)
