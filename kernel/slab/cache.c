@@ -61,7 +61,9 @@ int dry_kernel_create(struct kmem_cache *s, slab_flags_t flags)
 	kasan_cache_create(s, &size, &s->flags); /* what it knows of an object it keeps behind it */
 	attr.size = size;
 	s->page_gfp = page_gfp_of(flags);
-	s->dry = dry_cache_make(dry_kernel_caches, &attr, false, &error);
+	do
+		s->dry = dry_cache_make(dry_kernel_caches, &attr, false, &error);
+	while (s->dry == NULL && error == DRY_ENOMEM && dry_kernel_meta_provide(dry_cache_struct_bytes(dry_kernel_caches)));
 	if (s->dry == NULL)
 		return -error;
 	dry_letters_made(s);
@@ -147,6 +149,8 @@ void __init kmem_cache_init_late(void)
 /* One that does not run any more is not forgotten: its arrays are not touched, so the next rounds of the reap empty them. */
 void dry_kernel_prepare_cpu(unsigned int cpu)
 {
+	if (READ_ONCE(dry_kernel_caches->areas[cpu]) == dry_stopped_area)
+		dry_kernel_meta_provide(dry_kernel_caches->area_size);
 	dry_lock_acquire(&dry_kernel_caches->lock);
 	dry_slot_open_locked(dry_kernel_caches, cpu);
 	dry_lock_release(&dry_kernel_caches->lock);

@@ -20,5 +20,7 @@ void __kmem_cache_free_object(struct kmem_cache *s, void *object);
 
 /* meta.c: bytes of memory for metadata. */
 size_t dry_kernel_meta_bytes(void);
+/* So many bytes are to be had right afterwards. Sleeps. false: they are not. */
+bool dry_kernel_meta_provide(size_t bytes);
 
 #endif

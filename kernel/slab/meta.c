@@ -3,6 +3,8 @@
  * Memory for metadata: arrays, depots, caches. Never from a cache, so that no lock meets itself, and away from objects. Pieces of
  * 64 bytes and multiples from lists, which keep what comes back; from half a page on, pages. All of it is in `Slab:`, as is
  * that of the kernel's own allocators, which have it from kmalloc().
+ *
+ * Core asks for it with locks held, so nothing is waited for. Who may sleep, and needs it, provides it first.
  */
 #include <linux/mm.h>
 #include <linux/vmstat.h>
@@ -31,9 +33,9 @@ static void account(const void *at, long by)
 	mod_node_page_state(page_pgdat(virt_to_page(at)), NR_SLAB_UNRECLAIMABLE_B, by * (long)PAGE_SIZE);
 }
 
-static void *get_pages(size_t bytes)
+static void *get_pages(size_t bytes, gfp_t gfp)
 {
-	void *at = alloc_pages_exact(bytes, GFP_NOWAIT | __GFP_ZERO | __GFP_NOWARN);
+	void *at = alloc_pages_exact(bytes, gfp | __GFP_ZERO | __GFP_NOWARN);
 
 	if (at != NULL)
 		account(at, PAGE_ALIGN(bytes) >> PAGE_SHIFT);
@@ -63,23 +65,37 @@ static void give(unsigned int list, struct piece *piece)
 	spin_unlock_irqrestore(&lock, flags);
 }
 
-void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes)
+static void *get(size_t bytes, gfp_t gfp)
 {
 	unsigned int units = DIV_ROUND_UP(bytes, UNIT);
 	struct piece *piece;
 	char *page;
 
 	if (bytes > PIECES)
-		return get_pages(bytes);
+		return get_pages(bytes, gfp);
 	piece = take(units - 1);
 	if (piece != NULL)
 		return memset(piece, 0, units * UNIT);
-	page = get_pages(PAGE_SIZE);
+	page = get_pages(PAGE_SIZE, gfp);
 	if (page == NULL)
 		return NULL;
 	for (size_t at = units * UNIT; at + units * UNIT <= PAGE_SIZE; at += units * UNIT)
 		give(units - 1, (struct piece *)(page + at));
 	return page;
+}
+
+void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes)
+{
+	return get(bytes, GFP_NOWAIT);
+}
+
+bool dry_kernel_meta_provide(size_t bytes)
+{
+	void *at = get(bytes, GFP_KERNEL);
+
+	if (at != NULL)
+		dry_backing_meta_free(NULL, at, bytes);
+	return at != NULL;
 }
 
 void dry_backing_meta_free(struct dry_backing *backing, void *at, size_t bytes)

@@ -231,6 +231,8 @@ static bool all_free(const struct page *page, unsigned long count)
 	return true;
 }
 
+static unsigned long at_hand; /* pages that came back since nobody gets any without waiting */
+
 /* Each node has a share of the pages, and looks for some there first. Page 0 is nobody's. */
 struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 {
@@ -245,8 +247,11 @@ struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 		mock_wrong("pages of objects cannot be moved");
 	if ((gfp & __GFP_NOFAIL) && order > 1)
 		mock_wrong("so many pages cannot be promised");
-	if (mock_no_pages && !(gfp & GFP_KERNEL))
-		return NULL;
+	if (mock_no_pages && !(gfp & GFP_KERNEL)) {
+		if (at_hand < count)
+			return NULL;
+		at_hand -= count;
+	}
 	if (mock_fails != 0 && !(gfp & __GFP_NOFAIL)) {
 		mock_fails--;
 		return NULL;
@@ -280,6 +285,7 @@ void __free_pages(struct page *page, unsigned int order)
 	for (unsigned long i = 0; i < 1ul << order; i++)
 		page[i] = (struct page){ .mapcount = -1 };
 	mock_pages_out -= 1l << order;
+	at_hand = mock_no_pages ? at_hand + (1ul << order) : 0;
 }
 
 void split_page(struct page *page, unsigned int order)

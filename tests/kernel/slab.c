@@ -215,6 +215,19 @@ static void test_no_memory(void)
 	check_accounts();
 }
 
+/* To make a cache, and to let a processor run, may wait for memory. */
+static void test_short_of_memory(void)
+{
+	static struct kmem_cache *made[40];
+
+	mock_no_pages = true;
+	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
+		made[i] = kmem_cache_create("made", 40 + 8 * (unsigned int)i, 0, 0, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
+		kmem_cache_destroy(made[i]);
+	mock_no_pages = false;
+}
+
 /* What must not fail waits until there are pages; other wishes of an object are none of its pages. */
 static void test_wishes(void)
 {
@@ -404,7 +417,10 @@ int main(int argc, char **argv)
 		mock_setup_set_up(letters);
 	mock_boot();
 	CHECK_EQ(slab_state, FULL);
+	mock_no_pages = true;
 	slab_prepare_cpu(1);
+	mock_no_pages = false;
+	CHECK(dry_kernel_caches->areas[1] != dry_stopped_area);
 	mock_initcall_start_reap();
 	mock_initcall_drystone_test();
 	CHECK(strstr(mock_text, " 0 failed") != NULL);
@@ -417,6 +433,7 @@ int main(int argc, char **argv)
 	else
 		test_letters();
 	test_no_memory();
+	test_short_of_memory();
 	test_wishes();
 	test_interrupted();
 	test_nodes();
