@@ -4,7 +4,8 @@
  * 64 bytes and multiples from lists, which keep what comes back; from half a page on, pages. All of it is in `Slab:`, as is
  * that of the kernel's own allocators, which have it from kmalloc().
  *
- * Core asks for it with locks held, so nothing is waited for. Who may sleep, and needs it, provides it first.
+ * Core asks for it with locks held, so nothing is waited for. And in frees: nor is whoever makes pages free woken, which takes the
+ * scheduler's locks. Who may sleep, and needs it, provides it first.
  */
 #include <linux/mm.h>
 #include <linux/vmstat.h>
@@ -86,7 +87,7 @@ static void *get(size_t bytes, gfp_t gfp)
 
 void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes)
 {
-	return get(bytes, GFP_NOWAIT);
+	return get(bytes, 0);
 }
 
 bool dry_kernel_meta_provide(size_t bytes)

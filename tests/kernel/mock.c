@@ -9,9 +9,9 @@
 
 unsigned int nr_cpu_ids = NR_CPUS, nr_node_ids = 1, mock_held, mock_atomic, mock_pinned;
 void (*mock_handler)(void);
-unsigned long max_low_pfn = PAGES, max_pfn = PAGES, min_low_pfn;
+unsigned long max_low_pfn = PAGES, max_pfn = PAGES, min_low_pfn, mock_total = PAGES;
 long mock_pages_out, mock_slab_bytes;
-bool mock_no_pages;
+bool mock_no_pages, mock_no_waking;
 unsigned int mock_fails, mock_waits;
 gfp_t gfp_allowed_mask = ~0u;
 struct page *mock_pages;
@@ -243,6 +243,8 @@ struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 		may_sleep();
 	if (mock_held != 0 && (gfp & (GFP_KERNEL | GFP_ATOMIC)))
 		mock_wrong("pages are waited for with a lock held");
+	if (mock_no_waking && (gfp & (GFP_KERNEL | GFP_NOWAIT | GFP_ATOMIC)))
+		mock_wrong("a free asks for pages, and wakes others for them");
 	if (gfp & __GFP_MOVABLE)
 		mock_wrong("pages of objects cannot be moved");
 	if ((gfp & __GFP_NOFAIL) && order > 1)

@@ -118,7 +118,8 @@ unsigned int raw_smp_processor_id(void);
 #define smp_processor_id raw_smp_processor_id
 #define num_online_cpus() NR_CPUS
 #define num_possible_cpus() NR_CPUS
-#define totalram_pages()    max_pfn
+extern unsigned long mock_total; /* pages of the machine, as it says: by them arrays and depots are sized */
+#define totalram_pages()    mock_total
 #define for_each_online_cpu(cpu) for (cpu = 0; cpu < NR_CPUS; cpu++)
 #define for_each_online_node(node) for (node = 0; node < (int)nr_node_ids; node++)
 void mock_irq_save(unsigned long *flags);
@@ -267,6 +268,7 @@ extern unsigned long max_low_pfn, max_pfn, min_low_pfn;
 extern long mock_pages_out, mock_slab_bytes;
 extern gfp_t gfp_allowed_mask;
 extern bool mock_no_pages;                 /* those that may not wait get none */
+extern bool mock_no_waking;                /* nobody asks for pages in a way that wakes who makes some free */
 extern unsigned int mock_fails;            /* so many get none, whoever asks */
 extern unsigned int mock_waits;            /* for memory, until there may be some */
 #define memalloc_retry_wait(gfp) ((void)(gfp), (void)mock_waits++)

@@ -215,17 +215,25 @@ static void test_no_memory(void)
 	check_accounts();
 }
 
-/* To make a cache, and to let a processor run, may wait for memory. */
+/* To make a cache, and to let a processor run, may wait for memory. To free does not ask for any but what is at hand. */
 static void test_short_of_memory(void)
 {
 	static struct kmem_cache *made[40];
+	static void *at[ARRAY_SIZE(made)][200];
 
 	mock_no_pages = true;
 	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
 		made[i] = kmem_cache_create("made", 40 + 8 * (unsigned int)i, 0, 0, NULL);
+	mock_no_pages = false;
+	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
+		CHECK_EQ(kmem_cache_alloc_bulk(made[i], GFP_KERNEL, ARRAY_SIZE(at[i]), at[i]), (int)ARRAY_SIZE(at[i]));
+	mock_no_waking = true;
+	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(at[i]); j++)
+			kmem_cache_free(made[i], at[i][j]);
+	mock_no_waking = false;
 	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
 		kmem_cache_destroy(made[i]);
-	mock_no_pages = false;
 }
 
 /* What must not fail waits until there are pages; other wishes of an object are none of its pages. */
@@ -408,11 +416,12 @@ static void test_letters(void)
 	CHECK(tried != 0);
 }
 
-/* The nodes' number is the argument, and what slab_debug= says. */
+/* The nodes' number is the argument, each of as much memory, and what slab_debug= says. */
 int main(int argc, char **argv)
 {
 	nr_node_ids = argc > 1 ? (unsigned int)atoi(argv[1]) : 1;
 	letters = argc > 2 ? argv[2] : NULL;
+	mock_total = max_pfn * nr_node_ids; /* with two there are depots */
 	if (letters != NULL)
 		mock_setup_set_up(letters);
 	mock_boot();
