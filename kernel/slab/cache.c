@@ -3,6 +3,7 @@
 #include <linux/cpu.h>
 #include <linux/init.h>
 #include <linux/kasan.h>
+#include <linux/memblock.h>
 #include <linux/memory.h>
 #include <linux/workqueue.h>
 
@@ -117,11 +118,19 @@ static size_t __init area_bytes(void)
 	return clamp_t(size_t, PAGE_ALIGN(totalram_pages() * (PAGE_SIZE / 2048)), SZ_32K, CONFIG_DRYSTONE_AREA_KB * SZ_1K);
 }
 
+/* Slabs are named by twice the number of their first page, in 32 bits (backing_impl.h): pages up to 8 TiB, if they have 4 KiB. */
+static bool has_name(unsigned long end_pfn)
+{
+	return end_pfn - 1 <= U32_MAX >> 1;
+}
+
 void __init kmem_cache_init(void)
 {
 	static struct kmem_cache cache_of_caches;
 	struct dry_caches *caches = dry_backing_meta_alloc(NULL, struct_size(caches, slots, nr_cpu_ids + 1));
 
+	if (!has_name(max_pfn))
+		panic("drystone: there is memory beyond its reach");
 	if (caches == NULL)
 		panic("drystone: no memory for its caches");
 	dry_fatal_aborts = false; /* what can go on does, after a report */
@@ -167,13 +176,15 @@ static void reap(struct work_struct *work)
 
 /*
  * Memory of a node is about to go: what of it is in free slabs is to go first. What comes needs nothing, for every node that can
- * be has its structures.
+ * be has its structures; but it must be within reach.
  */
-static int memory_changes(struct notifier_block *unused, unsigned long what, void *unused_too)
+static int memory_changes(struct notifier_block *unused, unsigned long what, void *block)
 {
+	const struct memory_notify *memory = block;
+
 	if (what == MEM_GOING_OFFLINE)
 		dry_caches_reap(dry_kernel_caches, DRY_REAP_ALL);
-	return NOTIFY_OK;
+	return what == MEM_GOING_ONLINE && !has_name(memory->start_pfn + memory->nr_pages) ? NOTIFY_BAD : NOTIFY_OK;
 }
 
 static int __init start_reap(void)

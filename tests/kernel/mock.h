@@ -27,6 +27,7 @@ typedef unsigned int gfp_t, slab_flags_t;
 typedef int pg_data_t;
 
 #define U64_MAX UINT64_MAX
+#define U32_MAX UINT32_MAX
 #define __user
 #define __init
 #define __noreturn      _Noreturn
@@ -193,7 +194,10 @@ struct work_struct {
 };
 #define HZ 100
 struct notifier_block;
-enum { MEM_GOING_OFFLINE = 2, MEM_ONLINE = 4, NOTIFY_OK = 1, SLAB_CALLBACK_PRI = 1 };
+enum { MEM_GOING_OFFLINE = 2, MEM_ONLINE = 4, MEM_GOING_ONLINE = 8, NOTIFY_OK = 1, NOTIFY_BAD = 2, SLAB_CALLBACK_PRI = 1 };
+struct memory_notify {
+	unsigned long start_pfn, nr_pages;
+};
 extern int (*mock_memory_changes)(struct notifier_block *block, unsigned long what, void *arg);
 #define hotplug_memory_notifier(fn, priority) (mock_memory_changes = (fn))
 #define DECLARE_DEFERRABLE_WORK(name, fn) struct { void (*run)(struct work_struct *); } name = { fn }

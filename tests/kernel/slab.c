@@ -155,7 +155,7 @@ static void test_reap(void)
 	check_accounts();
 }
 
-/* Of memory that is about to go nothing is kept in free slabs; of what has come nothing is wanted. */
+/* Of memory that is about to go nothing is kept in free slabs; of what has come nothing is wanted, but that it is within reach. */
 static void test_hot_plug(void)
 {
 	static void *at[3000];
@@ -169,6 +169,8 @@ static void test_hot_plug(void)
 	CHECK(info_of(s).num_slabs != 0);
 	CHECK_EQ(mock_memory_changes(NULL, MEM_GOING_OFFLINE, NULL), NOTIFY_OK);
 	CHECK_EQ(info_of(s).num_slabs, 0);
+	CHECK_EQ(mock_memory_changes(NULL, MEM_GOING_ONLINE, &(struct memory_notify){ (1ul << 31) - 16, 16 }), NOTIFY_OK);
+	CHECK_EQ(mock_memory_changes(NULL, MEM_GOING_ONLINE, &(struct memory_notify){ (1ul << 31) - 16, 17 }), NOTIFY_BAD);
 	check_accounts();
 }
 
