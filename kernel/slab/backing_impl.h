@@ -23,6 +23,9 @@ typedef gfp_t dry_gfp;
 /* Of a page where objects are small, else of eight objects, up to four pages: more are hard to get once memory is in pieces. */
 #define DRY_SLAB_PREFERRED(size) clamp_t(size_t, roundup_pow_of_two(size) * 8, PAGE_SIZE, PAGE_SIZE * 4)
 
+/* slab_fields.h */
+#define DRY_FIRST_MAX 32767u
+
 /* Depots stay what they are: a kernel's objects are many kinds of a few each, and what one kind keeps no other can have. */
 #define DRY_DEPOTS_GROWN ((size_t)0)
 #define DRY_LOCALS 0

@@ -24,6 +24,9 @@
 #ifndef DRY_SLAB_PREFERRED /* a backing may know better */
 #define DRY_SLAB_PREFERRED(size) ((size_t)64 << 10)
 #endif
+#ifndef DRY_FIRST_MAX /* bytes before a slab's first object that its descriptor can tell; a backing may have fewer bits for them */
+#define DRY_FIRST_MAX UINT16_MAX
+#endif
 #define PUBLISHED_MAX_ORDER 1 /* grow beyond it only if nothing fits */
 #define COLOUR_UNIT 64u
 
@@ -84,8 +87,8 @@ static void use(struct dry_cache *cache, const struct candidate *c, enum dry_mgm
 	cache->mgmt = (uint8_t)mgmt;
 	cache->index_width = (uint8_t)index_bytes(c->num);
 	cache->colour_unit = cache->align > COLOUR_UNIT ? (uint32_t)cache->align : COLOUR_UNIT;
-	if (colour_room > UINT16_MAX - cache->before)
-		colour_room = UINT16_MAX - cache->before;
+	if (colour_room > DRY_FIRST_MAX - cache->before)
+		colour_room = DRY_FIRST_MAX - cache->before;
 	cache->colours = (uint32_t)(colour_room / cache->colour_unit) + 1;
 }
 

@@ -384,6 +384,28 @@ static void test_samples(void)
 	kmem_cache_destroy(s);
 }
 
+/* Objects of big alignment, each its own also where red zones are before them. */
+static void test_big_alignment(void)
+{
+	for (unsigned int align = 4096; align <= 131072; align *= 2) {
+		struct kmem_cache *s = kmem_cache_create("big alignment", align, align, 0, NULL);
+		void *at[6];
+
+		for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+			at[i] = kmem_cache_alloc(s, GFP_KERNEL);
+			CHECK(at[i] != NULL && IS_ALIGNED((unsigned long)at[i], align));
+			CHECK(virt_to_slab(at[i])->slab_cache == s && nearest_obj(s, virt_to_slab(at[i]), at[i]) == at[i]);
+			memset(at[i], (int)i, align);
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+			CHECK(memchr_inv(at[i], (int)i, align) == NULL);
+			kmem_cache_free(s, at[i]);
+		}
+		kmem_cache_destroy(s);
+	}
+	check_accounts();
+}
+
 /* Caches that no letter is for have arrays, and are as they would be; the others have what their letters say. */
 static void test_letters(void)
 {
@@ -448,6 +470,7 @@ int main(int argc, char **argv)
 	test_wishes();
 	test_interrupted();
 	test_nodes();
+	test_big_alignment();
 	test_double_free();
 	test_damage();
 	if (nr_node_ids == 1) /* a sample may be of another node than was asked for */
