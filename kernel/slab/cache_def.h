@@ -53,13 +53,14 @@ struct seq_file;
 ssize_t slabinfo_write(struct file *file, const char __user *buffer, size_t count, loff_t *ppos);
 void slabinfo_show_stats(struct seq_file *m, struct kmem_cache *s);
 
+/* Of any address in the slab, for a free asks before it is known whether that is an object: a vector's index in any case. */
 static inline unsigned int obj_to_index(const struct kmem_cache *cache, const struct slab *slab, void *obj)
 {
 	u32 offset = (u32)(obj - slab_address(slab)) - slab->first;
 
 	if (is_kfence_address(obj)) /* as if it were alone in a slab */
 		return 0;
-	return reciprocal_divide(offset, cache->reciprocal);
+	return min(reciprocal_divide(offset, cache->reciprocal), cache->num - 1);
 }
 
 static inline void *nearest_obj(struct kmem_cache *cache, const struct slab *slab, void *x)
@@ -68,7 +69,7 @@ static inline void *nearest_obj(struct kmem_cache *cache, const struct slab *sla
 
 	if (is_kfence_address(x))
 		return kfence_object_start(x);
-	return slab_address(slab) + slab->first + min(index, cache->num - 1) * cache->size;
+	return slab_address(slab) + slab->first + index * cache->size;
 }
 
 static inline int objs_per_slab(const struct kmem_cache *cache, const struct slab *slab)

@@ -384,6 +384,25 @@ static void test_samples(void)
 	kmem_cache_destroy(s);
 }
 
+/* Every address of a slab is of one of its objects, as far as who counts charges by objects is concerned. */
+static void test_index(void)
+{
+	struct kmem_cache *s = kmem_cache_create("index", 600, 0, 0, NULL);
+	static char *at[200];
+
+	CHECK_EQ(kmem_cache_alloc_bulk(s, GFP_KERNEL, ARRAY_SIZE(at), (void **)at), (int)ARRAY_SIZE(at));
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+		struct slab *slab = virt_to_slab(at[i]);
+		char *start = slab_address(slab);
+
+		CHECK(nearest_obj(s, slab, at[i] + 599) == at[i]);
+		for (size_t offset = 0; offset < PAGE_SIZE << s->dry->order; offset += 40)
+			CHECK(obj_to_index(s, slab, start + offset) < s->num);
+	}
+	kmem_cache_free_bulk(s, ARRAY_SIZE(at), (void **)at);
+	kmem_cache_destroy(s);
+}
+
 /* Objects of big alignment, each its own also where red zones are before them. */
 static void test_big_alignment(void)
 {
@@ -470,6 +489,7 @@ int main(int argc, char **argv)
 	test_wishes();
 	test_interrupted();
 	test_nodes();
+	test_index();
 	test_big_alignment();
 	test_double_free();
 	test_damage();
