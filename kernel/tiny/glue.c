@@ -69,7 +69,8 @@ static noinline void *take_harder(struct dry_cache *objects, size_t size, gfp_t 
 	unsigned int order = get_order(max_t(size_t, run, class != NULL ? class->align : 1));
 	void *object = NULL;
 
-	for (int i = 0; i < TRIES && object == NULL && dry_kernel_offer(gfp, order); i++)
+	/* Another one may take what was offered. */
+	for (int i = 0; (i < TRIES || gfp & __GFP_NOFAIL) && object == NULL && dry_kernel_offer(gfp, order); i++)
 		object = take(objects, size);
 	dry_kernel_withdraw();
 	return object;

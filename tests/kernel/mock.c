@@ -67,6 +67,7 @@ void mock_irq_restore(unsigned long flags)
 	if (mock_atomic != flags + 1)
 		mock_wrong("interrupts are restored in another order than they were saved");
 	mock_atomic = (unsigned int)flags;
+	mock_interrupt();
 }
 
 void mock_interrupt(void)

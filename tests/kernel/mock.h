@@ -135,7 +135,7 @@ void mock_on_each_cpu(void (*fn)(void *), void *arg);
 #define preempt_enable()  ((void)mock_pinned--)
 #define barrier()         ((void)0)
 #define smp_wmb()         ((void)0)
-extern void (*mock_handler)(void); /* of an interrupt, which may come before each likely() */
+extern void (*mock_handler)(void); /* of an interrupt, which may come before each likely(), and when interrupts are on again */
 void mock_interrupt(void);
 
 #define DECLARE_PER_CPU(type, name) extern type name[NR_CPUS]

@@ -51,6 +51,34 @@ static void test_no_memory(void)
 	check_accounts();
 }
 
+/* What must not fail does not where a handler takes the pages that were got for it. */
+static void *stolen[4096];
+static unsigned int steals;
+
+static void thief(void)
+{
+	if (steals < ARRAY_SIZE(stolen) && (stolen[steals] = kmalloc(3000, GFP_ATOMIC)) != NULL)
+		steals++;
+}
+
+static void test_never_failing(void)
+{
+	static void *at[2000];
+
+	mock_no_pages = true;
+	mock_handler = thief;
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
+		CHECK((at[i] = kmalloc(3000, GFP_KERNEL | __GFP_NOFAIL)) != NULL);
+	mock_handler = NULL;
+	mock_no_pages = false;
+	CHECK(steals > 100);
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
+		kfree(at[i]);
+	while (steals > 0)
+		kfree(stolen[--steals]);
+	check_accounts();
+}
+
 /* Caches of like objects share slabs; the last one of them to go takes these along. */
 static void test_shared(void)
 {
@@ -117,6 +145,7 @@ int main(void)
 	check_accounts();
 	test_return();
 	test_no_memory();
+	test_never_failing();
 	test_shared();
 	test_large();
 	test_double_free();
