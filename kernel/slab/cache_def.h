@@ -17,6 +17,11 @@ struct kmem_cache {
 	gfp_t page_gfp;    /* of its slabs' pages */
 	unsigned int num;  /* objects of a slab */
 	struct reciprocal_value reciprocal;
+	/*
+	 * Of kmalloc()'s caches with slabs of more than a page: the same objects in slabs of one, for where memory is in pieces.
+	 * NULL: there are none. Who frees an object finds its cache by its slab.
+	 */
+	struct kmem_cache *single;
 	void (*ctor)(void *object);
 	/* The kernel's own, common to all allocators. */
 	const char *name;

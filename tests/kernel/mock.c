@@ -12,7 +12,7 @@ void (*mock_handler)(void);
 unsigned long max_low_pfn = PAGES, max_pfn = PAGES, min_low_pfn, mock_total = PAGES;
 long mock_pages_out, mock_slab_bytes;
 bool mock_no_pages, mock_no_waking;
-unsigned int mock_fails, mock_waits;
+unsigned int mock_fails, mock_waits, mock_pieces;
 gfp_t gfp_allowed_mask = ~0u;
 struct page *mock_pages;
 char *mock_memory;
@@ -257,6 +257,11 @@ struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 	}
 	if (mock_fails != 0 && !(gfp & __GFP_NOFAIL)) {
 		mock_fails--;
+		return NULL;
+	}
+	if (mock_pieces != 0 && count > mock_pieces) {
+		if (!(gfp & __GFP_NOWARN))
+			mock_wrong("the log is told that there are no such pages");
 		return NULL;
 	}
 	for (; pfn + count <= PAGES && !all_free(mock_pages + pfn, count); pfn += count)

@@ -239,9 +239,10 @@ void *memchr_inv(const void *at, int byte, size_t size);
 #define NUMA_NO_NODE (-1)
 enum { __GFP_ZERO = 1, __GFP_COMP = 2, __GFP_NOWARN = 4, __GFP_RECLAIMABLE = 8, __GFP_BUG = 16, GFP_DMA = 32, GFP_DMA32 = 64,
        GFP_KERNEL = 128, GFP_NOWAIT = 256, GFP_ATOMIC = 512, __GFP_ACCOUNT = 1024, __GFP_NOFAIL = 2048,
-       __GFP_MOVABLE = 4096 };
+       __GFP_MOVABLE = 4096, __GFP_NORETRY = 8192, __GFP_RETRY_MAYFAIL = 16384 };
 #define GFP_SLAB_BUG_MASK   __GFP_BUG
-#define GFP_RECLAIM_MASK    (GFP_KERNEL | GFP_NOWAIT | GFP_ATOMIC | __GFP_NOWARN | __GFP_NOFAIL)
+#define GFP_RECLAIM_MASK    (GFP_KERNEL | GFP_NOWAIT | GFP_ATOMIC | __GFP_NOWARN | __GFP_NOFAIL | __GFP_NORETRY | \
+			     __GFP_RETRY_MAYFAIL)
 #define GFP_CONSTRAINT_MASK 0
 
 struct page {
@@ -274,6 +275,7 @@ extern gfp_t gfp_allowed_mask;
 extern bool mock_no_pages;                 /* those that may not wait get none */
 extern bool mock_no_waking;                /* nobody asks for pages in a way that wakes who makes some free */
 extern unsigned int mock_fails;            /* so many get none, whoever asks */
+extern unsigned int mock_pieces;           /* of more than so many pages in a row there are none; 0: there are */
 extern unsigned int mock_waits;            /* for memory, until there may be some */
 #define memalloc_retry_wait(gfp) ((void)(gfp), (void)mock_waits++)
 struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order);
@@ -351,8 +353,8 @@ extern unsigned long mock_samples_out, mock_samples; /* now, and ever */
 /* ---- linux/slab.h ---- */
 
 enum { SLAB_HWCACHE_ALIGN = 1, SLAB_TYPESAFE_BY_RCU = 2, SLAB_RECLAIM_ACCOUNT = 4, SLAB_CACHE_DMA = 8, SLAB_CACHE_DMA32 = 16,
-       SLAB_PANIC = 32, SLAB_KMALLOC = 4096, SLAB_DEBUG_OBJECTS = 64, SLAB_CONSISTENCY_CHECKS = 128, SLAB_RED_ZONE = 256,
-       SLAB_POISON = 512, SLAB_STORE_USER = 1024, SLAB_TRACE = 2048, SLAB_FAILSLAB = 0 };
+       SLAB_PANIC = 32, SLAB_KMALLOC = 4096, SLAB_ACCOUNT = 8192, SLAB_DEBUG_OBJECTS = 64, SLAB_CONSISTENCY_CHECKS = 128,
+       SLAB_RED_ZONE = 256, SLAB_POISON = 512, SLAB_STORE_USER = 1024, SLAB_TRACE = 2048, SLAB_FAILSLAB = 0 };
 #define ARCH_KMALLOC_MINALIGN 8
 #define ZERO_SIZE_PTR ((void *)16)
 #define ZERO_OR_NULL_PTR(at) ((unsigned long)(at) <= 16)
@@ -378,6 +380,7 @@ int kmem_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t size, void *
 void kmem_cache_free(struct kmem_cache *s, void *object);
 void kmem_cache_free_bulk(struct kmem_cache *s, size_t size, void **p);
 void *__kmalloc(size_t size, gfp_t gfp);
+char *kasprintf(gfp_t gfp, const char *format, const char *name);
 void *__kmalloc_node(size_t size, gfp_t gfp, int node);
 void *__kmalloc_node_track_caller(size_t size, gfp_t gfp, int node, unsigned long caller);
 void *kmalloc_large_node(size_t size, gfp_t flags, int node);

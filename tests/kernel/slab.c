@@ -40,6 +40,14 @@ void create_kmalloc_caches(slab_flags_t flags)
 	}
 }
 
+char *kasprintf(gfp_t gfp, const char *format, const char *name)
+{
+	char *text = __kmalloc(64, gfp);
+
+	CHECK((size_t)snprintf(text, 64, format, name) < 64);
+	return text;
+}
+
 void *__kmalloc(size_t size, gfp_t gfp)
 {
 	unsigned int i = 5;
@@ -253,6 +261,33 @@ static void test_wishes(void)
 	CHECK(object != NULL && mock_fails == 0 && mock_waits != 0);
 	kmem_cache_free(s, object);
 	kmem_cache_destroy(s);
+}
+
+/* Where no two free pages are side by side, kmalloc() has objects all the same, and nobody is told of it; they are as any. */
+static void test_pieces(void)
+{
+	static char *at[3 * 400];
+	unsigned int got = 0;
+
+	if (letters != NULL)
+		return;
+	mock_pieces = 1;
+	for (size_t size = 1024; size <= PAGE_SIZE; size *= 2)
+		for (int i = 0; i < 400; i++, got++) {
+			at[got] = kmalloc(size, i % 2 != 0 ? GFP_ATOMIC : GFP_KERNEL | __GFP_NOFAIL);
+			CHECK(at[got] != NULL && IS_ALIGNED((unsigned long)at[got], size));
+			CHECK_EQ(virt_to_slab(at[got])->slab_cache->object_size, size);
+			memset(at[got], (int)got, size);
+		}
+	for (size_t i = 0, size = 1024; size <= PAGE_SIZE; size *= 2)
+		for (int k = 0; k < 400; k++, i++)
+			CHECK(memchr_inv(at[i], (unsigned char)i, size) == NULL);
+	mock_pieces = 0;
+	for (unsigned int i = 0; i < got; i += 2)
+		kfree(at[i]);
+	for (unsigned int i = 1; i < got; i += 2)
+		kmem_cache_free_bulk(NULL, 1, (void **)&at[i]);
+	check_accounts();
 }
 
 /* Each object has one owner, also where handlers of interrupts come into the sequences of others. */
@@ -487,6 +522,7 @@ int main(int argc, char **argv)
 	test_no_memory();
 	test_short_of_memory();
 	test_wishes();
+	test_pieces();
 	test_interrupted();
 	test_nodes();
 	test_index();
