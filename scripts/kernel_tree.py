@@ -26,6 +26,7 @@ EDITS = {"6.1": [
     # As in later kernels: bits of a slab are not to be taken for a movable page's mapping.
     ("mm/migrate.c", "\tif (unlikely(!__PageMovable(page)))\n\t\tgoto out_putpage;\n",
      "\tif (unlikely(PageSlab(page)) || unlikely(!__PageMovable(page)))\n\t\tgoto out_putpage;\n"),
+    # And after that: a tree that has it already gets this one, too.
     ("mm/migrate.c", "\tif (unlikely(PageSlab(page)) || unlikely(!__PageMovable(page)))\n\t\tgoto out_putpage;\n",
      "\tif (unlikely(PageSlab(page)) || unlikely(!__PageMovable(page)))\n\t\tgoto out_putpage;\n"
      "\tsmp_rmb(); /* what was no slab may have become one before its mapping was read */\n"

@@ -154,7 +154,7 @@ static void *rest(void *arg)
 static struct turn {
 	sem_t asked, over;
 	_Atomic unsigned long forks;
-	_Atomic int status;               /* of a child that failed */
+	_Atomic int status; /* of a child that failed */
 } *turn;
 
 /* The tracer's trap in the code, and what is there without it; 0: none. Each has its own: a fork copies it as it is then. */
