@@ -142,8 +142,14 @@ def packed(root):
 
 
 def boot(world, allocator, cpus, megabytes, options, limit=LIMIT):
-    """The log. Several can run at a time, if they are of different kernels."""
-    image = build(world, allocator)
+    """Built, if it is not up to date, and started."""
+    build(world, allocator)
+    return start(world, allocator, cpus, megabytes, options, limit)
+
+
+def start(world, allocator, cpus, megabytes, options, limit=LIMIT):
+    """The log of a kernel that is built. Several can run at a time, if they are of different kernels."""
+    image = folder_of(world, allocator) / IMAGE[parts(world)[0]]
     root = first_file_system(folder_of(world, allocator), "drystone.run=nothing" in options)
     if parts(world)[0] == "uml":
         # Where it lies decides how large its map of pages is: at the same place each time.
