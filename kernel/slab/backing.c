@@ -3,13 +3,25 @@
 #include <linux/kasan.h>
 #include <linux/rcupdate.h>
 
+#include "core/slab.h"
 #include "slab/caches.h"
 
-/* Unlocked and not published: nobody knows the pages but their maker. */
-struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp, size_t slabs)
+/*
+ * Unlocked and not published: nobody knows the pages but their maker. Where a single page will do, several are asked for once, in
+ * silence: nobody is ended for want of them. Where it will not, the kernel does not promise to get more than two (never_fail()).
+ */
+struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, bool single, unsigned node, dry_gfp gfp,
+				   size_t slabs)
 {
-	struct page *page = alloc_pages_node(backing->nodes == 1 ? NUMA_NO_NODE : (int)node, gfp | __GFP_COMP, order);
+	const int nid = backing->nodes == 1 ? NUMA_NO_NODE : (int)node;
+	gfp_t several = order > 1 ? gfp & ~__GFP_NOFAIL : gfp;
+	struct page *page;
 
+	if (single && order > 0)
+		several = (gfp & ~(__GFP_NOFAIL | __GFP_RETRY_MAYFAIL)) | __GFP_NORETRY | __GFP_NOWARN;
+	page = alloc_pages_node(nid, several | __GFP_COMP, order);
+	if (unlikely(page == NULL) && single && order > 0)
+		page = alloc_pages_node(nid, gfp, 0);
 	return page != NULL ? page_slab(page) : NULL;
 }
 
@@ -20,7 +32,7 @@ static void hide_from_kasan(struct slab *slab)
 	char *object = (char *)slab_address(slab) + slab->first;
 
 	kasan_poison_slab(slab);
-	for (u32 i = 0; i < s->dry->num; i++, object += s->dry->size)
+	for (u32 i = 0; i < dry_slab_num(s->dry, slab); i++, object += s->dry->size)
 		object = kasan_init_slab_obj(s, object);
 }
 

@@ -36,7 +36,8 @@ struct dry_backing {
 };
 
 /* backing.c */
-struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp, size_t slabs);
+struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, bool single, unsigned node, dry_gfp gfp,
+				   size_t slabs);
 void dry_backing_publish(struct dry_backing *backing, struct dry_slab *slab, uint32_t place);
 void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab);
 struct dry_cache *dry_backing_cache_of(const struct dry_slab *slab);
@@ -87,7 +88,12 @@ static inline struct dry_slab *dry_backing_deref(const struct dry_backing *backi
 
 static inline struct dry_slab *dry_backing_slab_of(const struct dry_backing *backing, const void *object, unsigned order)
 {
-	return page_slab(pfn_to_page(page_to_pfn(virt_to_page(object)) >> order << order));
+	return page_slab(virt_to_head_page(object));
+}
+
+static inline bool dry_backing_is_single(const struct dry_slab *slab, unsigned order)
+{
+	return order != 0 && !folio_test_large((struct folio *)slab_folio(slab));
 }
 
 static inline bool dry_backing_is_slab(const struct dry_slab *slab)

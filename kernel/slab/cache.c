@@ -47,13 +47,13 @@ static gfp_t page_gfp_of(slab_flags_t flags)
 	return gfp;
 }
 
-static int create(struct kmem_cache *s, slab_flags_t flags, unsigned int how)
+int dry_kernel_create(struct kmem_cache *s, slab_flags_t flags)
 {
 	unsigned int size = IS_ENABLED(CONFIG_KASAN) ? ALIGN(s->size, sizeof(void *)) : s->size;
 	struct dry_cache_attr attr = {
 		.name = s->name,
 		.align = s->align,
-		.flags = how | DRY_CACHE_NO_MERGE | (flags & SLAB_TYPESAFE_BY_RCU ? DRY_CACHE_TYPESAFE_BY_RCU : 0),
+		.flags = DRY_CACHE_NO_MERGE | (flags & SLAB_TYPESAFE_BY_RCU ? DRY_CACHE_TYPESAFE_BY_RCU : 0),
 		.ctor = s->ctor ? construct : NULL,
 		.arg = s,
 		.limit = limit_of(s->size, flags & SLAB_KMALLOC),
@@ -72,39 +72,10 @@ static int create(struct kmem_cache *s, slab_flags_t flags, unsigned int how)
 	dry_letters_made(s);
 	s->size = s->dry->size;
 	s->num = s->dry->num;
+	s->num_single = s->dry->num_single;
 	s->place = s->dry->place;
 	s->reciprocal = reciprocal_value(s->size);
 	return 0;
-}
-
-int dry_kernel_create(struct kmem_cache *s, slab_flags_t flags)
-{
-	return create(s, flags, 0);
-}
-
-/* Of one of kmalloc()'s caches whose objects are unaccounted: the same ones in slabs of single pages, if they fit there. */
-static void __init make_single(struct kmem_cache *s)
-{
-	const slab_flags_t others = SLAB_ACCOUNT | SLAB_RECLAIM_ACCOUNT | SLAB_CACHE_DMA;
-	struct kmem_cache *single;
-
-	if (!(s->flags & SLAB_KMALLOC) || s->flags & others || s->dry->debug != NULL || s->dry->order == 0 ||
-	    s->object_size > PAGE_SIZE || IS_ENABLED(CONFIG_KASAN))
-		return;
-	single = kmem_cache_alloc(kmem_cache, GFP_NOWAIT | __GFP_ZERO);
-	if (single == NULL)
-		panic("drystone: no memory for its caches");
-	single->name = kasprintf(GFP_NOWAIT, "%s-single", s->name);
-	single->object_size = single->size = s->object_size;
-	single->align = s->align;
-	single->inuse = s->inuse;
-	single->useroffset = s->useroffset;
-	single->usersize = s->usersize;
-	single->refcount = -1; /* nobody's alias */
-	if (single->name == NULL || create(single, s->flags, DRY_CACHE_SMALL_SLABS) != 0)
-		panic("drystone: no memory for its caches");
-	s->single = single;
-	list_add(&single->list, &slab_caches);
 }
 
 /* 0, or -EBUSY: objects are out, and the cache lives on. */
@@ -160,7 +131,6 @@ void __init kmem_cache_init(void)
 {
 	static struct kmem_cache cache_of_caches;
 	struct dry_caches *caches = dry_backing_meta_alloc(NULL, struct_size(caches, slots, nr_cpu_ids + 1));
-	struct kmem_cache *s;
 
 	if (!has_name(max_pfn))
 		panic("drystone: there is memory beyond its reach");
@@ -181,8 +151,6 @@ void __init kmem_cache_init(void)
 	slab_state = PARTIAL;
 	setup_kmalloc_cache_index_table();
 	dry_kmalloc_caches();
-	list_for_each_entry(s, &slab_caches, list)
-		make_single(s);
 }
 
 void __init kmem_cache_init_late(void)

@@ -15,13 +15,9 @@ struct kmem_cache {
 	unsigned int size;  /* from one object to the next */
 	slab_flags_t flags;
 	gfp_t page_gfp;    /* of its slabs' pages */
-	unsigned int num;  /* objects of a slab */
+	unsigned int num;  /* objects of a slab, */
+	unsigned int num_single; /* and of one of a single page, where others have more; 0: there are none */
 	struct reciprocal_value reciprocal;
-	/*
-	 * Of kmalloc()'s caches with slabs of more than a page: the same objects in slabs of one, for where memory is in pieces.
-	 * NULL: there are none. Who frees an object finds its cache by its slab.
-	 */
-	struct kmem_cache *single;
 	void (*ctor)(void *object);
 	/* The kernel's own, common to all allocators. */
 	const char *name;
@@ -58,6 +54,11 @@ struct seq_file;
 ssize_t slabinfo_write(struct file *file, const char __user *buffer, size_t count, loff_t *ppos);
 void slabinfo_show_stats(struct seq_file *m, struct kmem_cache *s);
 
+static inline unsigned int dry_objects_of(const struct kmem_cache *cache, const struct slab *slab)
+{
+	return cache->num_single == 0 || folio_test_large((struct folio *)slab_folio(slab)) ? cache->num : cache->num_single;
+}
+
 /* Of any address in the slab, for a free asks before it is known whether that is an object: a vector's index in any case. */
 static inline unsigned int obj_to_index(const struct kmem_cache *cache, const struct slab *slab, void *obj)
 {
@@ -65,7 +66,7 @@ static inline unsigned int obj_to_index(const struct kmem_cache *cache, const st
 
 	if (is_kfence_address(obj)) /* as if it were alone in a slab */
 		return 0;
-	return min(reciprocal_divide(offset, cache->reciprocal), cache->num - 1);
+	return min(reciprocal_divide(offset, cache->reciprocal), dry_objects_of(cache, slab) - 1);
 }
 
 static inline void *nearest_obj(struct kmem_cache *cache, const struct slab *slab, void *x)
@@ -79,7 +80,7 @@ static inline void *nearest_obj(struct kmem_cache *cache, const struct slab *sla
 
 static inline int objs_per_slab(const struct kmem_cache *cache, const struct slab *slab)
 {
-	return is_kfence_address(slab_address(slab)) ? 1 : cache->num;
+	return is_kfence_address(slab_address(slab)) ? 1 : dry_objects_of(cache, slab);
 }
 
 #endif

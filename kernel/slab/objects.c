@@ -17,29 +17,11 @@
 
 /*
  * Of the caller's wishes those that say how memory is got. What kind of memory it is the cache knows; to be movable, zeroed or
- * accounted for is nothing for a slab's pages. Of more than two pages the kernel does not promise that it gets them (never_fail()).
+ * accounted for is nothing for a slab's pages.
  */
 static gfp_t gfp_of_slab(const struct kmem_cache *s, gfp_t flags)
 {
-	gfp_t refused = s->dry->order > 1 ? __GFP_NOFAIL : 0;
-
-	return (flags & (GFP_RECLAIM_MASK | GFP_CONSTRAINT_MASK) & ~refused) | s->page_gfp;
-}
-
-/*
- * Where there are slabs of single pages, too, those of several are asked for in silence, once: nobody is ended for want of them.
- * The objects of either are the same for who has them; both are unaccounted.
- */
-static void *slab_alloc(struct kmem_cache *s, gfp_t flags, int node)
-{
-	gfp_t gfp = gfp_of_slab(s, flags);
-	void *object;
-
-	if (likely(s->single == NULL))
-		return dry_alloc_slow(s->dry, gfp, node);
-	gfp &= ~(__GFP_NOFAIL | __GFP_RETRY_MAYFAIL);
-	object = dry_alloc_slow(s->dry, gfp | __GFP_NORETRY | __GFP_NOWARN, node);
-	return likely(object != NULL) ? object : dry_alloc_slow(s->single->dry, gfp_of_slab(s->single, flags), node);
+	return (flags & (GFP_RECLAIM_MASK | GFP_CONSTRAINT_MASK)) | s->page_gfp;
 }
 
 /* Once there was no memory. */
@@ -49,7 +31,7 @@ static noinline void *never_fail(struct kmem_cache *s, gfp_t flags, int node)
 
 	do {
 		memalloc_retry_wait(flags);
-		object = slab_alloc(s, flags, node);
+		object = dry_alloc_slow(s->dry, gfp_of_slab(s, flags), node);
 	} while (object == NULL);
 	return object;
 }
@@ -62,7 +44,7 @@ static noinline void *alloc_slow(struct kmem_cache *s, gfp_t flags, int node)
 		flags = kmalloc_fix_flags(flags);
 	if (dry_kernel_caches->nodes == 1)
 		node = NUMA_NO_NODE;
-	object = slab_alloc(s, flags, node);
+	object = dry_alloc_slow(s->dry, gfp_of_slab(s, flags), node);
 	return unlikely(object == NULL) && flags & __GFP_NOFAIL ? never_fail(s, flags, node) : object;
 }
 

@@ -18,7 +18,7 @@ void get_slabinfo(struct kmem_cache *s, struct slabinfo *sinfo)
 		shared += READ_ONCE(cache->node[n].shared.avail);
 	}
 	sinfo->num_slabs = dry_node_slabs(cache);
-	sinfo->num_objs = sinfo->num_slabs * cache->num;
+	sinfo->num_objs = dry_node_objects(cache);
 	sinfo->active_objs = sinfo->num_objs - min(free_objects, sinfo->num_objs);
 	sinfo->active_slabs = sinfo->num_slabs - min(free_slabs, sinfo->num_slabs);
 	sinfo->shared_avail = shared;

@@ -224,7 +224,7 @@ static bool is_free(struct dry_cache *cache, const struct dry_slab *slab, uint32
 	if (cache->debug != NULL) {
 		struct dry_node *node = &cache->node[dry_slab_node(cache, slab)];
 		dry_lock_acquire(&node->lock);
-		result = slab->active == 0 || dry_slab_is_free(cache, slab, index);
+		result = dry_slab_is_empty(cache, slab) || dry_slab_is_free(cache, slab, index);
 		dry_lock_release(&node->lock);
 	}
 	return result;

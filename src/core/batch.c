@@ -73,7 +73,7 @@ static uint8_t list_of(const struct dry_cache *cache, const struct dry_slab *sla
 {
 	if (slab->active == cache->num)
 		return cache->debug ? DRY_LIST_FULL : DRY_LIST_NONE;
-	return slab->active == 0 ? DRY_LIST_FREE : (uint8_t)(slab->active * cache->fill_scale >> 16);
+	return dry_slab_is_empty(cache, slab) ? DRY_LIST_FREE : (uint8_t)(slab->active * cache->fill_scale >> 16);
 }
 
 static DRY_NOINLINE void move_locked(struct dry_cache *cache, struct dry_node *node, struct dry_slab *slab, uint8_t list)
@@ -102,12 +102,17 @@ static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, 
 {
 	const struct dry_backing *backing = &cache->caches->backing;
 
-	while (node->free_slabs > keep && get(&node->free_objects) >= get(&node->reserved) + cache->num) {
+	while (node->free_slabs > keep) {
 		dry_slab_ref ref = node->list[DRY_LIST_FREE];
 		struct dry_slab *slab = dry_backing_deref(backing, ref);
+		uint32_t num = dry_slab_num(cache, slab);
+		if (get(&node->free_objects) < get(&node->reserved) + num)
+			break;
 		list_remove_locked(backing, node, slab);
-		add_locked(&node->free_objects, -(size_t)cache->num);
+		add_locked(&node->free_objects, -(size_t)num);
 		atomic_fetch_sub_explicit(&node->slabs, 1, memory_order_relaxed);
+		if (num != cache->num)
+			atomic_fetch_sub_explicit(&node->lacking, cache->num - num, memory_order_relaxed);
 		slab->next = chain;
 		chain = ref;
 		++*count;
@@ -305,7 +310,7 @@ static void attach(struct dry_cache *cache, struct dry_slab *slab)
 	dry_lock_release(&node->lock);
 }
 
-static void count_new_slab(struct dry_node *node)
+static void count_new_slab(struct dry_node *node, uint32_t lacks)
 {
 	/* relaxed: figures */
 	size_t slabs = atomic_fetch_add_explicit(&node->slabs, 1, memory_order_relaxed) + 1, peak = get(&node->peak_slabs);
@@ -314,6 +319,8 @@ static void count_new_slab(struct dry_node *node)
 								      memory_order_relaxed))
 		;
 	atomic_fetch_add_explicit(&node->slabs_made, 1, memory_order_relaxed);
+	if (lacks != 0)
+		atomic_fetch_add_explicit(&node->lacking, lacks, memory_order_relaxed);
 }
 
 static struct dry_slab *new_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp)
@@ -322,7 +329,7 @@ static struct dry_slab *new_slab(struct dry_cache *cache, unsigned home, dry_gfp
 	struct dry_slab *slab = dry_slab_new(cache, home, gfp, colour);
 
 	if (slab != NULL)
-		count_new_slab(&cache->node[dry_slab_node(cache, slab)]);
+		count_new_slab(&cache->node[dry_slab_node(cache, slab)], dry_slab_lacks(cache, slab));
 	return slab;
 }
 
@@ -352,7 +359,7 @@ unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void
 
 	if (cache->debug && dry_slab_wrote_into(cache, slab))
 		dry_slab_restore(cache, objects[0]);
-	if (count < cache->num || cache->debug)
+	if (slab->active < cache->num || cache->debug)
 		attach(cache, slab);
 	return count;
 }
@@ -494,4 +501,13 @@ size_t dry_node_slabs(const struct dry_cache *cache)
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
 		slabs += get(&cache->node[n].slabs);
 	return slabs;
+}
+
+size_t dry_node_objects(const struct dry_cache *cache)
+{
+	size_t lacking = 0;
+
+	for (uint32_t n = 0; n < cache->caches->nodes; n++)
+		lacking += get(&cache->node[n].lacking);
+	return dry_node_slabs(cache) * cache->num - lacking;
 }

@@ -47,6 +47,9 @@ size_t dry_node_shrink(struct dry_cache *cache, bool all);
 /* Slabs of the cache on all nodes. */
 size_t dry_node_slabs(const struct dry_cache *cache);
 
+/* Objects that these have, free or not. */
+size_t dry_node_objects(const struct dry_cache *cache);
+
 /*
  * Attach slabs until `count` objects are free in slabs, and keep as many, less those allocated from now on. allocs: how many
  * there were so far. What is left of an earlier reserve is part of it, and stays if it is more; 0 ends it. false: no memory, and

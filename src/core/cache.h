@@ -79,7 +79,8 @@ struct dry_cache {
 	uint8_t order;              /* log2 pages of a slab */
 	uint8_t mgmt;               /* enum dry_mgmt */
 	uint8_t index_width;        /* index types: bytes of an index, 1 or 2; 0: OFF_SLAB are bits (freelist.h) */
-	uint32_t num;               /* objects of a slab */
+	uint32_t num;               /* objects of a slab, */
+	uint32_t num_single;        /* and of one of a single page (backing.h); 0: there are none */
 	size_t size;                /* from one object to the next */
 	size_t inverse;             /* of the odd part of size; see dry_slab_index() */
 	uint32_t fill_scale;        /* index of a partial list = active * fill_scale >> 16 */

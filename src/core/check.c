@@ -19,7 +19,7 @@ static const char *check_list(const struct dry_cache *cache, const struct dry_no
 		if (slab->prev != prev || slab->list != list)
 			return "node: list links";
 		if ((slab->active == cache->num) != (list == DRY_LIST_FULL) ||
-		    (slab->active == 0) != (list == DRY_LIST_FREE))
+		    dry_slab_is_empty(cache, slab) != (list == DRY_LIST_FREE))
 			return "node: a slab is on the list of its fill";
 		if (&cache->node[dry_slab_node(cache, slab)] != node)
 			return "node: a slab is on its own node";

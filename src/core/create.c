@@ -251,7 +251,7 @@ static bool has_aliases(struct dry_cache *root)
 /* After a shrink: what is not in the slabs is with the program. */
 static size_t objects_out(const struct dry_cache *cache)
 {
-	size_t objects = dry_node_slabs(cache) * cache->num;
+	size_t objects = dry_node_objects(cache);
 
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
 		objects -= atomic_load_explicit(&cache->node[n].free_objects, memory_order_relaxed);

@@ -73,7 +73,7 @@ static uint32_t count_of(const uint64_t *bits, uint32_t words)
 static bool init(struct dry_cache *cache, struct dry_slab *slab, uint32_t life)
 {
 	(void)life;
-	set_all(slab->bits, DRY_SLAB_WORDS, cache->num);
+	set_all(slab->bits, DRY_SLAB_WORDS, dry_slab_num(cache, slab));
 	return true;
 }
 

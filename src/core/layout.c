@@ -349,6 +349,8 @@ bool dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr
 	cache->inverse = dry_inverse(cache->size >> cache->shift);
 	if (!choose_type(cache))
 		return false;
+	if (cache->mgmt == DRY_MGMT_BITMAP && cache->order > 0 && dry_slab_bytes(cache, 0) > cache->before + cache->lead)
+		cache->num_single = (uint32_t)((dry_slab_bytes(cache, 0) - cache->before - cache->lead) / cache->size);
 	cache->fill_scale = (DRY_PARTIAL_LISTS << 16) / cache->num;
 	choose_limits(cache, attr->limit);
 	if (cache->debug == NULL && choose != NULL)

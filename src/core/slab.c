@@ -7,7 +7,7 @@
 
 static void release(struct dry_cache *cache, struct dry_slab *slab)
 {
-	for (uint32_t i = 0; i < cache->num && cache->dtor; i++)
+	for (uint32_t i = 0; i < dry_slab_num(cache, slab) && cache->dtor; i++)
 		cache->dtor(dry_slab_object(cache, slab, i), cache->arg);
 	dry_backing_free(&cache->caches->backing, slab);
 }
@@ -28,16 +28,17 @@ struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gf
 	struct dry_backing *backing = &cache->caches->backing;
 	/* relaxed: a hint */
 	size_t slabs = atomic_load_explicit(&cache->node[node].slabs, memory_order_relaxed);
-	struct dry_slab *slab = dry_backing_alloc(backing, cache->order, node, gfp, slabs);
+	struct dry_slab *slab = dry_backing_alloc(backing, cache->order, cache->num_single != 0, node, gfp, slabs);
 
 	if (slab == NULL)
 		return NULL;
+	bool single = dry_backing_is_single(slab, cache->order);
 	slab->next = slab->prev = DRY_SLAB_NIL;
 	dry_backing_set_cache(slab, cache);
-	slab->active = 0;
-	slab->first = (uint16_t)(cache->before + cache->lead + colour % cache->colours * cache->colour_unit);
+	slab->active = (uint16_t)dry_slab_lacks(cache, slab);
+	slab->first = (uint16_t)(cache->before + cache->lead + (single ? 0 : colour % cache->colours * cache->colour_unit));
 	slab->list = DRY_LIST_NONE;
-	for (uint32_t i = 0; i < cache->num && (cache->ctor || cache->debug); i++) {
+	for (uint32_t i = 0; i < dry_slab_num(cache, slab) && (cache->ctor || cache->debug); i++) {
 		if (cache->ctor)
 			cache->ctor(dry_slab_object(cache, slab, i), cache->arg);
 		if (cache->debug)
@@ -68,7 +69,7 @@ static void look_at_free(struct dry_cache *cache, struct dry_slab *slab)
 {
 	const struct dry_freelist *freelist = dry_freelist_of(cache);
 
-	for (uint32_t i = 0; i < cache->num; i++) {
+	for (uint32_t i = 0; i < dry_slab_num(cache, slab); i++) {
 		void *object = dry_slab_object(cache, slab, i);
 		if (freelist->lies_in != NULL && freelist->lies_in(cache, slab, object, i))
 			dry_slab_restore(cache, object);
@@ -154,11 +155,12 @@ unsigned dry_slab_put_bits(const struct dry_cache *cache, struct dry_slab *slab,
 	const uintptr_t first = (uintptr_t)dry_slab_objects(cache, slab);
 	const size_t inverse = cache->inverse;
 	const unsigned shift = cache->shift;
+	const uint32_t num = dry_slab_num(cache, slab);
 	void *const *at = objects, *const *const end = objects + count, *const *done = objects;
 	size_t index;
 
-	while (at != end && (index = dry_offset_index((uintptr_t)*at - first, inverse, shift)) < cache->num) {
-		size_t word = index / 64, before = word * 64, here = cache->num - before < 64 ? cache->num - before : 64;
+	while (at != end && (index = dry_offset_index((uintptr_t)*at - first, inverse, shift)) < num) {
+		size_t word = index / 64, before = word * 64, here = num - before < 64 ? num - before : 64;
 		uintptr_t start = first + before * cache->size; /* of the word's first object */
 		uint64_t bits = 0;
 		index -= before;
@@ -203,11 +205,13 @@ const char *dry_slab_check(const struct dry_cache *cache, const struct dry_slab 
 {
 	if (!dry_backing_is_slab(slab) || dry_backing_cache_of(slab) != cache)
 		return "slab: kind or cache";
-	if (slab->active > cache->num)
+	uint32_t num = dry_slab_num(cache, slab);
+	unsigned order = dry_backing_is_single(slab, cache->order) ? 0 : cache->order;
+	if (slab->active > cache->num || slab->active < dry_slab_lacks(cache, slab))
 		return "slab: 0 <= active <= num";
 	if (slab->first < cache->before ||
-	    slab->first - cache->before + cache->num * cache->size >
-		    (size_t)1 << (dry_backing_page_shift(&cache->caches->backing) + cache->order))
+	    slab->first - cache->before + num * cache->size >
+		    (size_t)1 << (dry_backing_page_shift(&cache->caches->backing) + order))
 		return "slab: objects within its pages";
 	return dry_slab_count_free(cache, slab) + slab->active == cache->num ? NULL : "slab: free + active = num";
 }

@@ -48,6 +48,27 @@ uint32_t dry_slab_count_free(const struct dry_cache *cache, const struct dry_sla
 /* NULL, or what does not hold in a slab. */
 const char *dry_slab_check(const struct dry_cache *cache, const struct dry_slab *slab);
 
+/*
+ * Objects of a slab. One of a single page has fewer than others of its cache; those that it lacks are out of it (`active`), so that
+ * what is counted as free is there.
+ */
+static inline uint32_t dry_slab_num(const struct dry_cache *cache, const struct dry_slab *slab)
+{
+	return DRY_UNLIKELY(dry_backing_is_single(slab, cache->order)) ? cache->num_single : cache->num;
+}
+
+/* So many objects less than others. */
+static inline uint32_t dry_slab_lacks(const struct dry_cache *cache, const struct dry_slab *slab)
+{
+	return cache->num - dry_slab_num(cache, slab);
+}
+
+/* All objects are free. */
+static inline bool dry_slab_is_empty(const struct dry_cache *cache, const struct dry_slab *slab)
+{
+	return slab->active == dry_slab_lacks(cache, slab);
+}
+
 /* Start of the slab's first object. */
 static inline char *dry_slab_objects(const struct dry_cache *cache, const struct dry_slab *slab)
 {
@@ -75,7 +96,7 @@ static inline uint32_t dry_slab_index(const struct dry_cache *cache, const struc
 	size_t offset = (uintptr_t)ptr - (uintptr_t)dry_slab_objects(cache, slab);
 	size_t index = dry_offset_index(offset, cache->inverse, cache->shift);
 
-	return index < cache->num ? (uint32_t)index : UINT32_MAX;
+	return index < dry_slab_num(cache, slab) ? (uint32_t)index : UINT32_MAX;
 }
 
 /* The slab of an object of this cache, by the natural alignment of slabs. */
@@ -96,7 +117,7 @@ static inline bool dry_slab_put_bit(const struct dry_cache *cache, struct dry_sl
 	size_t offset = (uintptr_t)object - (uintptr_t)dry_slab_objects(cache, slab);
 	size_t index = dry_offset_index(offset, cache->inverse, cache->shift);
 
-	if (DRY_UNLIKELY(index >= cache->num))
+	if (DRY_UNLIKELY(index >= dry_slab_num(cache, slab)))
 		return false;
 	uint64_t bit = (uint64_t)1 << (index & 63), free = slab->bits[index / 64];
 	if (DRY_UNLIKELY((free & bit) != 0))

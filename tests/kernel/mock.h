@@ -295,9 +295,11 @@ bool virt_addr_valid(const void *at);
 #define virt_to_page(at)    (mock_pages + (((const char *)(at) - mock_memory) >> PAGE_SHIFT))
 #define page_to_nid(page)   ((int)(page_to_pfn(page) * nr_node_ids / max_pfn))
 #define virt_to_folio(at)   mock_folio(virt_to_page(at))
+#define virt_to_head_page(at) (&virt_to_folio(at)->page)
 struct folio *mock_folio(struct page *page);
 #define folio_page(folio, n)   (&(folio)->page + (n))
 #define folio_test_slab(folio) ((folio)->page.flags & 1)
+#define folio_test_large(folio) (folio_order(folio) != 0)
 #define __folio_set_slab(folio)   ((folio)->page.flags |= 1)
 #define __folio_clear_slab(folio) mock_clear_slab(&(folio)->page)
 void mock_clear_slab(struct page *page);

@@ -131,6 +131,14 @@ static struct slabinfo info_of(struct kmem_cache *s)
 	return info;
 }
 
+static size_t bytes_of(struct kmem_cache *s)
+{
+	struct slabinfo info = info_of(s);
+	size_t lacking = info.num_slabs * s->num - info.num_objs, singles = lacking != 0 ? lacking / (s->num - s->num_single) : 0;
+
+	return (info.num_slabs - singles) * (PAGE_SIZE << s->dry->order) + singles * PAGE_SIZE;
+}
+
 /* Pages that are slabs now are what was accounted, and no others are marked. */
 static void check_accounts(void)
 {
@@ -138,7 +146,7 @@ static void check_accounts(void)
 	struct kmem_cache *s;
 
 	list_for_each_entry(s, &slab_caches, list)
-		bytes += (long)(info_of(s).num_slabs * (PAGE_SIZE << s->dry->order));
+		bytes += (long)bytes_of(s);
 	CHECK_EQ(bytes + (long)dry_kernel_meta_bytes(), mock_slab_bytes);
 	for (unsigned long pfn = 0; pfn < max_pfn; pfn++)
 		bytes -= mock_pages[pfn].flags & 1 ? (long)folio_size((struct folio *)&mock_pages[pfn]) : 0;
@@ -246,10 +254,10 @@ static void test_short_of_memory(void)
 		kmem_cache_destroy(made[i]);
 }
 
-/* What must not fail waits until there are pages; other wishes of an object are none of its pages. */
-static void test_wishes(void)
+/* What must not fail waits until there are pages; other wishes of an object are none of its pages. waits: for several pages. */
+static void wish(unsigned int size, bool waits)
 {
-	struct kmem_cache *s = kmem_cache_create("wishes", 3000, 0, SLAB_RECLAIM_ACCOUNT, NULL);
+	struct kmem_cache *s = kmem_cache_create("wishes", size, 0, SLAB_RECLAIM_ACCOUNT, NULL);
 	void *object;
 
 	CHECK(s->dry->order > 1);
@@ -258,12 +266,48 @@ static void test_wishes(void)
 	mock_fails = 10;
 	mock_waits = 0;
 	object = kmem_cache_alloc(s, GFP_KERNEL | __GFP_NOFAIL | __GFP_MOVABLE);
-	CHECK(object != NULL && mock_fails == 0 && mock_waits != 0);
+	CHECK(object != NULL && (mock_fails == 0) == waits && (mock_waits != 0) == waits);
+	mock_fails = 0;
 	kmem_cache_free(s, object);
 	kmem_cache_destroy(s);
 }
 
-/* Where no two free pages are side by side, kmalloc() has objects all the same, and nobody is told of it; they are as any. */
+static void test_wishes(void)
+{
+	wish(5000, true);
+	wish(3000, false); /* one page will do, which the kernel promises */
+}
+
+static void construct(void *object)
+{
+	memset(object, 0, 40);
+}
+
+/* A named cache where every second slab has a single page: constructed objects, what is counted, what is behind the last one. */
+static void of_pieces(size_t size, slab_flags_t flags)
+{
+	static char *at[200];
+	struct kmem_cache *s = kmem_cache_create("pieces", size, 0, flags, construct);
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(at); i++) {
+		mock_pieces = i % 4 < 2;
+		at[i] = kmem_cache_alloc(s, GFP_ATOMIC);
+		CHECK(at[i] != NULL && memchr_inv(at[i], 0, 40) == NULL);
+	}
+	mock_pieces = 0;
+	CHECK(info_of(s).num_objs >= ARRAY_SIZE(at) && info_of(s).num_objs < info_of(s).num_slabs * s->num);
+	for (unsigned int i = 0; i < ARRAY_SIZE(at); i++) {
+		struct slab *slab = virt_to_slab(at[i]);
+		CHECK(slab->slab_cache == s && nearest_obj(s, slab, at[i] + size / 2) == at[i]);
+		CHECK(at[i] + size <= (char *)slab_address(slab) + (PAGE_SIZE << slab_order(slab)));
+		kmem_cache_free(s, at[i]);
+	}
+	CHECK_EQ(kmem_cache_shrink(s), 0);
+	CHECK_EQ(info_of(s).num_objs, 0);
+	kmem_cache_destroy(s);
+}
+
+/* Where no two free pages are side by side, there are objects all the same, and nobody is told of it; they are as any. */
 static void test_pieces(void)
 {
 	static char *at[3 * 400];
@@ -271,6 +315,9 @@ static void test_pieces(void)
 
 	if (letters != NULL)
 		return;
+	of_pieces(600, 0);
+	of_pieces(1000, SLAB_TYPESAFE_BY_RCU);
+	of_pieces(2304, SLAB_ACCOUNT);
 	mock_pieces = 1;
 	for (size_t size = 1024; size <= PAGE_SIZE; size *= 2)
 		for (int i = 0; i < 400; i++, got++) {
@@ -376,11 +423,6 @@ static void test_double_free(void)
 	CHECK(strstr(mock_text, "double free") != NULL);
 	kmem_cache_free(s, other);
 	kmem_cache_destroy(s);
-}
-
-static void construct(void *object)
-{
-	memset(object, 0, 40);
 }
 
 /* Each kind of damage is told once, and outlived. */

@@ -49,9 +49,19 @@ static uint32_t find_block(const struct dry_backing *backing, uint32_t count, un
 	return DRY_SLAB_NIL;
 }
 
-struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp, size_t slabs)
+static uint32_t find_on(const struct dry_backing *backing, unsigned order, unsigned node)
 {
-	uint32_t count = UINT32_C(1) << order, head = DRY_SLAB_NIL;
+	uint32_t head = DRY_SLAB_NIL;
+
+	for (unsigned i = 0; i < backing->nodes && head == DRY_SLAB_NIL; i++)
+		head = find_block(backing, UINT32_C(1) << order, (node + i) % backing->nodes);
+	return head;
+}
+
+struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, bool single, unsigned node, dry_gfp gfp,
+				   size_t slabs)
+{
+	uint32_t count, head = DRY_SLAB_NIL;
 
 	(void)slabs;
 	no_lock_from(DRY_RANK_HEAPS, "pages are asked for with a lock held");
@@ -59,13 +69,18 @@ struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, 
 		plain_wrong("pages of an order or node that there is not");
 	if (refuses(backing) || gfp == PLAIN_GFP_NEVER)
 		return NULL;
-	for (unsigned i = 0; i < backing->nodes && head == DRY_SLAB_NIL; i++)
-		head = find_block(backing, count, (node + i) % backing->nodes);
+	if (order == 0 || backing->in_pieces == NULL || !backing->in_pieces())
+		head = find_on(backing, order, node);
+	single = single && order > 0 && head == DRY_SLAB_NIL;
+	if (single)
+		head = find_on(backing, order = 0, node);
 	if (head == DRY_SLAB_NIL)
 		return NULL;
+	count = UINT32_C(1) << order;
 	for (uint32_t i = head; i < head + count; i++) {
 		backing->page[i].state = PLAIN_TAKEN;
 		backing->page[i].order = (uint8_t)order;
+		backing->page[i].single = single;
 		backing->page[i].head = head;
 	}
 	backing->blocks_out++;

@@ -35,6 +35,7 @@ struct dry_slab {
 	/* the backing's own; of every page of a block */
 	uint8_t state; /* enum plain_state */
 	uint8_t order, node;
+	bool single;    /* one page where several were wanted */
 	uint32_t head;  /* number of the block's first page */
 	uint32_t place; /* of a slab */
 	union {
@@ -54,10 +55,12 @@ struct dry_backing {
 	size_t meta_out, meta_bytes;       /* likewise */
 	size_t calls, fail_at, refused;    /* call number fail_at (from 1; 0: none) gets nothing, */
 	bool fail_all;                     /* and nor do those after it */
+	bool (*in_pieces)(void);           /* asked when several pages are wanted: none lie side by side. NULL: they do */
 };
 
 /* backing.c */
-struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp, size_t slabs);
+struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, bool single, unsigned node, dry_gfp gfp,
+				   size_t slabs);
 void dry_backing_publish(struct dry_backing *backing, struct dry_slab *slab, uint32_t place);
 void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab);
 void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes);
@@ -98,7 +101,15 @@ static inline struct dry_slab *dry_backing_deref(const struct dry_backing *backi
 
 static inline struct dry_slab *dry_backing_slab_of(const struct dry_backing *backing, const void *object, unsigned order)
 {
-	return &backing->page[plain_page_of(backing, object) >> order << order];
+	struct dry_slab *page = &backing->page[plain_page_of(backing, object)];
+
+	return page->state == PLAIN_FREE || page->single ? page : &backing->page[(page - backing->page) >> order << order];
+}
+
+static inline bool dry_backing_is_single(const struct dry_slab *slab, unsigned order)
+{
+	(void)order;
+	return slab->single;
 }
 
 static inline struct dry_cache *dry_backing_cache_of(const struct dry_slab *slab)

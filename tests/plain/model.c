@@ -25,7 +25,7 @@ static struct rng rng;
 static struct dry_caches *caches;
 static struct model models[CACHES];
 static struct dry_grace_head *waiting;
-static size_t made, refused, given, most;
+static size_t made, refused, given, singles, most;
 
 static bool chance(unsigned of)
 {
@@ -64,6 +64,11 @@ static void barrier(void *arg)
 
 static const struct dry_grace grace = { .call = call, .barrier = barrier };
 
+static bool in_pieces(void)
+{
+	return chance(3);
+}
+
 static void move(unsigned *slot)
 {
 	if (chance(16))
@@ -100,6 +105,7 @@ static void gained(struct model *model, void *object)
 		return;
 	}
 	CHECK(((uintptr_t)object & (model->cache->root->align - 1)) == 0);
+	singles += dry_slab_of(model->cache->root, object)->single;
 	if (model->constructed)
 		CHECK(pattern_holds_key(object, model->size, pattern_key(object, 1)));
 	pattern_fill(object, model->size);
@@ -284,13 +290,15 @@ int main(int argc, char **argv)
 	rng.state = test_seed(argc, argv);
 	caches = plain_open(&(struct plain_attr){ .slots = SLOTS, .nodes = NODES, .pages = 1536, .grace = &grace });
 	plain.move = move;
+	caches->backing.in_pieces = in_pieces;
 	for (size_t i = 0; i < steps; i++) {
 		step();
 		check_all();
 	}
-	printf("%zu steps, %zu objects, at most %zu of a cache, %zu times no memory, %u fences\n", steps, given, most, refused,
-	       plain.fences);
+	printf("%zu steps, %zu objects, %zu of single pages, at most %zu of a cache, %zu times no memory, %u fences\n", steps,
+	       given, singles, most, refused, plain.fences);
 	CHECK(steps < 10000 || (refused != 0 && plain.fences != 0 && given > 10 * steps && most > LIVE / 2));
+	CHECK(steps < 10000 || singles > given / 100);
 	finish();
 	return 0;
 }

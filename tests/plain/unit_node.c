@@ -180,6 +180,45 @@ static void test_checks(void)
 	plain_abandon(caches);
 }
 
+static bool in_pieces(void)
+{
+	return true;
+}
+
+/* Slabs of a single page, where others have more: as many objects as fit, all of which are used, and none behind them. */
+static void test_single(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ 0 });
+	struct dry_cache *cache = plain_cache(caches, "single", 1000, DRY_CACHE_NO_ARRAYS | DRY_CACHE_BITMAP);
+	char *objects[9];
+
+	CHECK(cache->order > 0 && cache->num_single == 4);
+	caches->backing.in_pieces = in_pieces;
+	for (unsigned i = 0; i < 9; i++) {
+		CHECK((objects[i] = dry_alloc_slow(cache, DRY_GFP_DEFAULT, -1)) != NULL);
+		CHECK(i % 4 == 0 || objects[i] == objects[i - 1] + 1000);
+		CHECK_EQ(dry_node_slabs(cache), i / 4 + 1);
+	}
+	CHECK_EQ(dry_node_objects(cache), 12);
+	plain_holds(cache, 9);
+	plain_expect();
+	dry_free_slow(cache, objects[0] + 4 * 1000); /* the next one would reach beyond the page */
+	plain_expected(DRY_FATAL_INTERIOR, objects[0] + 4 * 1000);
+	for (unsigned i = 0; i < 9; i++)
+		dry_free_slow(cache, objects[i]);
+	plain_expect();
+	dry_free_slow(cache, objects[0]);
+	plain_expected(DRY_FATAL_DOUBLE_FREE, objects[0]);
+	plain_holds(cache, 0);
+	CHECK_EQ(dry_node_shrink(cache, true), 3);
+	CHECK_EQ(dry_node_objects(cache), 0);
+	plain_expect();
+	dry_free_slow(cache, objects[8]);
+	plain_expected(DRY_FATAL_INVALID_POINTER, objects[8]);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
+	plain_close(caches);
+}
+
 int main(void)
 {
 	struct dry_caches *caches = plain_open(&(struct plain_attr){ 0 });
@@ -190,6 +229,7 @@ int main(void)
 	test_lock_rounds(caches);
 	plain_close(caches);
 	test_other_node();
+	test_single();
 	test_checks();
 	return 0;
 }

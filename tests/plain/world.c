@@ -296,7 +296,7 @@ size_t plain_cached(struct dry_cache *cache)
 
 size_t plain_live(struct dry_cache *cache)
 {
-	size_t out = dry_node_slabs(cache) * cache->num;
+	size_t out = dry_node_objects(cache);
 
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
 		out -= cache->node[n].free_objects;

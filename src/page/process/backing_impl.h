@@ -67,15 +67,21 @@ static inline struct dry_slab *dry_slab_in(struct dry_page *run)
 
 /* ---- pages ---- */
 
-static inline struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned node, dry_gfp gfp,
-						 size_t slabs)
+static inline struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, bool single, unsigned node,
+						 dry_gfp gfp, size_t slabs)
 {
 	struct dry_page *run;
 
-	(void)gfp;
+	(void)single, (void)gfp;
 	run = backing->pages != NULL ? backing->pages->alloc(&backing->arena, order, node) :
 				       dry_arena_alloc_slab(&backing->arena, order, node, slabs);
 	return run != NULL ? dry_slab_of_page(run) : NULL;
+}
+
+static inline bool dry_backing_is_single(const struct dry_slab *slab, unsigned order)
+{
+	(void)slab, (void)order;
+	return false;
 }
 
 static inline void dry_backing_publish(struct dry_backing *backing, struct dry_slab *slab, uint32_t place)
