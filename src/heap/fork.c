@@ -2,6 +2,7 @@
 /*
  * fork() needs everything at rest. All locks of one kind are taken together,
  * which the ranks do not allow for; nobody else ever holds two of a kind, so there is no cycle.
+ * At the end of a process it is only asked whether all are free.
  */
 #include "core/walk.h"
 #include "heap/heap.h"
@@ -75,4 +76,25 @@ void dry_heaps_inherit(void)
 {
 	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
 		dry_arena_inherit(dry_heap_arena(heap));
+}
+
+static bool all_free; /* for look(): at the end one thread asks */
+
+static void look(struct dry_lock *lock)
+{
+	if (dry_lock_try(lock))
+		dry_lock_release(lock);
+	else
+		all_free = false;
+}
+
+bool dry_heap_is_quiet(struct dry_heap *heap)
+{
+	all_free = true;
+	look(&heap->caches.reap_lock);
+	if (!dry_lock_try(&heap->caches.lock))
+		return false;
+	each_lock_of(heap, look);
+	dry_lock_release(&heap->caches.lock);
+	return all_free;
 }

@@ -98,14 +98,14 @@ void dry_heap_limit_fork(void);
 void dry_heap_limit_forked(bool in_child);
 /* Who is asked before all that whether the limit is higher by now. */
 void dry_heap_follow_limit(bool (*follow)(void));
-/* Whether no lock of the heap is held: at the end of a process a thread may have been stopped with one. */
-bool dry_heap_is_quiet(struct dry_heap *heap);
 
 /* fork.c: take and release every lock of the library. */
 void dry_heaps_lock_all(void);
 void dry_heaps_unlock_all(bool in_child);
 /* In a child, also where the locks were not taken. */
 void dry_heaps_inherit(void);
+/* Whether no lock of the heap is held: at the end of a process a thread may have been stopped with one. */
+bool dry_heap_is_quiet(struct dry_heap *heap);
 
 /* objects.c: from a cache whose array is empty. NULL and errno: no memory. */
 DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache);

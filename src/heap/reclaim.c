@@ -159,37 +159,3 @@ bool dry_heap_make_room(struct dry_heap *heap, size_t bytes, unsigned tries)
 	trim(heap); /* what the program let go of may wait in arrays */
 	return true;
 }
-
-static bool is_free(struct dry_lock *lock)
-{
-	bool free = dry_lock_try(lock);
-
-	if (free)
-		dry_lock_release(lock);
-	return free;
-}
-
-static bool node_is_quiet(const struct dry_caches *caches, struct dry_node *node)
-{
-	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire);
-	bool quiet = is_free(&node->shared.lock) && is_free(&node->lock);
-
-	for (uint32_t i = 0; quiet && more != NULL && i < dry_depots_more(caches); i++)
-		quiet = is_free(&more[i].depot.lock);
-	return quiet;
-}
-
-bool dry_heap_is_quiet(struct dry_heap *heap)
-{
-	struct dry_caches *caches = &heap->caches;
-	bool quiet = is_free(&caches->reap_lock) && is_free(&heap->extents.lock) && is_free(&dry_heap_arena(heap)->lock) &&
-		     is_free(&caches->backing.meta.lock);
-
-	if (!dry_lock_try(&caches->lock))
-		return false;
-	for (struct dry_cache *cache = caches->first; cache != NULL && quiet; cache = cache->next)
-		for (uint32_t n = 0; cache->root == cache && n < caches->nodes; n++)
-			quiet = quiet && node_is_quiet(caches, &cache->node[n]);
-	dry_lock_release(&caches->lock);
-	return quiet;
-}
