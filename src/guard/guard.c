@@ -489,8 +489,5 @@ void dry_guard_lock(void)
 
 void dry_guard_unlock(bool in_child)
 {
-	if (in_child)
-		dry_lock_reinit(&dry_guarded.lock);
-	else
-		dry_lock_release(&dry_guarded.lock);
+	dry_lock_forked(&dry_guarded.lock, in_child);
 }

@@ -62,13 +62,8 @@ void dry_heaps_unlock_all(bool in_child)
 	}
 	dry_heap_limit_forked(in_child);
 	each_lock(in_child ? dry_lock_reinit : dry_lock_release, false);
-	if (in_child)
-		dry_lock_reinit(&dry_heaps_lock);
-	else
-		dry_lock_release(&dry_heaps_lock);
-	if (!in_child)
-		return;
-	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
+	dry_lock_forked(&dry_heaps_lock, in_child);
+	for (struct dry_heap *heap = dry_heaps; heap != NULL && in_child; heap = heap->next)
 		dry_caches_forked(&heap->caches);
 }
 

@@ -106,12 +106,9 @@ void dry_heap_limit_fork(void)
 
 void dry_heap_limit_forked(bool in_child)
 {
-	if (!in_child) {
-		dry_lock_release(&on_limit.lock);
-		return;
-	}
-	dry_lock_reinit(&on_limit.lock);
-	dry_asking_forked(&on_limit.asking);
+	dry_lock_forked(&on_limit.lock, in_child);
+	if (in_child)
+		dry_asking_forked(&on_limit.asking);
 }
 
 /* Every heap whose memory counts, this one first; not the others while the list of heaps is somebody's. */

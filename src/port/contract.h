@@ -199,6 +199,15 @@ uintptr_t dry_port_self(void);
  */
 void dry_port_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(bool prepared));
 
+/* Where a fork is over: lets a lock go that it took (dry_lock_acquire_unranked()); in the child nobody waits for it. */
+static inline void dry_lock_forked(struct dry_lock *lock, bool in_child)
+{
+	if (in_child)
+		dry_lock_reinit(lock);
+	else
+		dry_lock_release(lock);
+}
+
 /* First thing in the child of a fork: the port puts its own state in order. */
 void dry_port_forked(void);
 

@@ -388,8 +388,5 @@ void dry_sites_lock(void)
 
 void dry_sites_unlock(bool in_child)
 {
-	if (in_child)
-		dry_lock_reinit(&all.lock);
-	else
-		dry_lock_release(&all.lock);
+	dry_lock_forked(&all.lock, in_child);
 }
