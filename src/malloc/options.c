@@ -51,59 +51,44 @@ static bool set_path(char *path, const char *from, const char *end)
 	return true;
 }
 
-static bool set_profile_file(const char *from, const char *end)
-{
-	return set_path(dry_option_profile_file, from, end);
-}
-
-static bool set_leaks_file(const char *from, const char *end)
-{
-	return set_path(dry_option_leaks_file, from, end);
-}
-
-static bool set_metrics(const char *from, const char *end)
-{
-	return set_path(dry_option_metrics, from, end);
-}
-
 /* When an option may be set: what START changes is in use from then on. */
 enum { START, ANYTIME };
 
-/* min and max of a switch are 0 and 1, of a text 0 and 0. */
 static const struct option {
 	const char *name;
-	bool *flag;
-	unsigned *number;
-	bool (*text)(const char *from, const char *end); /* false: bad value */
 	int when;
+	bool *flag;                                      /* one of these four: a switch, 0 or 1 */
+	unsigned *number;                                /* from min to max */
+	char *path;                                      /* of DRY_OPTION_PATH */
+	bool (*text)(const char *from, const char *end); /* false: bad value */
 	unsigned min, max;
 } table[] = {
-	{ "abort", &dry_fatal_aborts, NULL, NULL, ANYTIME, 0, 1 },
-	{ "annotate", &dry_option_annotate, NULL, NULL, START, 0, 1 },
-	{ "background", &dry_option_background, NULL, NULL, ANYTIME, 0, 1 },
-	{ "check", &dry_option_check, NULL, NULL, START, 0, 1 },
-	{ "debug", NULL, NULL, dry_debug_select, START, 0, 0 },
-	{ "decay_ms", NULL, &dry_option_decay_ms, NULL, ANYTIME, 10, 3600000 },
-	{ "deepbind", &dry_option_deepbind, NULL, NULL, ANYTIME, 0, 1 },
-	{ "exit_check", &dry_option_exit_check, NULL, NULL, ANYTIME, 0, 1 },
-	{ "fail", NULL, NULL, dry_fail_select, START, 0, 0 },
-	{ "guard", &dry_option_guard, NULL, NULL, ANYTIME, 0, 1 },
-	{ "guard_rate", NULL, &dry_option_guard_rate, NULL, ANYTIME, 1, 1000000000 },
-	{ "leaks", &dry_option_leaks, NULL, NULL, START, 0, 1 },
-	{ "leaks_file", NULL, NULL, set_leaks_file, START, 0, 0 },
-	{ "limit", NULL, NULL, dry_policy_limit, ANYTIME, 0, 0 },
-	{ "log", NULL, NULL, set_log, START, 0, 0 },
-	{ "metrics", NULL, NULL, set_metrics, START, 0, 0 },
-	{ "metrics_ms", NULL, &dry_option_metrics_ms, NULL, START, 10, 3600000 },
-	{ "numa", NULL, NULL, dry_policy_nodes, ANYTIME, 0, 0 },
-	{ "profile", NULL, &dry_option_profile, NULL, START, 1, 1000000000 },
-	{ "profile_file", NULL, NULL, set_profile_file, START, 0, 0 },
-	{ "profile_signal", NULL, &dry_option_profile_signal, NULL, START, 1, 64 },
-	{ "secure", &dry_option_secure, NULL, NULL, START, 0, 1 },
-	{ "stats", &dry_option_stats, NULL, NULL, START, 0, 1 },
-	{ "tags", NULL, NULL, dry_policy_tags, START, 0, 0 },
-	{ "thp", NULL, NULL, dry_policy_huge, ANYTIME, 0, 0 },
-	{ "zero", &dry_secure_zero, NULL, NULL, START, 0, 1 },
+	{ "abort", ANYTIME, .flag = &dry_fatal_aborts },
+	{ "annotate", START, .flag = &dry_option_annotate },
+	{ "background", ANYTIME, .flag = &dry_option_background },
+	{ "check", START, .flag = &dry_option_check },
+	{ "debug", START, .text = dry_debug_select },
+	{ "decay_ms", ANYTIME, .number = &dry_option_decay_ms, .min = 10, .max = 3600000 },
+	{ "deepbind", ANYTIME, .flag = &dry_option_deepbind },
+	{ "exit_check", ANYTIME, .flag = &dry_option_exit_check },
+	{ "fail", START, .text = dry_fail_select },
+	{ "guard", ANYTIME, .flag = &dry_option_guard },
+	{ "guard_rate", ANYTIME, .number = &dry_option_guard_rate, .min = 1, .max = 1000000000 },
+	{ "leaks", START, .flag = &dry_option_leaks },
+	{ "leaks_file", START, .path = dry_option_leaks_file },
+	{ "limit", ANYTIME, .text = dry_policy_limit },
+	{ "log", START, .text = set_log },
+	{ "metrics", START, .path = dry_option_metrics },
+	{ "metrics_ms", START, .number = &dry_option_metrics_ms, .min = 10, .max = 3600000 },
+	{ "numa", ANYTIME, .text = dry_policy_nodes },
+	{ "profile", START, .number = &dry_option_profile, .min = 1, .max = 1000000000 },
+	{ "profile_file", START, .path = dry_option_profile_file },
+	{ "profile_signal", START, .number = &dry_option_profile_signal, .min = 1, .max = 64 },
+	{ "secure", START, .flag = &dry_option_secure },
+	{ "stats", START, .flag = &dry_option_stats },
+	{ "tags", START, .text = dry_policy_tags },
+	{ "thp", ANYTIME, .text = dry_policy_huge },
+	{ "zero", START, .flag = &dry_secure_zero },
 };
 
 /* Whole decimal number in [text, end); false if it is none or above max. */
@@ -148,7 +133,9 @@ static bool set(const struct option *option, const char *from, const char *end)
 
 	if (option->text != NULL)
 		return option->text(from, end);
-	if (!number(from, end, option->max, &value) || value < option->min)
+	if (option->path != NULL)
+		return set_path(option->path, from, end);
+	if (!number(from, end, option->flag != NULL ? 1 : option->max, &value) || value < option->min)
 		return false;
 	if (option->flag != NULL)
 		__atomic_store_n(option->flag, value != 0, __ATOMIC_RELAXED);
