@@ -8,7 +8,8 @@ set(dry_sim_src ${PROJECT_SOURCE_DIR}/src)
 set(DRY_SIM_INCLUDES ${dry_sim_src}/port/sim ${dry_sim_src}/page/process ${PROJECT_SOURCE_DIR}/include ${dry_sim_src})
 file(GLOB dry_sim_sources CONFIGURE_DEPENDS ${dry_sim_src}/base/*.c ${dry_sim_src}/page/*.c ${dry_sim_src}/page/process/*.c ${dry_sim_src}/core/*.c
 	${dry_sim_src}/heap/*.c ${dry_sim_src}/guard/*.c
-	${dry_sim_src}/debug/*.c ${dry_sim_src}/stats/*.c ${dry_sim_src}/port/*.c ${dry_sim_src}/port/sim/*.c)
+	${dry_sim_src}/debug/*.c ${dry_sim_src}/stats/*.c ${dry_sim_src}/port/*.c ${dry_sim_src}/port/sim/*.c
+	${dry_sim_src}/port/posix/without.c)
 list(APPEND dry_sim_sources ${dry_sim_src}/malloc/calls.c ${dry_sim_src}/malloc/classes.c ${dry_sim_src}/malloc/general.c ${dry_sim_src}/malloc/resize.c
 	${dry_sim_src}/malloc/profile.c ${dry_sim_src}/malloc/sample.c ${dry_sim_src}/malloc/noted.c
 	${dry_sim_src}/malloc/kind.c ${dry_sim_src}/malloc/options.c ${dry_sim_src}/malloc/plain.c

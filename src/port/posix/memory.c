@@ -58,67 +58,12 @@ int dry_port_decommit(void *addr, size_t size)
 	return dry_unix_decommit(addr, size, 0);
 }
 
-int dry_port_fence(void *addr, size_t size)
-{
-	return dry_port_decommit(addr, size);
-}
-
-int dry_port_unfence(void *addr, size_t size)
-{
-	return dry_port_commit(addr, size);
-}
-
-bool dry_port_fences_are_mappings(void)
-{
-	return true;
-}
-
-/* POSIX knows of neither groups nor huge pages nor nodes. */
-size_t dry_port_memory_limit(void)
-{
-	return SIZE_MAX;
-}
-
-size_t dry_port_memory_limit_again(void)
-{
-	return 0;
-}
-
-void dry_port_set_huge(enum dry_huge huge)
-{
-	(void)huge;
-}
-
-void dry_port_advise_huge(void *addr, size_t size, enum dry_huge huge)
-{
-	(void)addr;
-	(void)size;
-	(void)huge;
-}
-
-bool dry_port_collapse(void *addr, size_t size)
-{
-	(void)addr;
-	(void)size;
-	return false;
-}
-
-void dry_port_set_placing(enum dry_placing placing)
-{
-	(void)placing;
-}
-
 /* POSIX cannot say that something is to be mapped there or not at all. */
 void *dry_port_window(size_t size, size_t align)
 {
 	(void)size;
 	(void)align;
 	return NULL;
-}
-
-void *dry_port_sparse_window(size_t size, size_t align)
-{
-	return dry_port_window(size, align);
 }
 
 int dry_port_reserve_at(void *addr, size_t size, enum dry_access access)
@@ -171,13 +116,6 @@ void dry_port_dense(void *addr, size_t size)
 {
 	(void)addr;
 	(void)size;
-}
-
-void dry_port_piecemeal(void *addr, size_t size, size_t piece)
-{
-	(void)addr;
-	(void)size;
-	(void)piece;
 }
 
 bool dry_port_populate_huge(void *addr, size_t size)

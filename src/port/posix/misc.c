@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "port/contract.h"
-#include "port/roots.h"
 #include "port/unix/resend.h"
 #include "port/stack.h"
 
@@ -29,34 +28,6 @@ uint32_t dry_port_thread(void)
 	return mine;
 }
 
-/* POSIX has no filters on system calls. */
-bool dry_port_restricted(void)
-{
-	return false;
-}
-
-bool dry_port_confined(void)
-{
-	return false;
-}
-
-bool dry_port_thread_allowed(void)
-{
-	return true;
-}
-
-void dry_port_ending(void)
-{
-}
-
-/* POSIX does not tell where memory is. */
-bool dry_port_roots(void (*visit)(void *arg, uintptr_t from, uintptr_t to), void *arg)
-{
-	(void)visit;
-	(void)arg;
-	return false;
-}
-
 void dry_port_sleep_ms(unsigned ms)
 {
 	struct timespec left = { (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 };
@@ -65,20 +36,6 @@ void dry_port_sleep_ms(unsigned ms)
 	while (nanosleep(&left, &left) != 0 && errno == EINTR)
 		;
 	errno = saved;
-}
-
-enum dry_rest dry_port_rest_ms(unsigned ms)
-{
-	dry_port_sleep_ms(ms);
-	return DRY_REST_ROUND;
-}
-
-void dry_port_rest_over(void)
-{
-}
-
-void dry_port_rest_end(void)
-{
 }
 
 _Noreturn void dry_port_park(void)
@@ -93,17 +50,6 @@ void dry_port_yield(void)
 
 	sched_yield();
 	errno = saved;
-}
-
-size_t dry_port_data_room(void)
-{
-	return SIZE_MAX;
-}
-
-bool dry_port_use_tags(bool sync)
-{
-	(void)sync;
-	return false;
 }
 
 int dry_unix_real_sigaction(int signal, const struct sigaction *action, struct sigaction *old)

@@ -28,11 +28,6 @@ bool dry_port_slot_fence(void)
 	return dry_thread_slots_quiet();
 }
 
-bool dry_port_slot_fence_ready(void)
-{
-	return true;
-}
-
 void dry_port_forked(void)
 {
 	dry_unix_threads_forked();

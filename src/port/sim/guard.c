@@ -23,32 +23,6 @@ int dry_port_decommit(void *addr, size_t size)
 	return -DRY_ENOMEM;
 }
 
-int dry_port_fence(void *addr, size_t size)
-{
-	return dry_port_decommit(addr, size);
-}
-
-int dry_port_unfence(void *addr, size_t size)
-{
-	return dry_port_commit(addr, size);
-}
-
-bool dry_port_fences_are_mappings(void)
-{
-	return true;
-}
-
-size_t dry_port_data_room(void)
-{
-	return SIZE_MAX;
-}
-
-bool dry_port_use_tags(bool sync)
-{
-	(void)sync;
-	return false;
-}
-
 void dry_port_on_fault(void (*fn)(uintptr_t address, const char *access, uintptr_t pc))
 {
 	(void)fn;

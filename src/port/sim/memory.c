@@ -106,41 +106,6 @@ size_t dry_port_page_size(void)
 	return PAGE;
 }
 
-size_t dry_port_memory_limit(void)
-{
-	return SIZE_MAX;
-}
-
-size_t dry_port_memory_limit_again(void)
-{
-	return 0;
-}
-
-/* The machine has no huge pages, and its tasks say where they are. */
-void dry_port_set_huge(enum dry_huge huge)
-{
-	(void)huge;
-}
-
-void dry_port_advise_huge(void *addr, size_t size, enum dry_huge huge)
-{
-	(void)addr;
-	(void)size;
-	(void)huge;
-}
-
-bool dry_port_collapse(void *addr, size_t size)
-{
-	(void)addr;
-	(void)size;
-	return false;
-}
-
-void dry_port_set_placing(enum dry_placing placing)
-{
-	(void)placing;
-}
-
 size_t dry_port_address_room(void)
 {
 	DRY_SIM_POINT("address room");
@@ -244,11 +209,6 @@ void *dry_port_window(size_t size, size_t align)
 	at = windows + pages <= PAGES ? windows : PAGES / 2;
 	windows = at + pages;
 	return address(at);
-}
-
-void *dry_port_sparse_window(size_t size, size_t align)
-{
-	return dry_port_window(size, align);
 }
 
 int dry_port_reserve_at(void *addr, size_t size, enum dry_access access)
@@ -419,13 +379,6 @@ bool dry_port_populate(void *addr, size_t size)
 	DRY_SIM_POINT("populate");
 	committed_range(addr, size, &first, "populate");
 	return !refused();
-}
-
-void dry_port_piecemeal(void *addr, size_t size, size_t piece)
-{
-	(void)addr;
-	(void)size;
-	(void)piece;
 }
 
 bool dry_port_populate_huge(void *addr, size_t size)

@@ -5,7 +5,6 @@
 
 #include "percpu.h"
 #include "port/sim/machine.h"
-#include "port/roots.h"
 #include "port/save.h"
 #include "port/stack.h"
 
@@ -80,11 +79,6 @@ bool dry_port_slot_fence(void)
 	return true;
 }
 
-bool dry_port_slot_fence_ready(void)
-{
-	return true;
-}
-
 unsigned dry_port_nodes(void)
 {
 	return dry_sim.setup.nodes;
@@ -115,37 +109,9 @@ void dry_port_sleep_ms(unsigned ms)
 		dry_sim_yield();
 }
 
-enum dry_rest dry_port_rest_ms(unsigned ms)
-{
-	dry_port_sleep_ms(ms);
-	return DRY_REST_ROUND;
-}
-
-void dry_port_rest_over(void)
-{
-}
-
-void dry_port_rest_end(void)
-{
-}
-
 _Noreturn void dry_port_park(void)
 {
 	abort();
-}
-
-bool dry_port_restricted(void)
-{
-	return false;
-}
-
-bool dry_port_confined(void)
-{
-	return false;
-}
-
-void dry_port_ending(void)
-{
 }
 
 bool dry_port_alone(void)
@@ -256,14 +222,6 @@ bool dry_port_on_signal(int signal, void (*fn)(void))
 {
 	(void)signal;
 	(void)fn;
-	return false;
-}
-
-/* Nobody looks for what tasks have lost: the ledger knows. */
-bool dry_port_roots(void (*visit)(void *arg, uintptr_t from, uintptr_t to), void *arg)
-{
-	(void)visit;
-	(void)arg;
 	return false;
 }
 

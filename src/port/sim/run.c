@@ -107,11 +107,6 @@ void dry_port_thread_leave(void)
 {
 }
 
-bool dry_port_thread_allowed(void)
-{
-	return true;
-}
-
 int dry_port_thread_start(void (*fn)(void))
 {
 	struct dry_sim_one *task = &dry_sim.task[HELPER];
