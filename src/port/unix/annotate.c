@@ -20,6 +20,21 @@
 #define HAVE_VALGRIND 0
 #endif
 
+/* ---- what checkers have no use for ---------------------------------------------------------- */
+
+static void no_heap(const void *heap, bool begins)
+{
+	(void)heap;
+	(void)begins;
+}
+
+static void no_space(void *memory, size_t bytes, bool begins)
+{
+	(void)memory;
+	(void)bytes;
+	(void)begins;
+}
+
 /* ---- AddressSanitizer -------------------------------------------------------------------- */
 
 DRY_WEAK void __asan_poison_memory_region(void const volatile *memory, size_t bytes);
@@ -65,12 +80,6 @@ static size_t asan_size(const void *object, size_t room)
 	return end == NULL ? room : (size_t)(end - (const char *)object);
 }
 
-static void asan_heap(const void *heap, bool begins)
-{
-	(void)heap;
-	(void)begins;
-}
-
 /* Objects of ours hold pointers to blocks of its malloc, which are no leaks. */
 static void asan_space(void *memory, size_t bytes, bool begins)
 {
@@ -81,7 +90,7 @@ static void asan_space(void *memory, size_t bytes, bool begins)
 }
 
 static const struct dry_annotations asan = { asan_given,  asan_taken,  asan_cut,  asan_size,
-					     asan_closed, asan_opened, asan_heap, asan_space };
+					     asan_closed, asan_opened, no_heap,   asan_space };
 
 /* ---- ThreadSanitizer ----------------------------------------------------------------------- */
 
@@ -132,15 +141,8 @@ static void tsan_memory(void *memory, size_t bytes)
 	(void)bytes;
 }
 
-static void tsan_space(void *memory, size_t bytes, bool begins)
-{
-	(void)memory;
-	(void)bytes;
-	(void)begins;
-}
-
 static const struct dry_annotations tsan = { tsan_given,  tsan_taken,  tsan_cut,  tsan_size,
-					     tsan_memory, tsan_memory, asan_heap, tsan_space };
+					     tsan_memory, tsan_memory, no_heap,    no_space };
 
 /* ---- Valgrind ------------------------------------------------------------------------------ */
 
@@ -204,15 +206,8 @@ static void memcheck_heap(const void *heap, bool begins)
 		VALGRIND_DESTROY_MEMPOOL(heap);
 }
 
-static void memcheck_space(void *memory, size_t bytes, bool begins)
-{
-	(void)memory;
-	(void)bytes;
-	(void)begins;
-}
-
 static const struct dry_annotations memcheck = { memcheck_given,  memcheck_taken,  memcheck_cut,  memcheck_size,
-						 memcheck_closed, memcheck_opened, memcheck_heap, memcheck_space };
+						 memcheck_closed, memcheck_opened, memcheck_heap, no_space };
 
 static bool under_memcheck(void)
 {
