@@ -19,15 +19,7 @@
 #define LEAST_STEP ((size_t)16 << 20)
 #define MOST_STEP  ((size_t)64 << 20)
 
-/* Bytes per chunk of three arrays; the fourth has one. */
-static size_t desc_bytes(const struct dry_arena *arena)
-{
-	return sizeof(struct dry_page) << arena->max_order;
-}
-static size_t map_bytes(void)
-{
-	return sizeof(uint16_t) * (DRY_CHUNK_SIZE >> DRY_GRANULE_SHIFT);
-}
+/* For a chunk. */
 static size_t side_bytes(const struct dry_arena *arena)
 {
 	return dry_arena_side_bytes(arena, dry_chunk_pages(arena));
@@ -90,8 +82,8 @@ static bool revive(struct dry_arena *arena, unsigned node)
 static bool arrays_extend(struct dry_arena *arena, size_t chunks)
 {
 	return (arena->window || dry_array_extend(&arena->chunk_array, arena->chunk_array.reserved)) &&
-	       dry_array_extend(&arena->desc_array, chunks * desc_bytes(arena)) &&
-	       dry_array_extend(&arena->map_array, chunks * map_bytes()) &&
+	       dry_array_extend(&arena->desc_array, chunks * dry_arena_desc_bytes(arena, DRY_CHUNK_SIZE)) &&
+	       dry_array_extend(&arena->map_array, chunks * dry_arena_map_bytes(DRY_CHUNK_SIZE)) &&
 	       dry_array_extend(&arena->side_array, chunks * side_bytes(arena));
 }
 
@@ -307,8 +299,8 @@ void dry_chunk_retire_locked(struct dry_arena *arena, uint32_t chunk)
 	arena->retired++;
 	if (chunk < arena->retired_hint)
 		arena->retired_hint = chunk;
-	array_purge(arena, &arena->desc_array, chunk, desc_bytes(arena));
-	array_purge(arena, &arena->map_array, chunk, map_bytes());
+	array_purge(arena, &arena->desc_array, chunk, dry_arena_desc_bytes(arena, DRY_CHUNK_SIZE));
+	array_purge(arena, &arena->map_array, chunk, dry_arena_map_bytes(DRY_CHUNK_SIZE));
 	if (arena->side != 0)
 		array_purge(arena, &arena->side_array, chunk, side_bytes(arena));
 	dry_budget_give(side_bytes(arena));

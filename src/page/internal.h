@@ -56,6 +56,16 @@ static inline bool dry_arena_is_counted(const struct dry_arena *arena)
 	return arena->owns_memory && arena->source.reserve == NULL;
 }
 
+/* Bytes of descriptors and map beside `size` bytes of pages; the array of chunks has one for each. */
+static inline size_t dry_arena_desc_bytes(const struct dry_arena *arena, size_t size)
+{
+	return (size >> arena->page_shift) * sizeof(struct dry_page);
+}
+static inline size_t dry_arena_map_bytes(size_t size)
+{
+	return (size >> DRY_GRANULE_SHIFT) * sizeof(uint16_t);
+}
+
 /* Bytes of the array that was asked for later, beside `pages` pages: they count for the process's limit, but for the retired. */
 static inline size_t dry_arena_side_bytes(const struct dry_arena *arena, size_t pages)
 {

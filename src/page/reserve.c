@@ -19,15 +19,6 @@
 #define TRIES       8  /* windows to look for one that is free where things begin */
 #define APART_SHARE 64 /* of the pages: at most so much more than they need lies before each of two arrays */
 
-static size_t desc_bytes(const struct dry_arena *arena, size_t size)
-{
-	return (size >> arena->page_shift) * sizeof(struct dry_page);
-}
-static size_t map_bytes(size_t size)
-{
-	return (size >> DRY_GRANULE_SHIFT) * sizeof(uint16_t);
-}
-
 static size_t side_bytes(const struct dry_arena *arena, size_t size)
 {
 	return dry_arena_side_bytes(arena, size >> arena->page_shift);
@@ -157,8 +148,8 @@ static bool reserve_whole(struct dry_arena *arena, size_t size)
 
 	if (base == NULL)
 		return false;
-	if (!array_init(&arena->desc_array, desc_bytes(arena, size), false) ||
-	    !array_init(&arena->map_array, map_bytes(size), true) ||
+	if (!array_init(&arena->desc_array, dry_arena_desc_bytes(arena, size), false) ||
+	    !array_init(&arena->map_array, dry_arena_map_bytes(size), true) ||
 	    !array_init(&arena->chunk_array, size / DRY_CHUNK_SIZE, false)) {
 		arrays_fini(arena);
 		release_pages(arena, base, size);
@@ -188,7 +179,7 @@ static size_t random_pages(const char *window, unsigned number, size_t most)
 /* The last `first` bytes of a first chunk and its metadata in a window, at places that pages do not tell. All or nothing. */
 static bool reserve_first(struct dry_arena *arena, char *window, const size_t span[4], size_t apart, size_t first)
 {
-	size_t whole = DRY_CHUNK_SIZE, page = dry_port_page_size(), desc = dry_round_up(desc_bytes(arena, whole), page);
+	size_t whole = DRY_CHUNK_SIZE, page = dry_port_page_size(), desc = dry_round_up(dry_arena_desc_bytes(arena, whole), page);
 	char *start = window + 2 * whole - first, *chunks = window + span[0] + random_pages(window, 1, apart) + span[1] - page;
 	char *map = chunks + page + span[2] + random_pages(window, 2, apart);
 
@@ -200,7 +191,7 @@ static bool reserve_first(struct dry_arena *arena, char *window, const size_t sp
 		arena->desc_array = (struct dry_arena_array){ chunks + page, desc, desc };
 	}
 	if (arena->desc_array.reserved == 0 ||
-	    !array_init_at(&arena->map_array, map, map_bytes(whole), DRY_ACCESS_WRITE)) {
+	    !array_init_at(&arena->map_array, map, dry_arena_map_bytes(whole), DRY_ACCESS_WRITE)) {
 		arrays_fini(arena);
 		dry_port_release(start, first);
 		return false;
@@ -213,7 +204,8 @@ static bool reserve_window(struct dry_arena *arena, size_t size, size_t first)
 {
 	size_t chunk = DRY_CHUNK_SIZE; /* each part: with a rest that nobody maps */
 	size_t span[4] = { size + 2 * chunk, dry_round_up(size / chunk, chunk) + chunk,
-			   dry_round_up(desc_bytes(arena, size), chunk) + chunk, dry_round_up(map_bytes(size), chunk) + chunk };
+			   dry_round_up(dry_arena_desc_bytes(arena, size), chunk) + chunk,
+			   dry_round_up(dry_arena_map_bytes(size), chunk) + chunk };
 	size_t apart = dry_round_up(size / APART_SHARE, chunk);
 
 	/* A source does not know windows. Tools that keep books of ranges are told of one. */
@@ -259,8 +251,8 @@ bool dry_reserve_begin(struct dry_arena *arena, size_t want, size_t first)
 
 bool dry_reserve_arrays_locked(struct dry_arena *arena, size_t end)
 {
-	return array_reserve(&arena->desc_array, desc_bytes(arena, end), DRY_ACCESS_WRITE) &&
-	       array_reserve(&arena->map_array, map_bytes(end), DRY_ACCESS_WRITE) &&
+	return array_reserve(&arena->desc_array, dry_arena_desc_bytes(arena, end), DRY_ACCESS_WRITE) &&
+	       array_reserve(&arena->map_array, dry_arena_map_bytes(end), DRY_ACCESS_WRITE) &&
 	       chunks_reserve(arena, end / DRY_CHUNK_SIZE) &&
 	       array_reserve(&arena->side_array, side_bytes(arena, end), DRY_ACCESS_NONE);
 }
