@@ -108,22 +108,27 @@ bool dry_fail_selects(void)
 
 /* ---- choice ----------------------------------------------------------------- */
 
-/* "function+0x1c (module+0x2345)" is of the site. */
+/* How long the word is that the text begins with; 0: it does not. */
+static size_t begins(const char *text, const char *word)
+{
+	size_t length = 0;
+
+	while (word[length] != '\0' && text[length] == word[length])
+		length++;
+	return word[length] == '\0' ? length : 0;
+}
+
+/* "function+0x1c (module+0x2345)", perhaps with a build ID before the last bracket, is of the site. */
 static bool is_site(const char *symbol)
 {
-	const char *at = wanted.site;
+	size_t length = begins(symbol, wanted.site);
 
-	while (*at != '\0' && *at == *symbol) {
-		at++;
-		symbol++;
-	}
-	if (*at == '\0')
-		return *symbol == '+' || *symbol == ')';
-	while (*symbol != '\0' && *symbol != '(')
-		symbol++;
-	for (at = wanted.site; *symbol != '\0' && *at == symbol[1]; symbol++)
-		at++;
-	return *at == '\0' && *symbol != '\0' && symbol[1] == ')';
+	if (length != 0 && symbol[length] == '+')
+		return true;
+	while (*symbol != '\0' && *symbol++ != '(')
+		;
+	length = begins(symbol, wanted.site);
+	return length != 0 && (symbol[length] == ')' || symbol[length] == ' ');
 }
 
 static bool comes_from_site(void)
@@ -146,15 +151,16 @@ static bool comes_from_site(void)
 	return false;
 }
 
+static const char *name_of(const struct dry_cache *cache)
+{
+	return cache != NULL ? cache->name : "big";
+}
+
 static bool is_of(const struct dry_cache *cache)
 {
-	const char *name = cache != NULL ? cache->name : "big", *want = wanted.cache;
+	size_t length = begins(name_of(cache), wanted.cache);
 
-	while (*want != '\0' && *want == *name) {
-		want++;
-		name++;
-	}
-	return *want == *name;
+	return length != 0 && name_of(cache)[length] == '\0';
 }
 
 static bool is_chosen(uint64_t number)
@@ -167,7 +173,7 @@ static bool is_chosen(uint64_t number)
 
 static void say_it(const struct dry_cache *cache, uint64_t number)
 {
-	dry_warn("allocation %lu (%s) fails on purpose", (unsigned long)number, cache != NULL ? cache->name : "big");
+	dry_warn("allocation %lu (%s) fails on purpose", (unsigned long)number, name_of(cache));
 	dry_debug_say_stack();
 }
 

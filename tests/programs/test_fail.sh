@@ -3,7 +3,7 @@
 # drystone run --fail: which allocations fail.
 . "$(dirname "$0")/common.inc"
 need "${CC:-cc}"
-"${CC:-cc}" -O1 -fno-builtin -fno-omit-frame-pointer -rdynamic "$top/tests/programs/guarded.c" -o "$work/guarded"
+"${CC:-cc}" -O1 -fno-builtin -fno-omit-frame-pointer -rdynamic -Wl,--build-id "$top/tests/programs/guarded.c" -o "$work/guarded"
 # fails WHICH LETTERS: of 20 allocations by turns of 200 and 60 bytes, each fourth by parse(), then a big one by parse()
 fails() {
 	got=$("$cli" run --library "$lib" --fail="$1" -- "$work/guarded" allocate 2>"$work/err") || fail "$1: $(cat "$work/err")"
@@ -20,6 +20,11 @@ fails site=parse ...x...x...x...x...xx
 fails site=parse/nth=2/say .......x.............
 grep -q '^drystone: allocation 2 (kmalloc-64) fails on purpose$' "$work/err" || fail "say: $(cat "$work/err")"
 grep -q ' parse+0x' "$work/err" || fail "no stack: $(cat "$work/err")"
+# a place as the line has it, which ends with the file's build ID
+place=$(sed -n 's/^  parse+0x[0-9a-f]* (\(guarded+0x[0-9a-f]*\) [0-9a-f]*)$/\1/p' "$work/err")
+[ -n "$place" ] || fail "no place: $(cat "$work/err")"
+fails "site=$place" ...x...x...x...x...xx
+fails "site=${place%?}" .....................
 fails site=main xxxxxxxxxxxxxxxxxxxxx
 fails site=nowhere .....................
 first=$("$cli" run --library "$lib" --fail=chance=300000/seed=3 -- "$work/guarded" allocate)
