@@ -6,14 +6,14 @@
 #include "base/fmt.h"
 #include "core/slab.h"
 #include "debug/object.h"
+#include "debug/say.h"
 #include "debug/stacks.h"
 #include "heap/heap.h"
-#include "port/stack.h"
 
 static atomic_flag listing = ATOMIC_FLAG_INIT; /* the stacks have one set of counts */
 
 struct listing {
-	void (*write)(void *arg, const char *text, size_t bytes);
+	dry_port_writer *write;
 	void *arg;
 	size_t objects, bytes;
 	size_t unknown, unknown_bytes; /* of them, those whose stack is not known */
@@ -65,12 +65,7 @@ static void put_frames(struct listing *list, uint32_t stack)
 	const uintptr_t *frame;
 	unsigned count = dry_stack_frames(stack, &frame);
 
-	for (unsigned i = 0; i < count; i++) {
-		char line[192] = "  ";
-		size_t n = 2 + dry_port_symbol(frame[i], line + 2, sizeof(line) - 3);
-		line[n++] = '\n';
-		list->write(list->arg, line, n);
-	}
+	dry_debug_put_frames(list->write, list->arg, frame, count);
 }
 
 static void put_stacks(struct listing *list)
@@ -104,15 +99,9 @@ static void end(void)
 	atomic_flag_clear_explicit(&listing, memory_order_release);
 }
 
-static void write_to_log(void *arg, const char *text, size_t bytes)
-{
-	(void)arg;
-	dry_port_write(text, bytes);
-}
-
 void dry_owners_left_over(struct dry_cache *cache)
 {
-	struct listing list = { .write = write_to_log };
+	struct listing list = { .write = dry_debug_write };
 
 	if (!listed(cache))
 		return;

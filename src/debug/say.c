@@ -26,15 +26,26 @@ void dry_debug_say(const char *fmt, ...)
 	dry_port_write(line, n);
 }
 
-void dry_debug_say_frames(const uintptr_t *frame, unsigned count)
+void dry_debug_write(void *arg, const char *text, size_t bytes)
+{
+	(void)arg;
+	dry_port_write(text, bytes);
+}
+
+void dry_debug_put_frames(dry_port_writer *write, void *arg, const uintptr_t *frame, unsigned count)
 {
 	char line[196] = "  ";
 
 	for (unsigned i = 0; i < count; i++) {
 		size_t n = 2 + dry_port_symbol(frame[i], line + 2, sizeof(line) - 3);
 		line[n++] = '\n';
-		dry_port_write(line, n);
+		write(arg, line, n);
 	}
+}
+
+void dry_debug_say_frames(const uintptr_t *frame, unsigned count)
+{
+	dry_debug_put_frames(dry_debug_write, NULL, frame, count);
 }
 
 static DRY_NOINLINE void say_short_stack(void)

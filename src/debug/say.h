@@ -8,11 +8,15 @@
 
 #include "base/compiler.h"
 #include "base/fatal.h"
+#include "port/save.h"
 
 /* One line, at most 255 characters; the newline is added. */
 void dry_debug_say(const char *fmt, ...) DRY_PRINTF(1, 2);
-/* A line for each frame of a stack: where the address is, by name if it has one. */
+/* A line for each frame of a stack: where the address is, by name if it has one. Here, or where a listing goes. */
 void dry_debug_say_frames(const uintptr_t *frame, unsigned count);
+void dry_debug_put_frames(dry_port_writer *write, void *arg, const uintptr_t *frame, unsigned count);
+/* A listing that goes here. */
+dry_port_writer dry_debug_write;
 /* Those of who calls, as far as they are to be had. */
 void dry_debug_say_stack(void);
 /* Who calls: the thread and its stack. In the form of dry_fatal_explain. */

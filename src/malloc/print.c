@@ -5,13 +5,8 @@
 
 #include "base/fatal.h"
 #include "base/fmt.h"
+#include "debug/say.h"
 #include "heap/heap.h"
-
-static void to_stderr(void *arg, const char *text, size_t bytes)
-{
-	(void)arg;
-	dry_port_write(text, bytes);
-}
 
 bool dry_print_is_alias(dry_cache *cache)
 {
@@ -25,7 +20,7 @@ void dry_print_stats(void)
 	char line[192];
 	uint64_t hundredths;
 
-	dry_heap_slabinfo(NULL, to_stderr, NULL);
+	dry_heap_slabinfo(NULL, dry_debug_write, NULL);
 	if (dry_heap_stats(NULL, &stats) != 0)
 		return;
 	totals = dry_totals_of(&stats);
@@ -49,5 +44,5 @@ void dry_print_leaks(void)
 	if (objects == 0)
 		return;
 	dry_warn("%zu objects, %zu bytes still allocated at exit", objects, bytes);
-	dry_heap_owners(NULL, to_stderr, NULL, NULL, NULL);
+	dry_heap_owners(NULL, dry_debug_write, NULL, NULL, NULL);
 }
