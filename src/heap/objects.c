@@ -148,9 +148,7 @@ static DRY_SLOW bool make_room(const struct dry_cache *cache, size_t n, unsigned
 static DRY_SLOW bool drop_spares(const struct dry_cache *cache)
 {
 	struct dry_heap *heap = dry_heap_of(cache->caches);
-	size_t left;
-
-	return heap->caches.hooks->allows == NULL && dry_extent_decay(&heap->extents, 0, &left) != 0;
+	return heap->caches.hooks->allows == NULL && dry_extent_decay(&heap->extents, 0) != 0;
 }
 
 static DRY_SLOW void *alloc_hard(struct dry_cache *cache, int node)

@@ -10,15 +10,13 @@
 
 DRY_EXPORT void dry_heap_reap(dry_heap *heap)
 {
-	size_t left;
-
 	heap = dry_heap_get(heap);
 	if (heap == NULL)
 		return;
 	dry_caches_reap(&heap->caches, DRY_REAP_IDLE);
 	dry_kept_release(&heap->kept, dry_heap_arena(heap));
-	dry_arena_decay(dry_heap_arena(heap), 1, &left);
-	dry_extent_decay(&heap->extents, 1, &left);
+	dry_arena_decay(dry_heap_arena(heap), 1);
+	dry_extent_decay(&heap->extents, 1);
 }
 
 void dry_heap_balance(struct dry_heap *heap)
@@ -40,7 +38,7 @@ void dry_heap_balance(struct dry_heap *heap)
 
 DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
 {
-	size_t left, bytes;
+	size_t bytes;
 
 	heap = dry_heap_get(heap);
 	if (heap == NULL)
@@ -49,7 +47,7 @@ DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
 	dry_kept_release(&heap->kept, dry_heap_arena(heap));
 	dry_meta_purge(&heap->caches.backing.meta);
 	bytes = dry_arena_purge_all(dry_heap_arena(heap)) << dry_heap_arena(heap)->page_shift;
-	return bytes + dry_extent_decay(&heap->extents, 0, &left);
+	return bytes + dry_extent_decay(&heap->extents, 0);
 }
 
 bool dry_heap_give_up(struct dry_heap *heap, size_t bytes)

@@ -225,11 +225,10 @@ static void keep_apart(const struct dry_arena *arena)
 bool dry_sample_write_lost(const char *path)
 {
 	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
-	size_t left;
 
 	if (heap == NULL)
 		return false;
-	dry_extent_decay(&heap->extents, 0, &left); /* those that are free would be roots */
+	dry_extent_decay(&heap->extents, 0); /* those that are free would be roots */
 	keep_apart(dry_heap_arena(heap));
 	keep_apart(&heap->caches.backing.meta.own);
 	dry_leaks_apart((uintptr_t)heap->extents.table, (uintptr_t)(heap->extents.table + heap->extents.buckets));

@@ -465,7 +465,7 @@ size_t dry_extent_balance(struct dry_extents *extents, size_t bytes, size_t keep
 	return released;
 }
 
-size_t dry_extent_decay(struct dry_extents *extents, unsigned age, size_t *left)
+size_t dry_extent_decay(struct dry_extents *extents, unsigned age)
 {
 	size_t bytes = 0;
 
@@ -475,7 +475,6 @@ size_t dry_extent_decay(struct dry_extents *extents, unsigned age, size_t *left)
 		bytes = dry_spare_release_locked(extents, SIZE_MAX, extents->tick - age);
 	while (age == 0 && dry_spare_settles_locked(extents))
 		;
-	*left = extents->cached_bytes;
 	dry_lock_release(&extents->lock);
 	return bytes;
 }

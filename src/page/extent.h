@@ -73,11 +73,8 @@ void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, boo
  */
 size_t dry_extent_balance(struct dry_extents *extents, size_t bytes, size_t keep);
 
-/*
- * One tick: release extents cached for `age` ticks (0: all, and wait for those that other threads release). Bytes released;
- * *left: bytes still cached.
- */
-size_t dry_extent_decay(struct dry_extents *extents, unsigned age, size_t *left);
+/* One tick: release extents cached for `age` ticks (0: all, and wait for those that other threads release). Bytes released. */
+size_t dry_extent_decay(struct dry_extents *extents, unsigned age);
 
 /* In the child of a fork, whose forking thread holds the lock: what other threads were giving back stays mapped. */
 void dry_extents_after_fork(struct dry_extents *extents);

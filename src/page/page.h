@@ -365,11 +365,10 @@ void dry_arena_set_map(struct dry_arena *arena, const struct dry_page *page, uin
 struct dry_page *dry_arena_run_of(const struct dry_arena *arena, const void *ptr);
 
 /*
- * One tick: purge blocks that were dirty for at least `age` ticks. Returns pages
- * purged; *left: dirty pages still there (0 over a user's memory: none ever goes
- * back). Purging happens outside of the lock.
+ * One tick: purge blocks that were dirty for at least `age` ticks. Pages purged; 0 over a user's memory, of which none ever goes
+ * back. Purging happens outside of the lock.
  */
-size_t dry_arena_decay(struct dry_arena *arena, unsigned age, size_t *left);
+size_t dry_arena_decay(struct dry_arena *arena, unsigned age);
 
 /*
  * Against `pages` that were taken without memory behind them: purge about as many, the biggest blocks first,

@@ -92,18 +92,16 @@ static size_t purge_locked(struct dry_arena *arena, uint64_t newest, size_t most
 	return done;
 }
 
-size_t dry_arena_decay(struct dry_arena *arena, unsigned age, size_t *left)
+size_t dry_arena_decay(struct dry_arena *arena, unsigned age)
 {
 	size_t done = 0;
 
-	*left = 0;
 	if (!arena->owns_memory)
 		return 0;
 	dry_lock_acquire(&arena->lock);
 	arena->tick++;
 	if (arena->tick >= age)
 		done = purge_locked(arena, arena->tick - age, arena->free_dirty);
-	*left = arena->free_dirty + arena->limbo_pages;
 	dry_lock_release(&arena->lock);
 	return done;
 }

@@ -135,7 +135,7 @@ static void verify(const struct block *held)
 static void against_model(struct rng *rng)
 {
 	static struct block held[HELD];
-	size_t steps = test_scaled(6000), i, left;
+	size_t steps = test_scaled(6000), i;
 
 	dry_extents_init(&extents, CAP, 1, NULL);
 	CHECK_EQ(dry_extent_size(&extents, held), 0);
@@ -146,7 +146,7 @@ static void against_model(struct rng *rng)
 		if (what < 5)
 			look(held, rng);
 		else if (what < 6)
-			dry_extent_decay(&extents, (unsigned)rng_below(rng, 3), &left);
+			dry_extent_decay(&extents, (unsigned)rng_below(rng, 3));
 		else if (block->at == NULL)
 			make(block, rng);
 		else if (what < 40)
@@ -160,8 +160,8 @@ static void against_model(struct rng *rng)
 			drop(&held[i]);
 	verify(held);
 	CHECK(extents.cached_bytes > 0);
-	CHECK(dry_extent_decay(&extents, 0, &left) > 0);
-	CHECK_EQ(left, 0);
+	CHECK(dry_extent_decay(&extents, 0) > 0);
+	CHECK_EQ(extents.cached_bytes, 0);
 	CHECK_EQ(extents.cached, 0);
 	dry_extents_fini(&extents);
 }
@@ -270,15 +270,15 @@ static void in_place(void)
 /* What nobody needs goes back: after the time that was said, and at once what is over the cap. */
 static void decay(void)
 {
-	size_t page = dry_port_page_size(), left, dirty;
+	size_t page = dry_port_page_size(), dirty;
 
 	dry_extents_init(&extents, CAP, 1, NULL);
 	give(take(100, &dirty));
-	CHECK_EQ(dry_extent_decay(&extents, 3, &left), 0);
-	CHECK_EQ(dry_extent_decay(&extents, 3, &left), 0);
-	CHECK_EQ(left, 100 * page);
-	CHECK_EQ(dry_extent_decay(&extents, 3, &left), 100 * page);
-	CHECK_EQ(left, 0);
+	CHECK_EQ(dry_extent_decay(&extents, 3), 0);
+	CHECK_EQ(dry_extent_decay(&extents, 3), 0);
+	CHECK_EQ(extents.cached_bytes, 100 * page);
+	CHECK_EQ(dry_extent_decay(&extents, 3), 100 * page);
+	CHECK_EQ(extents.cached_bytes, 0);
 	give(take(3 * CAP / page, &dirty));
 	CHECK_EQ(extents.cached_bytes, CAP - CAP / 4);
 	CHECK_EQ(dry_extent_balance(&extents, CAP / 4, CAP), 0);
@@ -292,7 +292,7 @@ static void *worker(void *arg)
 {
 	struct rng rng = { (uint64_t)(uintptr_t)arg };
 	struct block held[16] = { { NULL, 0, 0, 0 } };
-	size_t steps = test_scaled(3000), i, left;
+	size_t steps = test_scaled(3000), i;
 
 	for (i = 0; i < steps; i++) {
 		struct block *block = &held[rng_below(&rng, 16)];
@@ -304,7 +304,7 @@ static void *worker(void *arg)
 		else
 			drop(block);
 		if (rng_below(&rng, 50) == 0)
-			dry_extent_decay(&extents, 1, &left);
+			dry_extent_decay(&extents, 1);
 	}
 	for (i = 0; i < 16; i++)
 		if (held[i].at != NULL)

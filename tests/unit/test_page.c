@@ -266,13 +266,12 @@ static void verify_maps(struct model *m)
 static void step_purge(struct model *m)
 {
 	unsigned age = (unsigned)rng_below(&m->rng, 4);
-	size_t left = 1, dirty = m->arena.free_dirty, done;
+	size_t dirty = m->arena.free_dirty, done;
 
 	if (rng_below(&m->rng, 3) != 0) {
-		done = dry_arena_decay(&m->arena, age, &left);
-		CHECK_EQ(left, m->arena.owns_memory ? m->arena.free_dirty : 0);
+		done = dry_arena_decay(&m->arena, age);
 		if (age == 0 && m->arena.owns_memory)
-			CHECK_EQ(left, 0);
+			CHECK_EQ(m->arena.free_dirty, 0);
 	} else {
 		done = dry_arena_purge_all(&m->arena);
 		if (m->arena.owns_memory)
@@ -381,7 +380,7 @@ static void decay_by_age(void)
 	struct dry_arena_attr attr = { .reserve = (size_t)16 << 20 };
 	struct dry_arena *arena = &model.arena;
 	struct dry_page *first, *second, *wall;
-	size_t left, dirty;
+	size_t dirty;
 
 	CHECK_EQ(dry_arena_init(arena, &attr), 0);
 	first = dry_arena_alloc(arena, 16, 1, 0);
@@ -389,17 +388,17 @@ static void decay_by_age(void)
 	second = dry_arena_alloc(arena, 32, 1, 0);
 	CHECK(first != NULL && wall != NULL && second != NULL);
 	dry_arena_free(arena, first);
-	CHECK_EQ(dry_arena_decay(arena, 3, &left), 0);
-	CHECK_EQ(left, 16);
+	CHECK_EQ(dry_arena_decay(arena, 3), 0);
+	CHECK_EQ(arena->free_dirty, 16);
 	dry_arena_trim_run(arena, second, 16); /* these sixteen cannot merge with the first */
 	dry_arena_trim_run(arena, wall, 15);
 	dirty = arena->free_dirty;
 	CHECK(dirty > 16);
-	CHECK_EQ(dry_arena_decay(arena, 3, &left), 0);
-	CHECK_EQ(dry_arena_decay(arena, 3, &left), 16);
-	CHECK_EQ(left, dirty - 16);
-	CHECK_EQ(dry_arena_decay(arena, 3, &left), dirty - 16);
-	CHECK_EQ(left, 0);
+	CHECK_EQ(dry_arena_decay(arena, 3), 0);
+	CHECK_EQ(dry_arena_decay(arena, 3), 16);
+	CHECK_EQ(arena->free_dirty, dirty - 16);
+	CHECK_EQ(dry_arena_decay(arena, 3), dirty - 16);
+	CHECK_EQ(arena->free_dirty, 0);
 	CHECK(dry_arena_check(arena) == NULL);
 	dry_arena_fini(arena);
 }

@@ -190,7 +190,7 @@ static void guarded(char *start, size_t size)
 
 static void guards(void)
 {
-	size_t page = dry_port_page_size(), size = DRY_META_BIG + page, left;
+	size_t page = dry_port_page_size(), size = DRY_META_BIG + page;
 	struct dry_extents extents;
 	size_t dirty;
 
@@ -213,7 +213,7 @@ static void guards(void)
 	dry_extents_init(&extents, 0, 1, NULL);
 	CHECK(dry_extent_alloc(&extents, 1, 1, 0, &dirty) != NULL && !faults(extents.table));
 	guarded((char *)extents.table, extents.buckets * sizeof(struct dry_extent));
-	dry_extent_decay(&extents, 0, &left);
+	dry_extent_decay(&extents, 0);
 	dry_extents_fini(&extents);
 	end();
 }

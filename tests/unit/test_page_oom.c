@@ -57,7 +57,7 @@ static size_t use_arena(uint64_t seed)
 static size_t use_extents(void)
 {
 	static char *block[EXTENTS];
-	size_t failed = 0, i, left;
+	size_t failed = 0, i;
 	size_t dirty;
 	char *moved;
 
@@ -80,8 +80,8 @@ static size_t use_extents(void)
 	CHECK(dry_extents_check(&extents) == NULL);
 	for (i = 0; i < EXTENTS; i++)
 		CHECK(block[i] == NULL || dry_extent_free(&extents, block[i]));
-	dry_extent_decay(&extents, 0, &left);
-	CHECK_EQ(left, 0);
+	dry_extent_decay(&extents, 0);
+	CHECK_EQ(extents.cached_bytes, 0);
 	CHECK_EQ(extents.live, 0);
 	CHECK_EQ(extents.promised, 0);
 	CHECK(dry_extents_check(&extents) == NULL);

@@ -57,11 +57,10 @@ static void *worker(void *arg)
 static void *purger(void *arg)
 {
 	struct rng rng = { (uint64_t)(uintptr_t)arg };
-	size_t left;
 
 	while (!atomic_load(&stop)) {
 		if (rng_below(&rng, 2) != 0)
-			dry_arena_decay(&arena, (unsigned)rng_below(&rng, 3), &left);
+			dry_arena_decay(&arena, (unsigned)rng_below(&rng, 3));
 		else
 			dry_arena_purge_all(&arena);
 		dry_port_yield();
