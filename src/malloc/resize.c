@@ -10,7 +10,7 @@
 
 static void *resize_extent(struct dry_heap *heap, void *object, size_t size)
 {
-	void *same = dry_extent_resize(&heap->extents, object, size, true);
+	void *same = dry_extent_resize(&heap->extents, object, size);
 
 	dry_heap_balance(heap);
 	return same;

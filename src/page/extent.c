@@ -120,27 +120,27 @@ static bool afford(const struct dry_extents *extents, size_t bytes)
 }
 
 /* Bigger, by the port, and what has huge pages keeps them. NULL: cannot, and nothing changed. */
-static void *remap(void *addr, size_t old, size_t size, bool may_move)
+static void *remap(void *addr, size_t old, size_t size)
 {
 	size_t align = ((uintptr_t)addr | old) & (DRY_DENSE_UNIT - 1) ? 1 : DRY_DENSE_UNIT;
 	void *at;
 
 	if (!dry_budget_take(size - old))
 		return NULL;
-	at = dry_port_resize(addr, old, size, may_move ? align : 0);
+	at = dry_port_resize(addr, old, size, align);
 	if (at == NULL)
 		dry_budget_give(size - old);
 	return at;
 }
 
 /* The same with an eighth more address space, without memory behind it, where that can be had: who grows will grow again. */
-static void *remap_for_more(void *addr, size_t old, size_t *size, bool may_move)
+static void *remap_for_more(void *addr, size_t old, size_t *size)
 {
 	size_t more = dry_round_up(*size / 8, dry_port_page_size());
-	void *at = *size < SIZE_MAX - more ? remap(addr, old, *size + more, may_move) : NULL;
+	void *at = *size < SIZE_MAX - more ? remap(addr, old, *size + more) : NULL;
 
 	if (at == NULL)
-		return remap(addr, old, *size, may_move);
+		return remap(addr, old, *size);
 	*size += more;
 	return at;
 }
@@ -213,7 +213,7 @@ static void *remap_over(void *addr, size_t old, size_t *size)
 {
 	size_t left = old % DRY_DENSE_UNIT == 0 ? DRY_DENSE_UNIT : 0;
 
-	return *size - old <= left + *size / 8 ? remap_for_more(addr, old, size, true) : remap(addr, old, *size, true);
+	return *size - old <= left + *size / 8 ? remap_for_more(addr, old, size) : remap(addr, old, *size);
 }
 
 /*
@@ -416,14 +416,14 @@ static bool copy_pays_locked(const struct dry_extents *extents, const struct dry
  * Bigger, by the port. While the port works the extent is in no table: its old place may already belong to another extent when the
  * call returns. Drops the lock.
  */
-static void *grow_locked(struct dry_extents *extents, struct dry_extent was, size_t size, bool may_move)
+static void *grow_locked(struct dry_extents *extents, struct dry_extent was, size_t size)
 {
 	void *ptr = (void *)was.addr, *result = NULL;
 
 	remove_locked(extents, find_locked(extents, ptr));
 	dry_lock_release(&extents->lock);
 	if (extents->source.reserve == NULL)
-		result = remap_for_more(ptr, was.size, &size, may_move);
+		result = remap_for_more(ptr, was.size, &size);
 	/* An eighth was perhaps not asked for. */
 	if (result != NULL)
 		dry_dense_grown(result, size, was.size - dry_round_up(was.size / 8, dry_source_unit(&extents->source)));
@@ -434,7 +434,7 @@ static void *grow_locked(struct dry_extents *extents, struct dry_extent was, siz
 	return result;
 }
 
-void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, bool may_move)
+void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size)
 {
 	struct dry_extent *entry;
 
@@ -445,7 +445,7 @@ void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, boo
 	if (entry == NULL)
 		ptr = NULL;
 	else if (size != entry->size && !resize_here_locked(extents, entry, size))
-		ptr = may_move && copy_pays_locked(extents, entry, size) ? NULL : grow_locked(extents, *entry, size, may_move);
+		ptr = copy_pays_locked(extents, entry, size) ? NULL : grow_locked(extents, *entry, size);
 	dry_lock_release(&extents->lock);
 	return ptr;
 }

@@ -65,7 +65,7 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr);
  * it is aligned to a page. What is new may be other than zero. NULL: nothing changed; it cannot, or there is a free extent of
  * that size, into which a copy costs less.
  */
-void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, bool may_move);
+void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size);
 
 /*
  * Release the oldest of what waits for reuse, at least `bytes` if there are as many beyond `keep` and a sixth of what is

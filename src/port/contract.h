@@ -76,8 +76,8 @@ void dry_port_release(void *addr, size_t size);
 
 /*
  * Change the size of a committed range. align: a power of two, the content may move to a new address that is aligned like that
- * if it can be had, and to a page; 0: it must not move. NULL if it cannot be done, for example because it covers parts of several
- * reservations; then nothing changed.
+ * if it can be had, and to a page. NULL if it cannot be done, for example because it covers parts of several reservations; then
+ * nothing changed.
  */
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align);
 

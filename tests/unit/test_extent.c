@@ -67,8 +67,7 @@ static void make(struct block *block, struct rng *rng)
 static void change(struct block *block, struct rng *rng)
 {
 	size_t size = random_size(rng), page = dry_port_page_size();
-	bool may_move = rng_below(rng, 2) != 0;
-	char *moved = dry_extent_resize(&extents, block->at, size, may_move);
+	char *moved = dry_extent_resize(&extents, block->at, size);
 	struct block was = *block;
 
 	if (moved == NULL) {
@@ -77,7 +76,6 @@ static void change(struct block *block, struct rng *rng)
 		CHECK(size > block->size); /* smaller always works */
 		return;
 	}
-	CHECK(may_move || moved == block->at);
 	block->at = moved;
 	size = (size + page - 1) / page * page;
 	block->size = dry_extent_size(&extents, moved);
@@ -107,7 +105,7 @@ static void look(struct block *held, struct rng *rng)
 	CHECK(dry_extent_of(&extents, block->at + offset) == block->at);
 	CHECK_EQ(dry_extent_size(&extents, block->at + offset), 0);
 	CHECK(!dry_extent_free(&extents, block->at + offset));
-	CHECK(dry_extent_resize(&extents, block->at + offset, 1, true) == NULL);
+	CHECK(dry_extent_resize(&extents, block->at + offset, 1) == NULL);
 	CHECK_EQ(dry_extent_size(&extents, held), 0);
 	CHECK(dry_extent_of(&extents, held) == NULL);
 	CHECK(!dry_extent_free(&extents, NULL));
@@ -255,9 +253,9 @@ static void in_place(void)
 
 	begin();
 	at = take(100, &dirty);
-	CHECK(dry_extent_resize(&extents, at, 20 * page, true) == at);
+	CHECK(dry_extent_resize(&extents, at, 20 * page) == at);
 	CHECK_EQ(extents.cached_bytes, 80 * page);
-	CHECK(dry_extent_resize(&extents, at, 60 * page, false) == at);
+	CHECK(dry_extent_resize(&extents, at, 60 * page) == at);
 	CHECK_EQ(dry_extent_size(&extents, at), 60 * page);
 	CHECK_EQ(extents.cached_bytes, 40 * page);
 	other = take(40, &dirty);

@@ -236,7 +236,7 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align
 	result = mremap(addr, old_size, new_size, 0);
 	if (result == MAP_FAILED && errno == ENOMEM && align > dry_port_page_size() && !dry_port_is_scarce())
 		result = move_aligned(addr, old_size, new_size, align);
-	if (result == MAP_FAILED && align != 0)
+	if (result == MAP_FAILED)
 		result = mremap(addr, old_size, new_size, MREMAP_MAYMOVE);
 	dry_linux_room_end(room, 0); /* it may have been refused because the program locked the block itself */
 	errno = saved;

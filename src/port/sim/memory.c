@@ -343,7 +343,7 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align
 			release(which, first + count, old_size / PAGE - count);
 		return addr;
 	}
-	if (refused() || align == 0)
+	if (refused())
 		return NULL;
 	to = reserve(new_size, align > PAGE ? align : PAGE, false);
 	if (to == NULL)
