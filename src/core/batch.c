@@ -98,7 +98,7 @@ static void relist_locked(struct dry_cache *cache, struct dry_node *node, struct
 /* ---- slabs ---------------------------------------------------------------------------- */
 
 /* Free slabs above the limit leave the node, chained by `next`. */
-static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, size_t keep, dry_slab_ref chain, size_t *count)
+static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, size_t keep, dry_slab_ref chain)
 {
 	const struct dry_backing *backing = &cache->caches->backing;
 
@@ -115,7 +115,6 @@ static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, 
 			atomic_fetch_sub_explicit(&node->lacking, cache->num - num, memory_order_relaxed);
 		slab->next = chain;
 		chain = ref;
-		++*count;
 	}
 	return chain;
 }
@@ -177,13 +176,12 @@ static DRY_NOINLINE unsigned put_locked(struct dry_cache *cache, struct dry_node
 void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned count)
 {
 	dry_slab_ref chain = DRY_SLAB_NIL;
-	size_t freed = 0;
 
 	for (unsigned i = 0; i < count;) {
 		struct dry_node *node = &cache->node[dry_slab_node(cache, dry_slab_of(cache, objects[i]))];
 		node_acquire(node);
 		i += put_locked(cache, node, objects + i, count - i);
-		chain = trim_locked(cache, node, node->free_limit, chain, &freed);
+		chain = trim_locked(cache, node, node->free_limit, chain);
 		dry_lock_release(&node->lock);
 	}
 	free_chain(cache, chain);
@@ -478,20 +476,17 @@ bool dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count, uint
 	return true;
 }
 
-size_t dry_node_shrink(struct dry_cache *cache, bool all)
+void dry_node_shrink(struct dry_cache *cache, bool all)
 {
-	size_t freed = 0;
-
 	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
 		struct dry_node *node = &cache->node[n];
 		dry_lock_acquire(&node->lock);
 		size_t keep = all ? 0 : node->free_slabs - node->free_low;
-		dry_slab_ref chain = trim_locked(cache, node, keep, DRY_SLAB_NIL, &freed);
+		dry_slab_ref chain = trim_locked(cache, node, keep, DRY_SLAB_NIL);
 		node->free_low = node->free_slabs;
 		dry_lock_release(&node->lock);
 		free_chain(cache, chain);
 	}
-	return freed;
 }
 
 size_t dry_node_slabs(const struct dry_cache *cache)

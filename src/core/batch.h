@@ -38,11 +38,8 @@ void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned 
 /* Empty shared and alien arrays into the slabs; only those not used since the last call, unless `all`. */
 void dry_node_drain_depots(struct dry_cache *cache, bool all);
 
-/*
- * Give free slabs back: all but what is reserved, or (not all) those not needed since the last call.
- * The number of slabs.
- */
-size_t dry_node_shrink(struct dry_cache *cache, bool all);
+/* Give free slabs back: all but what is reserved, or (not all) those not needed since the last call. */
+void dry_node_shrink(struct dry_cache *cache, bool all);
 
 /* Slabs of the cache on all nodes. */
 size_t dry_node_slabs(const struct dry_cache *cache);
