@@ -14,6 +14,6 @@
  * use (the library's, too), and lets them go on. Registers of all threads lie in one of the ranges; what lies beyond the end
  * of a stack in none. visit() must not wait for another thread. false: not to be had; then it was not called.
  */
-bool dry_port_roots(void (*visit)(void *arg, uintptr_t from, uintptr_t to), void *arg);
+bool dry_port_roots(void (*visit)(uintptr_t from, uintptr_t to));
 
 #endif

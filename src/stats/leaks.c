@@ -36,9 +36,8 @@ static struct {
 
 /* ---- blocks ----------------------------------------------------------------------------------- */
 
-static void add_block(void *arg, uintptr_t address, size_t size, uint32_t site)
+static void add_block(uintptr_t address, size_t size, uint32_t site)
 {
-	(void)arg;
 	all.block[all.count++] = (struct block){ .from = address, .to = address + (size != 0 ? size : 1), .site = site };
 }
 
@@ -130,9 +129,8 @@ static void search_found(void)
 }
 
 /* Of what is mapped in one piece, all but blocks and what is apart. */
-static void search_root(void *arg, uintptr_t from, uintptr_t to)
+static void search_root(uintptr_t from, uintptr_t to)
 {
-	(void)arg;
 	while (from < to) {
 		const struct block *block = block_from(from);
 		struct range next = { to, to };
@@ -149,7 +147,7 @@ static void search_root(void *arg, uintptr_t from, uintptr_t to)
 
 static bool search_all(void)
 {
-	if (!dry_port_roots(search_root, NULL))
+	if (!dry_port_roots(search_root))
 		return false;
 	search_found();
 	for (size_t i = 0; i < all.count; i++) {
@@ -205,11 +203,11 @@ bool dry_leaks_find(void)
 
 	all.todo = NONE;
 	dry_sites_lock();
-	size_t blocks = dry_sites_blocks_locked(NULL, NULL);
+	size_t blocks = dry_sites_blocks_locked(NULL);
 	if (blocks != 0) {
 		done = make_room_locked(blocks);
 		if (done) {
-			dry_sites_blocks_locked(add_block, NULL);
+			dry_sites_blocks_locked(add_block);
 			sort_blocks();
 			done = search_all();
 		}

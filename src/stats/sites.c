@@ -289,11 +289,11 @@ bool dry_sites_find(const void *block, struct dry_site_block *as)
 
 /* ---- all of it ------------------------------------------------------------------------------------ */
 
-size_t dry_sites_blocks_locked(dry_sites_visitor *visit, void *arg)
+size_t dry_sites_blocks_locked(dry_sites_visitor *visit)
 {
 	for (size_t i = 0; visit != NULL && i < all.entries; i++)
 		if (all.table[i].address != 0)
-			visit(arg, all.table[i].address, all.table[i].size, all.table[i].site);
+			visit(all.table[i].address, all.table[i].size, all.table[i].site);
 	return all.live;
 }
 

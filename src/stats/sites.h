@@ -53,8 +53,8 @@ bool dry_sites_find(const void *block, struct dry_site_block *as);
 void dry_sites_write(dry_port_writer *write, void *arg, uint64_t mean);
 
 /* All live blocks, unless visit is NULL. How many there are. */
-typedef void dry_sites_visitor(void *arg, uintptr_t address, size_t size, uint32_t site);
-size_t dry_sites_blocks_locked(dry_sites_visitor *visit, void *arg);
+typedef void dry_sites_visitor(uintptr_t address, size_t size, uint32_t site);
+size_t dry_sites_blocks_locked(dry_sites_visitor *visit);
 /* Where that is kept. */
 void dry_sites_table_locked(uintptr_t *from, uintptr_t *to);
 /* At the end: the figures of all sites are 0, mean something else (stats/leaks.h), and change by the second call alone. */

@@ -38,8 +38,7 @@ static struct {
 	unsigned told, stacks;                /* threads; entries of stack[] that are set */
 	int32_t thread[THREADS];              /* told to stop */
 	int pages;                            /* /proc/self/pagemap; -1: not to be had */
-	void (*visit)(void *arg, uintptr_t from, uintptr_t to);
-	void *arg;
+	void (*visit)(uintptr_t from, uintptr_t to);
 } search;
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -151,13 +150,13 @@ static void visit_present(uintptr_t from, uintptr_t to)
 			if (present && start == 0)
 				start = at;
 			if (!present && start != 0)
-				search.visit(search.arg, start > from ? start : from, at);
+				search.visit(start > from ? start : from, at);
 			if (!present)
 				start = 0;
 		}
 	}
 	if (start != 0)
-		search.visit(search.arg, start > from ? start : from, to);
+		search.visit(start > from ? start : from, to);
 }
 
 /* Where the part in use of a range begins that a stack begins in, if it is one's alone. */
@@ -216,7 +215,7 @@ static DRY_NOINLINE bool visit_from_here(void)
 	return true;
 }
 
-bool dry_port_roots(void (*visit)(void *arg, uintptr_t from, uintptr_t to), void *arg)
+bool dry_port_roots(void (*visit)(uintptr_t from, uintptr_t to))
 {
 	struct sigaction old;
 	int saved = errno, cancel;
@@ -226,7 +225,6 @@ bool dry_port_roots(void (*visit)(void *arg, uintptr_t from, uintptr_t to), void
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	search.visit = visit;
-	search.arg = arg;
 	stop_all(&old);
 	__builtin_unwind_init();
 	done = visit_from_here();

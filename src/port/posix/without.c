@@ -124,9 +124,8 @@ bool dry_port_slot_fence_ready(void)
 	return true;
 }
 
-bool dry_port_roots(void (*visit)(void *arg, uintptr_t from, uintptr_t to), void *arg)
+bool dry_port_roots(void (*visit)(uintptr_t from, uintptr_t to))
 {
 	(void)visit;
-	(void)arg;
 	return false;
 }
