@@ -76,20 +76,20 @@ uint64_t dry_linux_lines_number(struct dry_linux_lines *lines, const char *name,
 	return find(lines, name) ? number(lines, base, none) : none;
 }
 
-uint64_t dry_linux_lines_first(struct dry_linux_lines *lines, const char *path, uint64_t none)
+uint64_t dry_linux_lines_first(struct dry_linux_lines *lines, const char *path)
 {
 	uint64_t value;
 
 	if (!dry_linux_lines_open(lines, path))
-		return none;
-	value = number(lines, 10, none);
+		return 0;
+	value = number(lines, 10, 0);
 	dry_linux_lines_close(lines);
 	return value;
 }
 
-uint64_t dry_linux_number_in(const char *path, uint64_t none)
+uint64_t dry_linux_number_in(const char *path)
 {
 	struct dry_linux_lines lines;
 
-	return dry_linux_lines_first(&lines, path, none);
+	return dry_linux_lines_first(&lines, path);
 }

@@ -22,8 +22,8 @@ void dry_linux_lines_close(struct dry_linux_lines *lines);
 /* The number in the next line that begins with this name ("Seccomp:"), to base 10 or 16; `none`: there is no such line. */
 uint64_t dry_linux_lines_number(struct dry_linux_lines *lines, const char *name, unsigned base, uint64_t none);
 
-/* The number that a file begins with; and with memory of the caller's for it. */
-uint64_t dry_linux_lines_first(struct dry_linux_lines *lines, const char *path, uint64_t none);
-uint64_t dry_linux_number_in(const char *path, uint64_t none);
+/* The number that a file begins with, 0: none; and with memory of the caller's for it. */
+uint64_t dry_linux_lines_first(struct dry_linux_lines *lines, const char *path);
+uint64_t dry_linux_number_in(const char *path);
 
 #endif

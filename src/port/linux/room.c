@@ -32,7 +32,7 @@ static size_t address_room(struct dry_linux_lines *lines)
 	size_t room = SIZE_MAX, used;
 
 	if (!dry_port_confined() && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-		used = dry_linux_lines_first(lines, "/proc/self/statm", 0) * dry_port_page_size();
+		used = dry_linux_lines_first(lines, "/proc/self/statm") * dry_port_page_size();
 		if (used == 0)
 			used = limit.rlim_cur / 2; /* no /proc: half is a careful guess */
 		room = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
@@ -188,7 +188,7 @@ static DRY_SLOW void look_at_setting(void)
 	bool strict = false;
 
 	if (dry_linux_look_begin()) {
-		strict = dry_linux_number_in("/proc/sys/vm/overcommit_memory", 0) == 2;
+		strict = dry_linux_number_in("/proc/sys/vm/overcommit_memory") == 2;
 		dry_linux_look_end();
 	}
 	atomic_store_explicit(&dry_linux_strict, strict, memory_order_relaxed);
@@ -207,14 +207,14 @@ void dry_linux_reserves(size_t size)
 
 static size_t kilobytes_in(const char *path)
 {
-	return (size_t)dry_linux_number_in(path, 0) << 10;
+	return (size_t)dry_linux_number_in(path) << 10;
 }
 
 /* What the kernel keeps from this process: a part for administrators, and one of its size. */
 static size_t kept_back(void)
 {
 	static struct dry_linux_lines lines;
-	size_t kept = dry_linux_number_in("/proc/self/statm", 0) * dry_port_page_size() / 32;
+	size_t kept = dry_linux_number_in("/proc/self/statm") * dry_port_page_size() / 32;
 	size_t most = kilobytes_in("/proc/sys/vm/user_reserve_kbytes");
 	bool administrates = false;
 
