@@ -153,7 +153,7 @@ size_t dry_format(char *buf, size_t size, const char *fmt, ...)
 	return length;
 }
 
-size_t dry_format_name(char *buf, size_t size, const char *name)
+void dry_format_name(char *buf, size_t size, const char *name)
 {
 	size_t length = 0;
 
@@ -162,5 +162,4 @@ size_t dry_format_name(char *buf, size_t size, const char *name)
 	buf[length] = '\0';
 	if (buf[0] == '#')
 		buf[0] = '?';
-	return length;
 }

@@ -22,10 +22,7 @@ static inline char dry_visible(char c)
 	return c == ' ' ? '_' : c > ' ' && c <= '~' ? c : '?';
 }
 
-/*
- * A name in such bytes, of which none ends a line or a column, begins a comment or is part of bad UTF-8. The length written,
- * below size, as dry_format().
- */
-size_t dry_format_name(char *buf, size_t size, const char *name);
+/* A name in such bytes, of which none ends a line or a column, begins a comment or is part of bad UTF-8. Cut as by dry_format(). */
+void dry_format_name(char *buf, size_t size, const char *name);
 
 #endif

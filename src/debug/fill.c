@@ -41,28 +41,28 @@ uint16_t dry_object_mark(const struct dry_cache *cache, const void *object)
 	return dry_secret_mark(object, (const char *)object + cache->object_size);
 }
 
-static bool verify_mark(const struct dry_cache *cache, const void *object)
+static void verify_mark(const struct dry_cache *cache, const void *object)
 {
 	struct dry_record *owner = dry_record_of(cache, object);
 	uint16_t mark = owner != NULL ? owner->mark : 0;
 
 	if (mark == 0 || mark == dry_object_mark(cache, object))
-		return true;
+		return;
 	dry_fatal(DRY_FATAL_POISON, object, cache->name, "its content is not what it was when it was freed");
 	owner->mark = 0; /* it is reported once */
-	return false;
 }
 
-bool dry_object_verify_free(struct dry_cache *cache, void *object)
+void dry_object_verify_free(struct dry_cache *cache, void *object)
 {
 	const char *end = (char *)object + dry_poisoned_bytes(cache) - 1, *wrong;
 
-	if (!(cache->flags & DRY_CACHE_POISON))
-		return verify_mark(cache, object);
+	if (!(cache->flags & DRY_CACHE_POISON)) {
+		verify_mark(cache, object);
+		return;
+	}
 	wrong = dry_other_byte(object, end, DRY_BYTE_FREE);
 	if (DRY_LIKELY(wrong == NULL && (unsigned char)*end == DRY_BYTE_END))
-		return true;
+		return;
 	dry_report_damage(cache, DRY_FATAL_POISON, wrong != NULL ? wrong : end, wrong != NULL ? DRY_BYTE_FREE : DRY_BYTE_END);
 	dry_poison(cache, object, dry_poisoned_bytes(cache)); /* it is reported once */
-	return false;
 }

@@ -86,8 +86,8 @@ void dry_report_damage(struct dry_cache *cache, enum dry_fatal_code code, const 
 void dry_poison(const struct dry_cache *cache, void *object, size_t bytes);
 /* Of a constructed object, whose content stays when it is freed, and which nobody may look at then; 0: of no other. */
 uint16_t dry_object_mark(const struct dry_cache *cache, const void *object);
-/* Verify a free object's poison, or mark; false after a report. */
-bool dry_object_verify_free(struct dry_cache *cache, void *object);
+/* Verify a free object's poison, or mark; it is whole again after a report. */
+void dry_object_verify_free(struct dry_cache *cache, void *object);
 
 /* owners.c: list who has the live objects of a cache that is being destroyed. */
 void dry_owners_left_over(struct dry_cache *cache);
