@@ -91,6 +91,10 @@ echo >&3
 echo >&3
 kill $signalled $asked 2>/dev/null
 
+# SIGKILL
+LD_PRELOAD=$lib DRYSTONE_CONF=profile:4096,profile_signal:9 "$work/profiled" call "$work/called" >/dev/null 2>"$work/err"
+[ "$(cat "$work/err")" = "drystone: profile_signal: no program can handle signal 9" ] || fail "profile_signal:9: $(cat "$work/err")"
+
 # one that ends meanwhile is said to, and not waited for
 LD_PRELOAD=$lib sleep 1 &
 asked=$!
