@@ -9,22 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-static inline bool dry_checked_add(size_t a, size_t b, size_t *result)
-{
-	return !__builtin_add_overflow(a, b, result);
-}
-
-static inline bool dry_checked_mul(size_t a, size_t b, size_t *result)
-{
-	return !__builtin_mul_overflow(a, b, result);
-}
-
 /* Up to a multiple of `unit`, a power of two. */
 static inline bool dry_checked_round_up(size_t x, size_t unit, size_t *result)
 {
 	size_t sum;
 
-	if (!dry_checked_add(x, unit - 1, &sum))
+	if (__builtin_add_overflow(x, unit - 1, &sum))
 		return false;
 	*result = sum & ~(unit - 1);
 	return true;

@@ -51,11 +51,6 @@ DRY_REPLACEABLE struct mallinfo mallinfo(void)
 	return info;
 }
 
-struct out {
-	FILE *file;
-	bool failed;
-};
-
 /* What XML 1.0 cannot have in an attribute's value as it is, or at all. */
 static void print_name(FILE *file, const char *name)
 {
@@ -68,22 +63,20 @@ static void print_name(FILE *file, const char *name)
 
 static int print_cache(dry_cache *cache, void *arg)
 {
-	struct out *out = arg;
+	FILE *file = arg;
 	struct dry_cache_stats s;
 
 	if (dry_cache_stats(cache, &s) != 0)
 		return 0;
-	fputs("<cache name=\"", out->file);
-	print_name(out->file, s.name);
-	if (fprintf(out->file, "\" size=\"%zu\" active=\"%zu\" objects=\"%zu\" slabs=\"%zu\"/>\n", s.stride, s.active_objects,
-		    s.objects, s.slabs) < 0)
-		out->failed = true;
+	fputs("<cache name=\"", file);
+	print_name(file, s.name);
+	fprintf(file, "\" size=\"%zu\" active=\"%zu\" objects=\"%zu\" slabs=\"%zu\"/>\n", s.stride, s.active_objects, s.objects,
+		s.slabs);
 	return 0;
 }
 
 DRY_REPLACEABLE int malloc_info(int options, FILE *file)
 {
-	struct out out = { file, false };
 	struct mallinfo2 info;
 
 	if (options != 0) {
@@ -91,7 +84,7 @@ DRY_REPLACEABLE int malloc_info(int options, FILE *file)
 		return -1;
 	}
 	fputs("<malloc version=\"drystone-1\">\n", file);
-	dry_heap_for_each_cache(NULL, print_cache, &out);
+	dry_heap_for_each_cache(NULL, print_cache, file);
 	/* totals, in elements that readers of glibc's know */
 	info = mallinfo2();
 	fprintf(file,
@@ -99,7 +92,7 @@ DRY_REPLACEABLE int malloc_info(int options, FILE *file)
 		"<total type=\"mmap\" size=\"%zu\"/>\n<system type=\"current\" size=\"%zu\"/>\n",
 		info.uordblks + info.hblkhd, info.fordblks, info.hblkhd, info.arena + info.hblkhd);
 	fputs("</malloc>\n", file);
-	return out.failed || ferror(file) ? -1 : 0;
+	return ferror(file) ? -1 : 0;
 }
 
 DRY_REPLACEABLE int malloc_trim(size_t pad)

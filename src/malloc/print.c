@@ -8,11 +8,6 @@
 #include "debug/say.h"
 #include "heap/heap.h"
 
-bool dry_print_is_alias(dry_cache *cache)
-{
-	return cache->root != cache;
-}
-
 void dry_print_stats(void)
 {
 	struct dry_heap_stats stats;

@@ -29,7 +29,4 @@ void dry_print_stats(void);
 /* The live objects of the default heap's debugged caches by call site, if there are any, to standard error. */
 void dry_print_leaks(void);
 
-/* Whether a cache's slabs are counted as another's. */
-bool dry_print_is_alias(dry_cache *cache);
-
 #endif

@@ -59,13 +59,6 @@ static void to_stderr(void *arg, const char *text, size_t bytes)
 
 /* See malloc/print.h. */
 void dry_print_stats(void);
-bool dry_print_is_alias(dry_cache *cache);
-
-bool dry_print_is_alias(dry_cache *cache)
-{
-	(void)cache;
-	return false;
-}
 
 void dry_print_stats(void)
 {
