@@ -119,15 +119,6 @@ unsigned dry_slab_take(struct dry_cache *cache, struct dry_slab *slab, void **ob
 	return count;
 }
 
-/* What is wrong with a free of the object; index: as dry_slab_index() has it. */
-static DRY_SLOW void report(struct dry_cache *cache, void *object, uint32_t index)
-{
-	if (index == UINT32_MAX)
-		dry_backing_corrupt(DRY_FATAL_INTERIOR, object, cache->name, NULL);
-	else
-		dry_backing_corrupt(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
-}
-
 /* Whether objects can go into the slab; false after a report. */
 static bool accepts(struct dry_cache *cache, const struct dry_slab *slab, const void *object)
 {
@@ -147,7 +138,7 @@ static void put_one(struct dry_cache *cache, struct dry_slab *slab, void *object
 	if (index != UINT32_MAX && slab->active != 0 && dry_freelist_of(cache)->put(cache, slab, object, index))
 		slab->active--;
 	else
-		report(cache, object, index);
+		dry_backing_corrupt(index == UINT32_MAX ? DRY_FATAL_INTERIOR : DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
 }
 
 unsigned dry_slab_put_bits(const struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)
