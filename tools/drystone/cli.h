@@ -35,10 +35,8 @@ struct cli_command {
 extern const struct cli_command cli_run, cli_info, cli_top, cli_profile, cli_map, cli_diff, cli_doctor, cli_symbolize,
 	cli_experiment;
 
-/* help.c */
-void cli_print_help(const struct cli_command *command);
 /*
- * The next option's letter, as getopt_long(): -1: there is no more; '?': it is wrong, and a line said so.
+ * help.c. The next option's letter, as getopt_long(): -1: there is no more; '?': it is wrong, and a line said so.
  * Option -h need not be listed: it prints the help and ends the command.
  */
 int cli_next_option(const struct cli_command *command, int argc, char **argv);
@@ -48,6 +46,9 @@ void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Whether all that was printed got out; if not, one line says so, the first time. */
 bool cli_output_is_whole(void);
+
+/* Seconds of a clock that never goes back. */
+double cli_now(void);
 
 /* Folder of this executable, without a final slash. */
 bool cli_own_folder(char *path, size_t size);

@@ -16,7 +16,6 @@ typedef ElfW(Ehdr) Header;
 typedef ElfW(Phdr) Segment;
 typedef ElfW(Shdr) Section;
 typedef ElfW(Sym) Symbol;
-typedef ElfW(Dyn) Dynamic;
 
 /* Whether `count` things of `size` bytes from `offset` on lie within the file, aligned as its parts are. */
 static bool within(const struct elf_file *file, uint64_t offset, uint64_t count, uint64_t size)
@@ -133,25 +132,6 @@ static const Section *strings_of(const struct elf_file *file, const Section *sec
 	    file->image[strings->sh_offset + strings->sh_size - 1] != '\0')
 		return NULL;
 	return strings;
-}
-
-void elf_file_needed(const struct elf_file *file, void (*visit)(void *, const char *), void *arg)
-{
-	unsigned count;
-	const Section *section = sections_of(file, &count);
-
-	for (unsigned i = 0; i < count; i++) {
-		const Section *strings;
-		uint64_t entries = section[i].sh_size / sizeof(Dynamic);
-
-		if (section[i].sh_type != SHT_DYNAMIC || !within(file, section[i].sh_offset, entries, sizeof(Dynamic)) ||
-		    (strings = strings_of(file, section, count, &section[i])) == NULL)
-			continue;
-		const Dynamic *entry = at(file, section[i].sh_offset);
-		for (; entries != 0 && entry->d_tag != DT_NULL; entries--, entry++)
-			if (entry->d_tag == DT_NEEDED && entry->d_un.d_val < strings->sh_size)
-				visit(arg, at(file, strings->sh_offset + entry->d_un.d_val));
-	}
 }
 
 void elf_file_symbols(const struct elf_file *file, elf_file_visit *visit, void *arg)

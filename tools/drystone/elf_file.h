@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* An ELF file on disk: what it needs and what it defines. Damaged files give less, and nothing beyond their end is read. */
+/* An ELF file on disk: its dynamic linker and what it defines. Damaged files give less, and nothing beyond their end is read. */
 #ifndef DRYSTONE_ELF_FILE_H
 #define DRYSTONE_ELF_FILE_H
 
@@ -23,8 +23,6 @@ void elf_file_close(struct elf_file *file);
 
 /* Its dynamic linker; NULL: none, it is linked statically or a library. */
 const char *elf_file_interpreter(const struct elf_file *file);
-/* Visit the names of the libraries that it needs. */
-void elf_file_needed(const struct elf_file *file, void (*visit)(void *, const char *), void *arg);
 /*
  * Visit all symbols while visit gives true. exported: the dynamic linker knows it; value 0: it is not defined here.
  */

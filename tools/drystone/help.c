@@ -33,7 +33,7 @@ static void print_option(const struct cli_option *option)
 	print_lines(option->help, blanks);
 }
 
-void cli_print_help(const struct cli_command *command)
+static void print_help(const struct cli_command *command)
 {
 	char before[64];
 
@@ -80,7 +80,7 @@ int cli_next_option(const struct cli_command *command, int argc, char **argv)
 	add_option(&longs[count], shorts, &help_option);
 	letter = getopt_long(argc, argv, shorts, longs, NULL);
 	if (letter == 'h') {
-		cli_print_help(command);
+		print_help(command);
 		exit(0);
 	}
 	if (letter == '?')

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TEXT_OF(x) #x
@@ -70,6 +71,14 @@ void *cli_realloc(void *memory, size_t count, size_t size)
 		exit(CLI_FAILED);
 	}
 	return result;
+}
+
+double cli_now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
 bool cli_own_folder(char *path, size_t size)

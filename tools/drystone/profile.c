@@ -110,22 +110,14 @@ static void catch_interrupts(void)
 	sigaction(SIGHUP, &action, NULL);
 }
 
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 /* Until the process ends at most. Returns for how long. */
 static double wait_for(const struct source *source, double seconds)
 {
-	double begin = now(), left;
+	double begin = cli_now(), left;
 
-	while (left = begin + seconds - now(), left > 0 && !interrupted && source_is_there(source))
+	while (left = begin + seconds - cli_now(), left > 0 && !interrupted && source_is_there(source))
 		nanosleep(&(struct timespec){ .tv_nsec = (long)((left < LOOK ? left : LOOK) * 1e9) }, NULL);
-	return now() - begin;
+	return cli_now() - begin;
 }
 
 /* Sampled for a while: what was allocated meanwhile, and what of all that was sampled is in use at the end. */

@@ -8,19 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SHORTEST 0.1
 #define LONGEST  86400.0
-
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 /* The rows that are shown, of what was read last. */
 static void choose_rows(struct top *top)
@@ -236,7 +227,7 @@ static enum then wait_and_press(struct top *top, double until)
 	enum then then = THEN_WAIT;
 	double left;
 
-	while (then == THEN_WAIT && (left = until - now()) > 0) {
+	while (then == THEN_WAIT && (left = until - cli_now()) > 0) {
 		draw(top);
 		then = press(top, screen_key((int)(left * 1000) + 1));
 	}
@@ -266,7 +257,7 @@ static int run_on_screen(struct top *top, unsigned rounds)
 	}
 	for (unsigned n = 0; good && (rounds == 0 || n < rounds); n++) {
 		draw(top);
-		if (wait_and_press(top, now() + top->delay) == THEN_QUIT)
+		if (wait_and_press(top, cli_now() + top->delay) == THEN_QUIT)
 			break;
 		good = look_again(top);
 	}
