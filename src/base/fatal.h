@@ -17,7 +17,6 @@
 #define DRY_BASE_FATAL_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/compiler.h"
 

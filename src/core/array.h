@@ -13,7 +13,6 @@
 #ifndef DRY_CORE_ARRAY_H
 #define DRY_CORE_ARRAY_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

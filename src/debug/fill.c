@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Patterns that free objects and red zones are filled with. */
-#include "base/bits.h"
 #include "base/fmt.h"
 #include "base/memory.h"
 #include "debug/canary.h"

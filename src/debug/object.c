@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/fmt.h"
 #include "core/slab.h"
 #include "debug/canary.h"
 #include "debug/stacks.h"

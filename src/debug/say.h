@@ -3,7 +3,6 @@
 #ifndef DRY_DEBUG_SAY_H
 #define DRY_DEBUG_SAY_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/compiler.h"

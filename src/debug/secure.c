@@ -13,7 +13,6 @@
 #include "debug/pool.h"
 #include "debug/side.h"
 #include "page/huge.h"
-#include "port/guard.h"
 
 enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, GOING = 3 << 14, STATE = 3 << 14 };
 enum { KIND_AT = 12, SLACK = (1 << KIND_AT) - 1 }; /* LIVE: enum dry_kind from that bit on; the slack, in bytes */

@@ -6,7 +6,6 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/fatal.h"
-#include "base/fmt.h"
 #include "core/alloc.h"
 #include "guard/internal.h"
 #include "page/budget.h"

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/fatal.h"
 #include "core/alloc.h"
-#include "core/batch.h"
 #include "core/check.h"
 #include "core/create.h"
 #include "core/fast.h"

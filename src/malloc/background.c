@@ -3,7 +3,6 @@
 
 #include "core/reap.h"
 #include "heap/heap.h"
-#include "malloc/general.h"
 #include "malloc/options.h"
 #include "malloc/policy.h"
 #include "malloc/profile.h"

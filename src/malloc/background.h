@@ -13,8 +13,6 @@
 #ifndef DRY_MALLOC_BACKGROUND_H
 #define DRY_MALLOC_BACKGROUND_H
 
-#include "heap/heap.h"
-
 /* After a slow allocation: start the thread if the heap is big, or do its work if that is due. Cheap. */
 void dry_background_poke(void);
 /* After a slow free: with one thread, give back what is much. Cheap. */

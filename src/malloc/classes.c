@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "malloc/classes.h"
 
-#include "base/error.h"
 #include "base/fmt.h"
 #include "core/create.h"
 #include "port/probe.h"

@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 #include "base/fmt.h"
-#include "core/alloc.h"
 #include "core/create.h"
 #include "core/freelist.h"
 #include "malloc/size_class.h"

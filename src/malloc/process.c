@@ -4,13 +4,12 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
-#include "base/fmt.h"
 #include "heap/heap.h"
 #include "debug/canary.h"
 #include "debug/hooks.h"
 #include "debug/say.h"
 #include "malloc/background.h"
-#include "malloc/general.h"
+#include "malloc/classes.h"
 #include "malloc/metrics.h"
 #include "malloc/options.h"
 #include "malloc/print.h"

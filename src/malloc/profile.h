@@ -15,7 +15,7 @@
 #ifndef DRY_MALLOC_PROFILE_H
 #define DRY_MALLOC_PROFILE_H
 
-#include "heap/heap.h"
+#include <stdbool.h>
 
 /*
  * Options are parsed: set up what they ask for. true: what the heap has for its size classes by now is of another kind, and

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/fatal.h"
 #include "core/alloc.h"
 #include "debug/hooks.h"

@@ -9,7 +9,6 @@
 #define DRY_MALLOC_SIZE_CLASS_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/bits.h"
 

@@ -24,10 +24,8 @@
 #ifndef DRY_PAGE_EXTENT_H
 #define DRY_PAGE_EXTENT_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "page/extent_types.h"
 

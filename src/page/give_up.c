@@ -3,7 +3,6 @@
  * What an arena does not use goes to others where a limit counts it: what it has reserved ahead, then chunks that are wholly free.
  * Such a chunk is lost, as if others had mapped it; its place is remembered, and asked for first when the arena grows.
  */
-#include "base/error.h"
 #include "page/internal.h"
 
 /* Up to `size` bytes from the end of the reservation, which no page was taken from; those of a whole reservation all or none. */

@@ -4,7 +4,6 @@
 #define DRY_PORT_LINUX_LINES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct dry_linux_lines {

@@ -7,7 +7,6 @@
 #define _GNU_SOURCE /* sighandler_t */
 #endif
 #include <signal.h>
-#include <stddef.h>
 
 #include "base/compiler.h"
 #include "port/unix/resend.h"

@@ -14,7 +14,6 @@
  */
 #include <linux/membarrier.h>
 #include <linux/rseq.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>

@@ -3,7 +3,6 @@
 #ifndef DRY_PORT_UNIX_MAP_H
 #define DRY_PORT_UNIX_MAP_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* What committed memory may be used for: reads and writes, and tags where they are used. relaxed: no tag is missed */

@@ -21,7 +21,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <unistd.h>
 
 #include "base/compiler.h"
 #include "port/contract.h"

@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/compiler.h"
 #include "port/contract.h"
