@@ -6,9 +6,8 @@
  *
  *   drystone: <what>: 0x<address>, cache <name>: <detail>
  *
- * then dry_stop(). What can go on after a warning (DRYSTONE_CONF=abort:0) returns
- * to the caller, which then must leave everything as it was; what cannot
- * (DRY_FATAL_INTERNAL) never returns.
+ * then dry_port_abort(). With DRYSTONE_CONF=abort:0 it returns to the caller, which
+ * must leave everything as it was; DRY_FATAL_INTERNAL never returns.
  *
  * base has no OS: the text leaves through the port's dry_port_write() and
  * dry_port_abort(), declared here a second time so that base includes nothing above it.
@@ -39,10 +38,7 @@ enum dry_fatal_code {
 /* abort:0 sets it to false. Read by dry_fatal() only. */
 extern bool dry_fatal_aborts;
 
-/*
- * Called after a report's line and before the end, where it is set: says more. Set with the first cache that is
- * debugged, by whoever makes one (relaxed: nothing hangs on it).
- */
+/* Called after a report's line and before the end, where it is set: says more (relaxed: nothing hangs on it). */
 extern void (*dry_fatal_explain)(enum dry_fatal_code code, const void *address);
 
 /* address, cache name (NULL: none) and a detail (NULL: none). */

@@ -2,8 +2,8 @@
 /*
  * Memory goes back while the program is idle. In a program with threads a helper thread reaps the default
  * heap. It starts when the heap has grown (START_BYTES) and ends when it has been
- * small for a while, so small programs never have it. A program with one thread keeps one: there the calls themselves do it
- * (docs/design/memory-return.md).
+ * small for a while, so small programs never have it. A program with one thread has none before its heap is big: there the
+ * calls themselves do it (docs/design/memory-return.md).
  *
  * The thread is started by allocations only: libc frees memory under locks that pthread_create() takes, but does
  * not allocate under them.

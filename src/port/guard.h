@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What guarding asks of a port beyond contract.h: secrets, pages that fault again, and the
- * fault itself. src/debug alone uses it, so a port without memory protection goes without
- * src/debug and need not have it. Nothing here changes errno.
+ * What protection asks of a port beyond contract.h: secrets, pages that fault again, and the
+ * fault itself. Core and page do without. Nothing here changes errno.
  */
 #ifndef DRY_PORT_GUARD_H
 #define DRY_PORT_GUARD_H

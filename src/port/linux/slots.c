@@ -9,8 +9,7 @@
  *
  * Without rseq a thread claims a slot at its first slow path and gives it back
  * when it exits (a thread-specific-data destructor). The arrays of a slot keep
- * their objects; the next owner finds them. The registry below names the owner's
- * dry_slot_tls, so that a fence can look whether it is inside a sequence.
+ * their objects; the next owner finds them (port/unix/thread_slots.c).
  */
 #include <linux/membarrier.h>
 #include <linux/rseq.h>
