@@ -210,9 +210,22 @@ void dry_free_slab_exts(struct slab *slab)
 #endif
 }
 
-/* An object that was allocated unaccounted stays so; the caller is told that nothing was refused. */
+/*
+ * An object that was allocated unaccounted is the current group's from here on; false: that is beyond its limit. Such of kmalloc()
+ * stay unaccounted, for vectors lie in them, which so have none themselves.
+ */
 bool kmem_cache_charge(void *object, gfp_t flags)
 {
+#ifdef CONFIG_MEMCG
+	struct slab *slab = memcg_kmem_online() ? virt_to_slab(object) : NULL;
+	const struct slabobj_ext *exts;
+
+	if (slab == NULL || is_kmalloc_normal(slab->slab_cache))
+		return true;
+	exts = slab_obj_exts(slab);
+	if (exts == NULL || exts[obj_to_index(slab->slab_cache, slab, object)].objcg == NULL)
+		return __memcg_slab_post_alloc_hook(slab->slab_cache, NULL, flags, 1, &object);
+#endif
 	return true;
 }
 EXPORT_SYMBOL(kmem_cache_charge);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * What every allocator of the kernel has to do; the same for drystone and those that it stands beside. A module, tested by
- * loading it; ends with a line "drystone-test: N passed, N failed". With `measure` or `damage` it does that in place of it.
+ * loading it; ends with a line "drystone-test: N passed, N failed". With `measure`, `damage` or `charge` it does that in place
+ * of it.
  */
 #include <linux/completion.h>
 #include <linux/cpu.h>
@@ -12,12 +13,14 @@
 #include <linux/prandom.h>
 #include <linux/slab.h>
 
+#include "test/charge.h"
 #include "test/damage.h"
 #include "test/measure.h"
 
-static bool measure, damage, letters;
+static bool measure, damage, charge, letters;
 module_param(measure, bool, 0);
 module_param(damage, bool, 0);
+module_param(charge, bool, 0); /* objects are the group's that asks, until the module goes; not in 6.1 */
 module_param(letters, bool, 0); /* damage: caches of its own have red zones and poison */
 
 #define LIVE   512
@@ -418,11 +421,13 @@ static int __init drystone_test(void)
 {
 	unsigned int failed = 0;
 
-	if (measure || damage) {
+	if (measure || damage || charge) {
 		if (measure)
 			dry_measure();
-		else
+		else if (damage)
 			dry_damage(letters);
+		else if (IS_ENABLED(CONFIG_DRYSTONE_TEST_CHARGE))
+			dry_charge_begin();
 		return 0;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
@@ -438,6 +443,8 @@ module_init(drystone_test);
 
 static void __exit drystone_test_exit(void)
 {
+	if (charge && IS_ENABLED(CONFIG_DRYSTONE_TEST_CHARGE))
+		dry_charge_end();
 }
 module_exit(drystone_test_exit);
 MODULE_LICENSE("Dual MIT/GPL");
