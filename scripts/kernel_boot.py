@@ -67,8 +67,8 @@ def source(world):
 
 def make(world, folder, *targets):
     compiler = ["CC=ccache %sgcc" % CROSS.get(parts(world)[0], "")] if shutil.which("ccache") else []
-    run("nice", "-n", "15", "make", "-s", "-C", tree_of(world), "O=%s" % folder, *ARCH[parts(world)[0]], *compiler, *targets,
-        env={**os.environ, "MAKEFLAGS": "", "KBUILD_BUILD_TIMESTAMP": "0"})
+    return run("nice", "-n", "15", "make", "-s", "-C", tree_of(world), "O=%s" % folder, *ARCH[parts(world)[0]], *compiler, *targets,
+               env={**os.environ, "MAKEFLAGS": "", "KBUILD_BUILD_TIMESTAMP": "0"})
 
 
 def parts(world):
@@ -97,7 +97,10 @@ def build(world, allocator):
         make(world, folder, "KCONFIG_ALLCONFIG=%s" % fragment, "allnoconfig")
     # With registers of 16 bytes GCC stores to UML's objects as if they were aligned to 16, which SLOB's are not.
     more = ["KCFLAGS=-mno-sse"] if (kind, allocator) == ("uml", "slob") else []
-    make(world, folder, "-j" + JOBS, *more, Path(IMAGE[kind]).name, "modules")
+    said = make(world, folder, "-j" + JOBS, *more, Path(IMAGE[kind]).name, "modules")
+    warnings = re.findall(r".*drystone.*warning:.*", said)
+    if warnings:
+        raise Failed("\n".join(warnings))
     return folder / IMAGE[kind]
 
 

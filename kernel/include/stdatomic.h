@@ -16,7 +16,8 @@
 #define atomic_load_explicit(at, order)            __atomic_load_n(at, order)
 #define atomic_store_explicit(at, value, order)    __atomic_store_n(at, value, order)
 #define atomic_exchange_explicit(at, value, order) __atomic_exchange_n(at, value, order)
-#define atomic_fetch_add_explicit(at, by, order)   ((__typeof__(*(at)))dry_fetch_add((void *)(at), sizeof(*(at)), (long)(by)))
+#define atomic_fetch_add_explicit(at, by, order) \
+	({ (__typeof__(*(at)))dry_fetch_add((void *)(at), sizeof(*(at)), (long)(by)); })
 #define atomic_fetch_sub_explicit(at, by, order)   atomic_fetch_add_explicit(at, -(long)(by), order)
 #define atomic_compare_exchange_strong_explicit(at, expected, value, order, otherwise) \
 	__atomic_compare_exchange_n(at, expected, value, false, order, otherwise)
