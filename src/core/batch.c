@@ -106,7 +106,7 @@ static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, 
 		dry_slab_ref ref = node->list[DRY_LIST_FREE];
 		struct dry_slab *slab = dry_backing_deref(backing, ref);
 		uint32_t num = dry_slab_num(cache, slab);
-		if (get(&node->free_objects) < get(&node->reserved) + num)
+		if (get(&node->free_objects) < get(&node->reserved) + node->reserving + num)
 			break;
 		list_remove_locked(backing, node, slab);
 		add_locked(&node->free_objects, -(size_t)num);
@@ -440,40 +440,31 @@ void dry_node_settle_reserve(struct dry_cache *cache, uint64_t allocs)
 	}
 }
 
-static bool is_lacking(struct dry_node *node)
-{
-	dry_lock_acquire(&node->lock);
-	bool lacking = get(&node->free_objects) < get(&node->reserved);
-	dry_lock_release(&node->lock);
-	return lacking;
-}
-
 bool dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count, uint64_t allocs)
 {
 	struct dry_node *node = &cache->node[home];
+	bool enough, here = true;
 
 	if (count > dry_backing_bytes(&cache->caches->backing) / cache->size)
 		return false;
-	/* Reserved first, so that a concurrent shrink leaves what is already free. */
 	dry_lock_acquire(&node->lock);
-	size_t before = settle_locked(node, allocs);
-	if (count == 0 || count > before) {
+	node->reserving += count; /* a concurrent shrink leaves what is free already */
+	while (!(enough = get(&node->free_objects) >= count) && here) {
+		dry_lock_release(&node->lock);
+		struct dry_slab *slab = new_slab(cache, home, DRY_GFP_DEFAULT);
+		here = slab != NULL && dry_slab_node(cache, slab) == home;
+		if (slab != NULL)
+			attach(cache, slab);
+		dry_lock_acquire(&node->lock);
+	}
+	node->reserving -= count < node->reserving ? count : node->reserving; /* 0 in the child of a fork */
+	/* Only now: what is promised can be had, whatever others reserved or counted meanwhile. */
+	if (enough && (count == 0 || count > settle_locked(node, allocs))) {
 		atomic_store_explicit(&node->reserved, count, memory_order_relaxed);
 		node->reserved_at = allocs;
 	}
 	dry_lock_release(&node->lock);
-	while (is_lacking(node)) {
-		struct dry_slab *slab = new_slab(cache, home, DRY_GFP_DEFAULT);
-		if (slab != NULL)
-			attach(cache, slab);
-		if (slab == NULL || dry_slab_node(cache, slab) != home) {
-			dry_lock_acquire(&node->lock);
-			atomic_store_explicit(&node->reserved, before, memory_order_relaxed);
-			dry_lock_release(&node->lock);
-			return false;
-		}
-	}
-	return true;
+	return enough;
 }
 
 void dry_node_shrink(struct dry_cache *cache, bool all)

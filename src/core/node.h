@@ -80,6 +80,7 @@ struct dry_node {
 	_Atomic size_t slabs_made;    /* since the start */
 	_Atomic size_t reserved;      /* prefill: free objects that may not be given back; written under lock */
 	uint64_t reserved_at;         /* after so many allocations from the cache; guarded by lock */
+	size_t reserving;             /* what calls under way are about to reserve, together; guarded by lock */
 	_Atomic size_t slow_allocs, slow_frees;
 	_Atomic size_t remote_frees;  /* objects of other nodes that were freed on this one */
 	_Atomic size_t failures;      /* allocations for which there was no memory (node 0) */

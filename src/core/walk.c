@@ -154,6 +154,9 @@ void dry_caches_forked(struct dry_caches *caches)
 	if (!dry_asking_is_mine(&caches->reclaiming))
 		caches->asked = NULL;
 	dry_asking_forked(&caches->reclaiming);
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
+		for (uint32_t n = 0; cache->root == cache && n < caches->nodes; n++)
+			cache->node[n].reserving = 0;
 	struct dry_cache *forgotten = take_forgotten_locked(caches);
 	dry_lock_release(&caches->lock);
 	free_forgotten(caches, forgotten);

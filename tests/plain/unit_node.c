@@ -189,6 +189,37 @@ static void test_checks(void)
 	plain_abandon(caches);
 }
 
+static struct dry_cache *counted;
+
+static bool count_meanwhile(void)
+{
+	dry_node_settle_reserve(counted, 60);
+	return false;
+}
+
+/* A reserve that fails leaves what another thread counted meanwhile, and what others are about to reserve is kept. */
+static void test_reserve_meanwhile(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ 0 });
+	struct dry_node *node;
+
+	counted = bare(caches, 0);
+	node = &counted->node[0];
+	CHECK(dry_node_reserve(counted, 0, 100, 0));
+	caches->backing.in_pieces = count_meanwhile;
+	caches->backing.fail_at = caches->backing.calls + 2;
+	CHECK(!dry_node_reserve(counted, 0, 1000, 0));
+	CHECK_EQ(node->reserved, 40);
+	CHECK_EQ(node->reserving, 0);
+	node->reserving = 100; /* by another thread */
+	CHECK_EQ(shrunk(counted, true), 0);
+	dry_caches_forked(caches); /* which is not in the child */
+	CHECK(shrunk(counted, true) != 0);
+	CHECK(dry_node_reserve(counted, 0, 0, 0));
+	CHECK_EQ(dry_cache_unmake(counted), 0);
+	plain_close(caches);
+}
+
 static bool in_pieces(void)
 {
 	return true;
@@ -238,6 +269,7 @@ int main(void)
 	test_lock_rounds(caches);
 	plain_close(caches);
 	test_other_node();
+	test_reserve_meanwhile();
 	test_single();
 	test_checks();
 	return 0;
