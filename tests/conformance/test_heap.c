@@ -9,18 +9,9 @@
 
 #include "../support/exercise.h"
 #include "../support/pages.h"
+#include "../support/statm.h"
 
 #define ROOM test_min((size_t)8 << 20, TEST_POOL)
-
-static size_t address_space(void)
-{
-	unsigned long pages = 0;
-	FILE *file = fopen("/proc/self/statm", "r");
-
-	CHECK(file && fscanf(file, "%lu", &pages) == 1);
-	fclose(file);
-	return pages * (size_t)sysconf(_SC_PAGESIZE);
-}
 
 static size_t fill(dry_cache *cache, size_t size, void **objects, size_t room)
 {
@@ -198,9 +189,9 @@ static void test_destroy_returns_all(void)
 		CHECK(dry_alloc(heap, 100000));
 		CHECK_EQ(dry_heap_destroy(heap), 0);
 		if (round == 10)
-			before = address_space();
+			before = test_address_space();
 	}
-	after = address_space();
+	after = test_address_space();
 	CHECK(after <= before + (4 << 20));
 }
 

@@ -19,6 +19,7 @@
 #include "../support/pages.h"
 #include "../support/profiles.h"
 #include "../support/random.h"
+#include "../support/statm.h"
 
 static bool guarded; /* some blocks are */
 
@@ -96,16 +97,6 @@ static void test_in_use(size_t slack)
 	CHECK(after <= before + slack);
 }
 
-static size_t resident(void)
-{
-	unsigned long size, pages;
-	FILE *file = fopen("/proc/self/statm", "r");
-
-	CHECK(file && fscanf(file, "%lu %lu", &size, &pages) == 2);
-	fclose(file);
-	return pages * (size_t)sysconf(_SC_PAGESIZE);
-}
-
 /* Nothing is given back for a block that cannot be had in any case. */
 static void test_impossible(void)
 {
@@ -121,7 +112,7 @@ static void test_impossible(void)
 	}
 	for (size_t i = 0; i < N; i++)
 		free(blocks[i]);
-	before = resident();
+	before = test_resident();
 	CHECK(before > (size_t)N * SIZE / 2);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		size_t size = sizes[i];
@@ -135,7 +126,7 @@ static void test_impossible(void)
 		CHECK(!memalign(1 << 20, size));
 		CHECK_EQ(posix_memalign(&block, 4096, size), ENOMEM);
 	}
-	CHECK(resident() + (4 << 20) > before);
+	CHECK(test_resident() + (4 << 20) > before);
 }
 
 /* The kernel refuses to promise more than the machine has at once, unless it was told to promise anything. */

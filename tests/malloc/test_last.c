@@ -20,6 +20,7 @@
 
 #include "../support/check.h"
 #include "../support/profiles.h"
+#include "../support/statm.h"
 
 #define KIB   ((size_t)1 << 10)
 #define ROOMS 10 /* what the limit leaves: from 1.3 MiB on, in steps of 300 KiB */
@@ -34,16 +35,6 @@ static void limit_to(rlim_t bytes)
 	struct rlimit limit = { bytes, RLIM_INFINITY };
 
 	CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
-}
-
-static size_t mapped(void)
-{
-	size_t pages = 0;
-	FILE *file = fopen("/proc/self/statm", "r");
-
-	CHECK(file != NULL && fscanf(file, "%zu", &pages) == 1);
-	fclose(file);
-	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Until there is none; how many. */
@@ -94,7 +85,7 @@ static void run(size_t left)
 {
 	char *array = malloc(64);
 
-	limit_to(mapped() + left);
+	limit_to(test_address_space() + left);
 	for (int round = 0; round < 3; round++) {
 		char **big = NULL, **small = NULL;
 		grow();

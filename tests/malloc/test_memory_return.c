@@ -18,24 +18,13 @@
 
 #include "../support/check.h"
 #include "../support/random.h"
+#include "../support/statm.h"
 
 #define TOTAL ((size_t)1 << 30)
 #define MOST  400000
 #define MOST_TENTHS 650 /* of a second */
 
 static char base[32 << 20];
-
-static size_t resident(void)
-{
-	char text[128] = "";
-	int fd = open("/proc/self/statm", O_RDONLY);
-	unsigned long size, pages;
-
-	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
-	close(fd);
-	CHECK(sscanf(text, "%lu %lu", &size, &pages) == 2);
-	return pages * (size_t)sysconf(_SC_PAGESIZE);
-}
 
 static int replaced(void)
 {
@@ -127,7 +116,7 @@ static void measure(struct rng *rng, const char *what, size_t threads, size_t to
 	unsigned tenths = 0;
 
 	CHECK(blocks != MAP_FAILED);
-	before = resident();
+	before = test_resident();
 	for (size_t t = 0; t < threads; t++) {
 		shares[t] = (struct share){ blocks + t * MOST, 0, total / threads, { rng_next(rng) } };
 		if (threads == 1)
@@ -141,7 +130,7 @@ static void measure(struct rng *rng, const char *what, size_t threads, size_t to
 		memmove(blocks + n, shares[t].blocks, shares[t].n * sizeof(*blocks));
 		n += shares[t].n;
 	}
-	full = resident();
+	full = test_resident();
 	CHECK(full >= before + total / 10 * 9);
 	rng_shuffle(rng, blocks, n);
 	for (size_t i = 0; i < n; i++)
@@ -155,7 +144,7 @@ static void measure(struct rng *rng, const char *what, size_t threads, size_t to
 	 * range of 2 MiB in which one page was left: 4 MiB of what had gone back were there again after 30 s, 8 once.
 	 * On a machine with much else to do the helper thread may come late; that is not what is tested.
 	 */
-	for (after = resident(); after > before + allowed && tenths < (replaced() ? MOST_TENTHS : 50); after = resident(), tenths++)
+	for (; (after = test_resident()) > before + allowed && tenths < (replaced() ? MOST_TENTHS : 50); tenths++)
 		usleep(100000);
 	printf("%s: %zu blocks; resident KiB: before %zu, full %zu, after %u.%u s %zu, leftover %zd\n", what, n, before >> 10,
 	       full >> 10, tenths / 10, tenths % 10, after >> 10, (ssize_t)(after - before) / 1024);

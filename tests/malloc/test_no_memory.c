@@ -12,6 +12,7 @@
 #include "../support/check.h"
 #include "../support/pattern.h"
 #include "../support/random.h"
+#include "../support/statm.h"
 
 #define N 4000
 
@@ -28,16 +29,6 @@ static void limit_to(rlim_t bytes)
 	CHECK(!getrlimit(RLIMIT_AS, &limit));
 	limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
 	CHECK(!setrlimit(RLIMIT_AS, &limit));
-}
-
-static size_t in_use(void)
-{
-	char text[64] = "";
-	int fd = open("/proc/self/statm", O_RDONLY);
-
-	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
-	close(fd);
-	return strtoul(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* The block at i becomes one of another size, or stays exactly what it was. */
@@ -94,7 +85,7 @@ int main(int argc, char **argv)
 	for (size_t round = 0; round < test_scaled(400); round++) {
 		size_t room = rng_below(&rng, 3) ? rng_size(&rng, 22) : 0, steps = rng_below(&rng, 1500);
 
-		limit_to(in_use() + room);
+		limit_to(test_address_space() + room);
 		for (size_t i = 0; i < steps; i++)
 			step(&rng, rng_below(&rng, 100) == 0);
 		limit_to(RLIM_INFINITY);

@@ -9,21 +9,12 @@
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/statm.h"
 
 #define MOST  4000
 #define SLACK ((size_t)12 << 20)
 
 static char *block[MOST];
-
-static size_t resident(void)
-{
-	unsigned long pages = 0;
-	FILE *file = fopen("/proc/self/statm", "r");
-
-	CHECK(file && fscanf(file, "%*u %lu", &pages) == 1);
-	fclose(file);
-	return pages * (size_t)sysconf(_SC_PAGESIZE);
-}
 
 /* Where the system gives huge pages to all, each touch is one of 2 MiB. */
 static int huge_for_all(void)
@@ -40,13 +31,13 @@ static int huge_for_all(void)
 
 static void touch_ends(size_t count, size_t bytes)
 {
-	size_t before = resident(), most = count * 2 * (size_t)sysconf(_SC_PAGESIZE) + SLACK, after;
+	size_t before = test_resident(), most = count * 2 * (size_t)sysconf(_SC_PAGESIZE) + SLACK, after;
 
 	for (size_t i = 0; i < count; i++) {
 		CHECK(block[i] = malloc(bytes));
 		block[i][0] = block[i][bytes - 1] = 1;
 	}
-	after = resident();
+	after = test_resident();
 	printf("%zu blocks of %zu: %zu MiB before, %zu with them\n", count, bytes, before >> 20, after >> 20);
 	fflush(stdout);
 	CHECK(after <= before + most);

@@ -10,6 +10,7 @@
 #include "../support/check.h"
 #include "../support/pattern.h"
 #include "../support/random.h"
+#include "../support/statm.h"
 
 #define PER_THREAD 300
 
@@ -103,16 +104,6 @@ static void *tiny_thread(void *arg)
 	return malloc(2000);
 }
 
-static size_t resident(void)
-{
-	unsigned long size, pages;
-	FILE *file = fopen("/proc/self/statm", "r");
-
-	CHECK(file && fscanf(file, "%lu %lu", &size, &pages) == 2);
-	fclose(file);
-	return pages * (size_t)sysconf(_SC_PAGESIZE);
-}
-
 /*
  * Slots, arrays and stacks of dead threads are used again. Stacks are smaller than a huge page: where the system gives them always,
  * each of those that libc keeps would have one.
@@ -131,10 +122,10 @@ static void test_many(void)
 		CHECK(!pthread_join(id, &result));
 		free(result);
 		if (i == 500)
-			before = resident();
+			before = test_resident();
 	}
 	if (before)
-		CHECK(resident() < before + (8 << 20));
+		CHECK(test_resident() < before + (8 << 20));
 	CHECK(!pthread_attr_destroy(&attr));
 }
 

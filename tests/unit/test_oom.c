@@ -14,6 +14,7 @@
 #include "../support/check.h"
 #include "../support/pattern.h"
 #include "../support/random.h"
+#include "../support/statm.h"
 #include "fail_port.h"
 #include "fail_runs.h"
 
@@ -258,16 +259,6 @@ static bool attempt(size_t (*work)(dry_heap *heap), enum kind kind, long k, bool
 	return reached;
 }
 
-static size_t address_space(void)
-{
-	char text[64] = "";
-	int fd = open("/proc/self/statm", O_RDONLY);
-
-	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
-	close(fd);
-	return strtoul(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
-}
-
 int main(int argc, char **argv)
 {
 	size_t before = 0;
@@ -282,7 +273,7 @@ int main(int argc, char **argv)
 			part = kind == OF_PORT ? 1 : 6;
 			for (; attempt(workloads[w], (enum kind)kind, k, false, &refused); k += stride)
 				if (w == 0 && kind == OF_PORT && k == 1)
-					before = address_space();
+					before = test_address_space();
 			CHECK(k > 1);
 			/* nothing at all from there on; one request that fails may well be made in another way */
 			for (long first = 1; first < k; first += 1 + k / 20)
@@ -293,6 +284,6 @@ int main(int argc, char **argv)
 			CHECK(refused > 0);
 		}
 	}
-	CHECK(address_space() <= before + (16 << 20)); /* no reservation was left behind */
+	CHECK(test_address_space() <= before + (16 << 20)); /* no reservation was left behind */
 	return 0;
 }
