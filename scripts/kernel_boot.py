@@ -95,6 +95,10 @@ def build(world, allocator):
     if text != old or not (folder / ".config").exists():
         fragment.write_text(text)
         make(world, folder, "KCONFIG_ALLCONFIG=%s" % fragment, "allnoconfig")
+        missing = set(re.findall(r".*=y", OPTIONS[allocator])) - set((folder / ".config").read_text().split("\n"))
+        if missing: # another allocator would stand there
+            fragment.unlink()
+            raise Failed("%s: Kconfig does not give %s" % (folder.name, ", ".join(sorted(missing))))
     # With registers of 16 bytes GCC stores to UML's objects as if they were aligned to 16, which SLOB's are not.
     more = ["KCFLAGS=-mno-sse"] if (kind, allocator) == ("uml", "slob") else []
     said = make(world, folder, "-j" + JOBS, *more, Path(IMAGE[kind]).name, "modules")
