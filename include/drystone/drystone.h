@@ -44,9 +44,9 @@ extern "C" {
 
 /*
  * Calls through the global offset table at once, not through an entry of the procedure linkage table:
- * one jump less for programs linked to the shared library, nothing for those linked statically.
+ * one jump less for programs linked to the shared library, nothing for those linked statically. A kernel has no such table.
  */
-#ifdef __has_attribute
+#if defined(__has_attribute) && !defined(__KERNEL__)
 #if __has_attribute(noplt)
 #define DRY_DIRECT_CALL __attribute__((noplt))
 #endif
