@@ -67,6 +67,8 @@ def source(world):
 
 def make(world, folder, *targets):
     compiler = ["CC=ccache %sgcc" % CROSS.get(parts(world)[0], "")] if shutil.which("ccache") else []
+    if "clang" in parts(world):
+        compiler = ["LLVM=1", "SUBARCH=x86"] # for UML it asks by that name
     return run("nice", "-n", "15", "make", "-s", "-C", tree_of(world), "O=%s" % folder, *ARCH[parts(world)[0]], *compiler, *targets,
                env={**os.environ, "MAKEFLAGS": "", "KBUILD_BUILD_TIMESTAMP": "0"})
 

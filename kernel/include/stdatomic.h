@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The part of C11's atomics that core uses: by the compiler's builtins, which is what the compiler's header does; sums by the
- * kernel's own, which on one processor do not lock its bus.
+ * kernel's own, which on one processor do not lock its bus. What is atomic is so by these calls alone, its type is a plain one:
+ * of others Clang's builtins know nothing.
  */
 #ifndef DRY_KERNEL_STDATOMIC_H
 #define DRY_KERNEL_STDATOMIC_H
 
 #include <linux/atomic.h>
+
+#define _Atomic
 
 #define memory_order_relaxed __ATOMIC_RELAXED
 #define memory_order_acquire __ATOMIC_ACQUIRE
