@@ -11,7 +11,7 @@
 
 /* A management type: the published order before OBJFREELIST came. */
 #define DRY_CACHE_PUBLISHED_2015 0x0700u
-/* The smallest slab that holds an object; of published types whatever it wastes, as SLAB_RECLAIM_ACCOUNT has it in Linux. */
+/* Published types: the smallest slab that holds an object, whatever it wastes, as SLAB_RECLAIM_ACCOUNT has it in Linux. */
 #define DRY_CACHE_SMALL_SLABS    0x1000u
 /* No per-CPU arrays: every object goes to and from the slabs. */
 #define DRY_CACHE_NO_ARRAYS      0x2000u

@@ -17,10 +17,10 @@ struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, 
 	gfp_t several = order > 1 ? gfp & ~__GFP_NOFAIL : gfp;
 	struct page *page;
 
-	if (single && order > 0)
+	if (single)
 		several = (gfp & ~(__GFP_NOFAIL | __GFP_RETRY_MAYFAIL)) | __GFP_NORETRY | __GFP_NOWARN;
 	page = alloc_pages_node(nid, several | __GFP_COMP, order);
-	if (unlikely(page == NULL) && single && order > 0)
+	if (unlikely(page == NULL) && single)
 		page = alloc_pages_node(nid, gfp, 0);
 	return page != NULL ? page_slab(page) : NULL;
 }

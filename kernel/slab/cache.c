@@ -7,8 +7,6 @@
 #include <linux/memory.h>
 #include <linux/workqueue.h>
 
-#include <drystone/experiment.h>
-
 #include "base/error.h"
 #include "core/batch.h"
 #include "core/create.h"

@@ -181,8 +181,6 @@ static size_t preferred_bytes(const struct dry_cache *cache)
 {
 	size_t share = dry_backing_bytes(&cache->caches->backing) / 128;
 
-	if (cache->flags & DRY_CACHE_SMALL_SLABS)
-		return 0;
 	/* In quarantine each object pins a slab. */
 	if (cache->flags & DRY_CACHE_SECURE)
 		return cache->size * 32 <= SECURE_SMALL ? cache->size * 32 : SECURE_PREFERRED;

@@ -198,7 +198,7 @@ const char *dry_slab_check(const struct dry_cache *cache, const struct dry_slab 
 		return "slab: kind or cache";
 	uint32_t num = dry_slab_num(cache, slab);
 	unsigned order = dry_backing_is_single(slab, cache->order) ? 0 : cache->order;
-	if (slab->active > cache->num || slab->active < dry_slab_lacks(cache, slab))
+	if (slab->active > cache->num || slab->active < cache->num - num)
 		return "slab: 0 <= active <= num";
 	if (slab->first < cache->before ||
 	    slab->first - cache->before + num * cache->size >

@@ -99,7 +99,7 @@ static inline uint32_t dry_slab_index(const struct dry_cache *cache, const struc
 	return index < dry_slab_num(cache, slab) ? (uint32_t)index : UINT32_MAX;
 }
 
-/* The slab of an object of this cache, by the natural alignment of slabs. */
+/* The slab of an object of this cache. */
 static inline struct dry_slab *dry_slab_of(const struct dry_cache *cache, const void *ptr)
 {
 	return dry_backing_slab_of(&cache->caches->backing, ptr, cache->order);

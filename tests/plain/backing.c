@@ -65,13 +65,13 @@ struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, 
 
 	(void)slabs;
 	no_lock_from(DRY_RANK_HEAPS, "pages are asked for with a lock held");
-	if (order > backing->max_order || node >= backing->nodes)
+	if (order > backing->max_order || node >= backing->nodes || (single && order == 0))
 		plain_wrong("pages of an order or node that there is not");
 	if (refuses(backing) || gfp == PLAIN_GFP_NEVER)
 		return NULL;
 	if (order == 0 || backing->in_pieces == NULL || !backing->in_pieces())
 		head = find_on(backing, order, node);
-	single = single && order > 0 && head == DRY_SLAB_NIL;
+	single = single && head == DRY_SLAB_NIL;
 	if (single)
 		head = find_on(backing, order = 0, node);
 	if (head == DRY_SLAB_NIL)
