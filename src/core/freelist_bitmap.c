@@ -15,16 +15,38 @@ static void set_all(uint64_t *bits, uint32_t words, uint32_t num)
 	}
 }
 
+/* The objects of a word's bits from the lowest on, downwards from *to as far as to objects. The bits that are left. */
+static inline uint64_t take_bits(uint64_t bits, char *base, size_t size, void **objects, void ***to)
+{
+	void **at = *to;
+
+	while (bits != 0 && at != objects) {
+		unsigned first = dry_ctz64(bits), room = (unsigned)(at - objects);
+		char *object = base + first * size;
+		if (((bits + (bits & -bits)) & bits) == 0) { /* all side by side, as in a fresh slab */
+			unsigned run = bits == UINT64_MAX ? 64 : dry_ctz64(~(bits >> first)), some = run < room ? run : room;
+			for (void **end = at - some; at != end; object += size)
+				*--at = object;
+			bits = some < run ? bits & UINT64_MAX << (first + some) : 0;
+		} else {
+			*--at = object;
+			bits &= bits - 1;
+		}
+	}
+	*to = at;
+	return bits;
+}
+
 /* The highest of those that are free among max + more, from where a word begins. */
 static inline unsigned take_from(const struct dry_cache *cache, const struct dry_slab *slab, uint64_t *words, void **objects,
 				 unsigned max, unsigned more)
 {
 	unsigned all = dry_freelist_most(cache, slab, max + more), least = all > max ? all - max : 0, whole = (least + 63) & ~63u;
-	unsigned lower = whole < all ? whole : least, taken = all - lower, count = taken;
+	unsigned lower = whole < all ? whole : least, taken = all - lower;
 	char *base = dry_slab_objects(cache, slab);
-	size_t size = cache->size;
+	void **to = objects + taken;
 
-	for (uint64_t *at = words; count > 0; at++, base += 64 * size) {
+	for (uint64_t *at = words; to != objects; at++, base += 64 * cache->size) {
 		uint64_t bits = *at, stay = 0;
 		unsigned free = lower == 0 ? ~0u : bits == UINT64_MAX ? 64 : dry_popcount64(bits);
 		if (free <= lower) {
@@ -33,15 +55,7 @@ static inline unsigned take_from(const struct dry_cache *cache, const struct dry
 		}
 		for (; lower > 0; lower--, bits &= bits - 1)
 			stay |= bits & -bits;
-		if (bits == 0)
-			continue;
-		if (bits == UINT64_MAX && count >= 64) { /* as of a fresh slab */
-			for (char *object = base; bits != 0; bits <<= 1, object += size)
-				objects[--count] = object;
-		}
-		for (; bits != 0 && count > 0; bits &= bits - 1)
-			objects[--count] = base + dry_ctz64(bits) * size;
-		dry_poke64(at, stay | bits);
+		dry_poke64(at, stay | take_bits(bits, base, cache->size, objects, &to));
 	}
 	return taken;
 }

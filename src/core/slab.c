@@ -141,33 +141,73 @@ static void put_one(struct dry_cache *cache, struct dry_slab *slab, void *object
 		dry_backing_corrupt(index == UINT32_MAX ? DRY_FATAL_INTERIOR : DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
 }
 
-unsigned dry_slab_put_bits(const struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)
+/* So many bits from `from` on, over words. */
+static void set_range(uint64_t *bits, size_t from, size_t count)
+{
+	while (count > 0) {
+		size_t bit = from % 64, here = count < 64 - bit ? count : 64 - bit;
+		bits[from / 64] |= UINT64_MAX >> (64 - here) << bit;
+		from += here;
+		count -= here;
+	}
+}
+
+/* How many of those that lead the array follow each other in memory, each `step` from the one before. */
+static unsigned neighbours(void *const *objects, unsigned count, size_t step)
+{
+	uintptr_t expected = (uintptr_t)objects[0];
+	void *const *at = objects, *const *const end = objects + count;
+
+	while (++at != end && (uintptr_t)*at == (expected += step))
+		;
+	return (unsigned)(at - objects);
+}
+
+/*
+ * Bits of the objects that lead the array and lie in this slab, whether or not they are there already. Their number. Neighbours, as
+ * they were allocated from a fresh slab or the other way round, take half the time; they are looked for at the beginning alone, for
+ * that takes some, too.
+ */
+static unsigned collect_bits(const struct dry_cache *cache, const struct dry_slab *slab, void *const *objects, unsigned count,
+			     uint64_t *bits)
 {
 	const uintptr_t first = (uintptr_t)dry_slab_objects(cache, slab);
-	const size_t inverse = cache->inverse;
+	const size_t inverse = cache->inverse, size = cache->size;
 	const unsigned shift = cache->shift;
 	const uint32_t num = dry_slab_num(cache, slab);
-	void *const *at = objects, *const *const end = objects + count, *const *done = objects;
-	size_t index;
+	size_t index = dry_offset_index((uintptr_t)objects[0] - first, inverse, shift);
+	size_t step = count > 1 ? (uintptr_t)objects[1] - (uintptr_t)objects[0] : 0;
+	unsigned i = 0;
 
-	while (at != end && (index = dry_offset_index((uintptr_t)*at - first, inverse, shift)) < num) {
-		size_t word = index / 64, before = word * 64, here = num - before < 64 ? num - before : 64;
-		uintptr_t start = first + before * cache->size; /* of the word's first object */
-		uint64_t bits = 0;
-		index -= before;
-		do {
-			bits |= (uint64_t)1 << index;
-			if (++at == end)
-				break;
-			index = dry_offset_index((uintptr_t)*at - start, inverse, shift);
-		} while (index < here);
-		if (DRY_UNLIKELY((bits & slab->bits[word]) != 0 || dry_popcount64(bits) != (size_t)(at - done)))
-			break;
-		dry_bitmap_set(slab, (unsigned)word, slab->bits[word] | bits);
-		done = at;
+	if (index < num && (step == size || step == -size)) {
+		size_t most = step == size ? num - index : index + 1;
+		i = neighbours(objects, count < most ? count : (unsigned)most, step);
+		set_range(bits, step == size ? index : index + 1 - i, i);
 	}
-	slab->active = (uint16_t)(slab->active - (done - objects));
-	return (unsigned)(done - objects);
+	for (; i < count && (index = dry_offset_index((uintptr_t)objects[i] - first, inverse, shift)) < num; i++)
+		bits[index / 64] |= (uint64_t)1 << index % 64;
+	return i;
+}
+
+unsigned dry_slab_put_bits(const struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)
+{
+	uint64_t bits[DRY_SLAB_WORDS] = { 0 };
+	unsigned run = collect_bits(cache, slab, objects, count, bits), found = 0;
+
+	for (unsigned word = 0; word < DRY_SLAB_WORDS; word++) {
+		if (bits[word] == 0)
+			continue;
+		if (DRY_UNLIKELY((bits[word] & slab->bits[word]) != 0))
+			return 0;
+		found += dry_popcount64(bits[word]);
+	}
+	if (DRY_UNLIKELY(found != run))
+		return 0;
+	for (unsigned word = 0; word < DRY_SLAB_WORDS; word++)
+		if (bits[word] != 0)
+			dry_bitmap_set(slab, word, slab->bits[word] | bits[word]);
+	slab->active = (uint16_t)(slab->active - run);
+	return run;
 }
 
 unsigned dry_slab_put(struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)

@@ -125,6 +125,68 @@ static void test_type(struct dry_caches *caches, unsigned type, size_t size, uns
 	CHECK_EQ(dry_cache_unmake(cache), 0);
 }
 
+/* Objects from index `from` on, `step` apart; those behind the slab's last are no objects of it. */
+static void line_up(const struct dry_cache *cache, const struct dry_slab *slab, void **objects, unsigned from, int step,
+		    unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		objects[i] = dry_slab_object(cache, slab, from + (unsigned)((int)i * step));
+}
+
+/* Bits of a batch at once: neighbours upwards and downwards, over words, and others; or none of them. */
+static void test_bits(struct dry_caches *caches, size_t size)
+{
+	struct dry_cache *cache = plain_cache(caches, "bits", size, DRY_CACHE_BITMAP | DRY_CACHE_NO_ARRAYS);
+	struct dry_slab *slab = dry_slab_new(cache, 0, DRY_GFP_DEFAULT, 0);
+	static const int steps[] = { 1, -1, 2, -3 };
+	void *objects[300], *all[300];
+	unsigned num = cache->num;
+
+	CHECK_EQ(dry_slab_take(cache, slab, all, num, 0), num);
+	for (unsigned round = 0; round < 2000; round++) {
+		int step = steps[round % 4];
+		unsigned away = step < 0 ? (unsigned)-step : (unsigned)step, from = (unsigned)rng_below(&rng, num);
+		unsigned most = (step > 0 ? num - 1 - from : from) / away + 1, count = 1 + (unsigned)rng_below(&rng, most);
+		line_up(cache, slab, objects, from, step, count);
+		unsigned done = dry_slab_put_bits(cache, slab, objects, count);
+		CHECK_EQ(done, count);
+		CHECK_EQ(slab->active, num - count);
+		for (unsigned i = 0; i < num; i++) {
+			int distance = ((int)i - (int)from) * (step > 0 ? 1 : -1);
+			CHECK_EQ(dry_slab_is_free(cache, slab, i),
+				 distance >= 0 && distance % (int)away == 0 && (unsigned)distance / away < count);
+		}
+		if (round % 3 == 0) { /* one of them is free already, and stays the only one */
+			unsigned one = from + (unsigned)((int)rng_below(&rng, count) * step);
+			CHECK_EQ(dry_slab_take(cache, slab, objects, num, 0), count);
+			CHECK_EQ(dry_slab_put_bits(cache, slab, (void *[]){ dry_slab_object(cache, slab, one) }, 1), 1);
+			line_up(cache, slab, objects, from, step, count);
+			CHECK_EQ(dry_slab_put_bits(cache, slab, objects, count), 0);
+			CHECK_EQ(slab->active, num - 1);
+			CHECK(dry_slab_is_free(cache, slab, one));
+		} else if (round % 3 == 1) { /* one is twice there */
+			CHECK_EQ(dry_slab_take(cache, slab, objects, num, 0), count);
+			line_up(cache, slab, objects, from, step, count);
+			objects[count] = objects[rng_below(&rng, count)];
+			CHECK_EQ(dry_slab_put_bits(cache, slab, objects, count + 1), 0);
+			CHECK_EQ(slab->active, num);
+		}
+		unsigned free = num - slab->active;
+		CHECK_EQ(dry_slab_take(cache, slab, objects, num, 0), free);
+	}
+	/* A run that goes on behind the last object. */
+	line_up(cache, slab, objects, num - 3, 1, 6);
+	CHECK_EQ(dry_slab_put_bits(cache, slab, objects, 6), 3);
+	CHECK_EQ(slab->active, num - 3);
+	CHECK_EQ(dry_slab_put_bits(cache, slab, objects + 3, 3), 0);
+	line_up(cache, slab, objects, 2, -1, 3);
+	objects[3] = (char *)objects[2] - size;
+	CHECK_EQ(dry_slab_put_bits(cache, slab, objects, 4), 3);
+	CHECK(dry_slab_check(cache, slab) == NULL);
+	dry_slab_free(cache, slab);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
+}
+
 /* More bits than a descriptor has, in pages of 16 and 64 KiB. */
 static void test_beside(void)
 {
@@ -205,6 +267,8 @@ int main(int argc, char **argv)
 		test_type(caches, DRY_CACHE_OBJFREELIST, size, 1);
 	test_type(caches, DRY_CACHE_NORMAL, 8, 2);
 	test_type(caches, DRY_CACHE_OFF_SLAB, 8, 2);
+	for (size_t size = 16; size <= 1000; size += size / 2 / 8 * 8)
+		test_bits(caches, size);
 	test_accepts(caches);
 	plain_close(caches);
 	test_beside();
