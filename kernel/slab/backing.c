@@ -7,20 +7,23 @@
 #include "slab/caches.h"
 
 /*
- * Unlocked and not published: nobody knows the pages but their maker. Where a single page will do, several are asked for once, in
- * silence: nobody is ended for want of them. Where it will not, the kernel does not promise to get more than two (never_fail()).
+ * Unlocked and not published: nobody knows the pages but their maker. Where a single page will do, a cache begins with four times
+ * as many of them as a large slab has, for most caches never have more. Then several are asked for, in silence and of what is at
+ * hand: nobody waits, is ended or uses up a reserve for want of them. Where it will not do, the kernel does not promise to get more
+ * than two (never_fail()).
  */
 struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, bool single, unsigned node, dry_gfp gfp,
 				   size_t slabs)
 {
 	const int nid = backing->nodes == 1 ? NUMA_NO_NODE : (int)node;
 	gfp_t several = order > 1 ? gfp & ~__GFP_NOFAIL : gfp;
-	struct page *page;
+	struct page *page = NULL;
 
 	if (single)
-		several = (gfp & ~(__GFP_NOFAIL | __GFP_RETRY_MAYFAIL)) | __GFP_NORETRY | __GFP_NOWARN;
-	page = alloc_pages_node(nid, several | __GFP_COMP, order);
-	if (unlikely(page == NULL) && single)
+		several = (gfp & ~(__GFP_DIRECT_RECLAIM | __GFP_NOFAIL | __GFP_RETRY_MAYFAIL)) | __GFP_NOMEMALLOC | __GFP_NOWARN;
+	if (!single || slabs >= (size_t)4 << order)
+		page = alloc_pages_node(nid, several | __GFP_COMP, order);
+	if (page == NULL && single)
 		page = alloc_pages_node(nid, gfp, 0);
 	return page != NULL ? page_slab(page) : NULL;
 }

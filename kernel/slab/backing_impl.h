@@ -20,8 +20,12 @@ typedef u32 dry_slab_ref;
 typedef gfp_t dry_gfp;
 #define DRY_GFP_DEFAULT GFP_KERNEL
 
-/* Of a page where objects are small, else of eight objects, up to four pages: more are hard to get once memory is in pieces. */
-#define DRY_SLAB_PREFERRED(size) clamp_t(size_t, roundup_pow_of_two(size) * 8, PAGE_SIZE, PAGE_SIZE * 4)
+/*
+ * Of 64 objects, a page at least and eight at most; four where no single page will do (dry_backing_alloc()): more are hard to get
+ * once memory is in pieces.
+ */
+#define DRY_SLAB_PREFERRED(size) \
+	clamp_t(size_t, roundup_pow_of_two(size) * 64, PAGE_SIZE, PAGE_SIZE * ((size) > PAGE_SIZE ? 4 : 8))
 
 /* slab_fields.h */
 #define DRY_FIRST_MAX 32767u

@@ -7,20 +7,31 @@
 #include "core/reap.h"
 #include "slab/caches.h"
 
+/* Who multiplies slabs by pages of a slab gets what a cache has: its single pages are as many slabs as have so many pages. */
+static size_t in_large_ones(const struct dry_cache *cache, size_t slabs, size_t objects)
+{
+	size_t lacking = slabs * cache->num - min(objects, slabs * cache->num), singles = 0;
+
+	if (cache->num_single != 0)
+		singles = min(lacking / (cache->num - cache->num_single), slabs);
+	return slabs - singles + DIV_ROUND_UP(singles, (size_t)1 << cache->order);
+}
+
 void get_slabinfo(struct kmem_cache *s, struct slabinfo *sinfo)
 {
 	const struct dry_cache *cache = s->dry;
-	size_t free_objects = 0, free_slabs = 0, shared = 0;
+	size_t free_objects = 0, free_slabs = 0, shared = 0, slabs;
 
 	for (unsigned int n = 0; n < cache->caches->nodes; n++) {
 		free_objects += READ_ONCE(cache->node[n].free_objects);
 		free_slabs += READ_ONCE(cache->node[n].free_slabs);
 		shared += READ_ONCE(cache->node[n].shared.avail);
 	}
-	sinfo->num_slabs = dry_node_slabs(cache);
+	slabs = dry_node_slabs(cache);
 	sinfo->num_objs = dry_node_objects(cache);
+	sinfo->num_slabs = in_large_ones(cache, slabs, sinfo->num_objs);
 	sinfo->active_objs = sinfo->num_objs - min(free_objects, sinfo->num_objs);
-	sinfo->active_slabs = sinfo->num_slabs - min(free_slabs, sinfo->num_slabs);
+	sinfo->active_slabs = min(slabs - min(free_slabs, slabs), sinfo->num_slabs);
 	sinfo->shared_avail = shared;
 	sinfo->limit = cache->limit;
 	sinfo->batchcount = cache->batchcount;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* drystone in place of SLAB, over the mock: the test that kernels run at boot, then what is seen from below and beside. */
-#include "core/cache.h"
+#include "core/batch.h"
 #include "mm/slab.h"
 #include "mocked.h"
+#include "pieces.h"
 #include "test/damage.h"
 #include "slab/caches.h"
 #include "support/check.h"
@@ -123,7 +124,7 @@ void mock_leaving(struct kmem_cache *s, const struct slab *slab)
 
 /* ---- tests ---- */
 
-static struct slabinfo info_of(struct kmem_cache *s)
+struct slabinfo info_of(struct kmem_cache *s)
 {
 	struct slabinfo info;
 
@@ -131,16 +132,18 @@ static struct slabinfo info_of(struct kmem_cache *s)
 	return info;
 }
 
-static size_t bytes_of(struct kmem_cache *s)
+size_t bytes_of(struct kmem_cache *s)
 {
-	struct slabinfo info = info_of(s);
-	size_t lacking = info.num_slabs * s->num - info.num_objs, singles = lacking != 0 ? lacking / (s->num - s->num_single) : 0;
+	size_t slabs = dry_node_slabs(s->dry), lacking = slabs * s->num - dry_node_objects(s->dry);
+	size_t singles = lacking != 0 ? lacking / (s->num - s->num_single) : 0;
+	size_t bytes = (slabs - singles) * (PAGE_SIZE << s->dry->order) + singles * PAGE_SIZE;
 
-	return (info.num_slabs - singles) * (PAGE_SIZE << s->dry->order) + singles * PAGE_SIZE;
+	CHECK_EQ(info_of(s).num_slabs, DIV_ROUND_UP(bytes, PAGE_SIZE << s->dry->order));
+	return bytes;
 }
 
 /* Pages that are slabs now are what was accounted, and no others are marked. */
-static void check_accounts(void)
+void check_accounts(void)
 {
 	long bytes = 0;
 	struct kmem_cache *s;
@@ -278,65 +281,6 @@ static void test_wishes(void)
 	wish(3000, false); /* one page will do, which the kernel promises */
 }
 
-static void construct(void *object)
-{
-	memset(object, 0, 40);
-}
-
-/* A named cache where every second slab has a single page: constructed objects, what is counted, what is behind the last one. */
-static void of_pieces(size_t size, slab_flags_t flags)
-{
-	static char *at[200];
-	struct kmem_cache *s = kmem_cache_create("pieces", size, 0, flags, construct);
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(at); i++) {
-		mock_pieces = i % 4 < 2;
-		at[i] = kmem_cache_alloc(s, GFP_ATOMIC);
-		CHECK(at[i] != NULL && memchr_inv(at[i], 0, 40) == NULL);
-	}
-	mock_pieces = 0;
-	CHECK(info_of(s).num_objs >= ARRAY_SIZE(at) && info_of(s).num_objs < info_of(s).num_slabs * s->num);
-	for (unsigned int i = 0; i < ARRAY_SIZE(at); i++) {
-		struct slab *slab = virt_to_slab(at[i]);
-		CHECK(slab->slab_cache == s && nearest_obj(s, slab, at[i] + size / 2) == at[i]);
-		CHECK(at[i] + size <= (char *)slab_address(slab) + (PAGE_SIZE << slab_order(slab)));
-		kmem_cache_free(s, at[i]);
-	}
-	CHECK_EQ(kmem_cache_shrink(s), 0);
-	CHECK_EQ(info_of(s).num_objs, 0);
-	kmem_cache_destroy(s);
-}
-
-/* Where no two free pages are side by side, there are objects all the same, and nobody is told of it; they are as any. */
-static void test_pieces(void)
-{
-	static char *at[3 * 400];
-	unsigned int got = 0;
-
-	if (letters != NULL)
-		return;
-	of_pieces(600, 0);
-	of_pieces(1000, SLAB_TYPESAFE_BY_RCU);
-	of_pieces(2304, SLAB_ACCOUNT);
-	mock_pieces = 1;
-	for (size_t size = 1024; size <= PAGE_SIZE; size *= 2)
-		for (int i = 0; i < 400; i++, got++) {
-			at[got] = kmalloc(size, i % 2 != 0 ? GFP_ATOMIC : GFP_KERNEL | __GFP_NOFAIL);
-			CHECK(at[got] != NULL && IS_ALIGNED((unsigned long)at[got], size));
-			CHECK_EQ(virt_to_slab(at[got])->slab_cache->object_size, size);
-			memset(at[got], (int)got, size);
-		}
-	for (size_t i = 0, size = 1024; size <= PAGE_SIZE; size *= 2)
-		for (int k = 0; k < 400; k++, i++)
-			CHECK(memchr_inv(at[i], (unsigned char)i, size) == NULL);
-	mock_pieces = 0;
-	for (unsigned int i = 0; i < got; i += 2)
-		kfree(at[i]);
-	for (unsigned int i = 1; i < got; i += 2)
-		kmem_cache_free_bulk(NULL, 1, (void **)&at[i]);
-	check_accounts();
-}
-
 /* Each object has one owner, also where handlers of interrupts come into the sequences of others. */
 static struct kmem_cache *shared_with_handler;
 static void *of_handler[40];
@@ -450,7 +394,7 @@ static void test_samples(void)
 		for (int i = 0; i < 20; i++) {
 			CHECK(memchr_inv(at[i], 0, 104) == NULL);
 			CHECK(nearest_obj(s, virt_to_slab(at[i]), (char *)at[i] + 103) == at[i]);
-			CHECK_EQ(objs_per_slab(s, virt_to_slab(at[i])), is_kfence_address(at[i]) ? 1 : (int)s->num);
+			CHECK_EQ(objs_per_slab(s, virt_to_slab(at[i])), is_kfence_address(at[i]) ? 1 : s->num_single);
 			CHECK(!is_kfence_address(at[i]) || obj_to_index(s, virt_to_slab(at[i]), at[i]) == 0);
 			memset(at[i], i, 104);
 		}
@@ -527,7 +471,7 @@ static void test_letters(void)
 		if (strcmp(letters, cases[i].letters) != 0)
 			continue;
 		tried++;
-		struct kmem_cache *s = kmem_cache_create(cases[i].name, 40, 0, 0, cases[i].constructed ? construct : NULL);
+		struct kmem_cache *s = kmem_cache_create(cases[i].name, 40, 0, 0, cases[i].constructed ? zero_40 : NULL);
 		CHECK_EQ(s->flags, cases[i].flags);
 		CHECK_EQ(s->place == 0, cases[i].flags != 0);
 		CHECK_EQ(s->size == 40, (cases[i].flags & (SLAB_RED_ZONE | SLAB_STORE_USER)) == 0);
@@ -564,7 +508,9 @@ int main(int argc, char **argv)
 	test_no_memory();
 	test_short_of_memory();
 	test_wishes();
-	test_pieces();
+	if (letters == NULL)
+		test_pieces();
+	test_grows(letters == NULL);
 	test_interrupted();
 	test_nodes();
 	test_index();
