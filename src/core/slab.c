@@ -141,15 +141,24 @@ static void put_one(struct dry_cache *cache, struct dry_slab *slab, void *object
 		dry_backing_corrupt(index == UINT32_MAX ? DRY_FATAL_INTERIOR : DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
 }
 
-/* So many bits from `from` on, over words. */
-static void set_range(uint64_t *bits, size_t from, size_t count)
+/* So many objects from index `from` on are free now. false: one was already, and all is as it was. */
+static bool put_range(struct dry_slab *slab, size_t from, size_t count)
 {
-	while (count > 0) {
-		size_t bit = from % 64, here = count < 64 - bit ? count : 64 - bit;
-		bits[from / 64] |= UINT64_MAX >> (64 - here) << bit;
-		from += here;
-		count -= here;
+	uint64_t mask[DRY_SLAB_WORDS] = { 0 };
+	const size_t first = from / 64;
+	size_t last = first;
+
+	for (size_t here; count > 0; from += here, count -= here) {
+		size_t bit = from % 64;
+		here = count < 64 - bit ? count : 64 - bit;
+		last = from / 64;
+		mask[last] = UINT64_MAX >> (64 - here) << bit;
+		if (DRY_UNLIKELY((slab->bits[last] & mask[last]) != 0))
+			return false;
 	}
+	for (size_t word = first; word <= last; word++)
+		dry_bitmap_set(slab, (unsigned)word, slab->bits[word] | mask[word]);
+	return true;
 }
 
 /* How many of those that lead the array follow each other in memory, each `step` from the one before. */
@@ -164,12 +173,10 @@ static unsigned neighbours(void *const *objects, unsigned count, size_t step)
 }
 
 /*
- * Bits of the objects that lead the array and lie in this slab, whether or not they are there already. Their number. Neighbours, as
- * they were allocated from a fresh slab or the other way round, take half the time; they are looked for at the beginning alone, for
- * that takes some, too.
+ * Neighbours, as they were allocated from a fresh slab or the other way round, take less than half of the time; they are looked for
+ * at the beginning alone, for that takes some, too.
  */
-static unsigned collect_bits(const struct dry_cache *cache, const struct dry_slab *slab, void *const *objects, unsigned count,
-			     uint64_t *bits)
+unsigned dry_slab_put_bits(const struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)
 {
 	const uintptr_t first = (uintptr_t)dry_slab_objects(cache, slab);
 	const size_t inverse = cache->inverse, size = cache->size;
@@ -182,32 +189,17 @@ static unsigned collect_bits(const struct dry_cache *cache, const struct dry_sla
 	if (index < num && (step == size || step == -size)) {
 		size_t most = step == size ? num - index : index + 1;
 		i = neighbours(objects, count < most ? count : (unsigned)most, step);
-		set_range(bits, step == size ? index : index + 1 - i, i);
-	}
-	for (; i < count && (index = dry_offset_index((uintptr_t)objects[i] - first, inverse, shift)) < num; i++)
-		bits[index / 64] |= (uint64_t)1 << index % 64;
-	return i;
-}
-
-unsigned dry_slab_put_bits(const struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)
-{
-	uint64_t bits[DRY_SLAB_WORDS] = { 0 };
-	unsigned run = collect_bits(cache, slab, objects, count, bits), found = 0;
-
-	for (unsigned word = 0; word < DRY_SLAB_WORDS; word++) {
-		if (bits[word] == 0)
-			continue;
-		if (DRY_UNLIKELY((bits[word] & slab->bits[word]) != 0))
+		if (!put_range(slab, step == size ? index : index + 1 - i, i))
 			return 0;
-		found += dry_popcount64(bits[word]);
 	}
-	if (DRY_UNLIKELY(found != run))
-		return 0;
-	for (unsigned word = 0; word < DRY_SLAB_WORDS; word++)
-		if (bits[word] != 0)
-			dry_bitmap_set(slab, word, slab->bits[word] | bits[word]);
-	slab->active = (uint16_t)(slab->active - run);
-	return run;
+	for (; i < count && (index = dry_offset_index((uintptr_t)objects[i] - first, inverse, shift)) < num; i++) {
+		uint64_t bit = (uint64_t)1 << index % 64, bits = slab->bits[index / 64];
+		if (DRY_UNLIKELY((bits & bit) != 0))
+			break;
+		dry_bitmap_set(slab, (unsigned)(index / 64), bits | bit);
+	}
+	slab->active = (uint16_t)(slab->active - i);
+	return i;
 }
 
 unsigned dry_slab_put(struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)

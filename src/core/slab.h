@@ -128,8 +128,8 @@ static inline bool dry_slab_put_bit(const struct dry_cache *cache, struct dry_sl
 }
 
 /*
- * As dry_slab_put() of a slab that has bits: they are collected, and each word is written once. 0, and all is as it was, if there
- * is something to report: the first is no object of the slab, or one is twice there, or free.
+ * As dry_slab_put() of a slab that has bits, as far as there is nothing to report: the number. 0 also if one is free already of
+ * neighbours at the beginning.
  */
 unsigned dry_slab_put_bits(const struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count);
 
