@@ -9,8 +9,8 @@
 /*
  * Unlocked and not published: nobody knows the pages but their maker. Where a single page will do, a cache begins with four times
  * as many of them as a large slab has, for most caches never have more. Then several are asked for, in silence and of what is at
- * hand: nobody waits, is ended or uses up a reserve for want of them. Where it will not do, the kernel does not promise to get more
- * than two (never_fail()).
+ * hand: nobody waits, is ended, woken to free some or uses up a reserve for want of them. Where it will not do, the kernel does not
+ * promise to get more than two (never_fail()).
  */
 struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, bool single, unsigned node, dry_gfp gfp,
 				   size_t slabs)
@@ -20,7 +20,8 @@ struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, 
 	struct page *page = NULL;
 
 	if (single)
-		several = (gfp & ~(__GFP_DIRECT_RECLAIM | __GFP_NOFAIL | __GFP_RETRY_MAYFAIL)) | __GFP_NOMEMALLOC | __GFP_NOWARN;
+		several = (gfp & ~(__GFP_RECLAIM | __GFP_HIGH | __GFP_NOFAIL | __GFP_RETRY_MAYFAIL)) | __GFP_NOMEMALLOC |
+			  __GFP_NOWARN;
 	if (!single || slabs >= (size_t)4 << order)
 		page = alloc_pages_node(nid, several | __GFP_COMP, order);
 	if (page == NULL && single)

@@ -140,7 +140,7 @@ void mutex_unlock(struct mutex *mutex)
 
 void mock_might(gfp_t gfp)
 {
-	if (gfp & GFP_KERNEL)
+	if (gfp & __GFP_DIRECT_RECLAIM)
 		may_sleep();
 }
 
@@ -240,17 +240,19 @@ struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 	unsigned long count = 1ul << order, from = node > 0 ? PAGES / nr_node_ids * (unsigned long)node : count;
 	unsigned long pfn = ALIGN(from, count);
 
-	if (gfp & GFP_KERNEL)
+	if (gfp & __GFP_DIRECT_RECLAIM)
 		may_sleep();
-	if (mock_held != 0 && (gfp & (GFP_KERNEL | GFP_ATOMIC)))
+	if (mock_held != 0 && (gfp & (__GFP_DIRECT_RECLAIM | __GFP_HIGH)))
 		mock_wrong("pages are waited for with a lock held");
-	if (mock_no_waking && (gfp & (GFP_KERNEL | GFP_NOWAIT | GFP_ATOMIC)))
+	if (mock_no_waking && (gfp & (__GFP_RECLAIM | __GFP_HIGH)))
 		mock_wrong("a free asks for pages, and wakes others for them");
+	if ((gfp & __GFP_NOMEMALLOC) && (gfp & (__GFP_RECLAIM | __GFP_HIGH)))
+		mock_wrong("who can do with fewer pages uses up a reserve, or has others freed");
 	if (gfp & __GFP_MOVABLE)
 		mock_wrong("pages of objects cannot be moved");
 	if ((gfp & __GFP_NOFAIL) && order > 1)
 		mock_wrong("so many pages cannot be promised");
-	if (mock_no_pages && !(gfp & GFP_KERNEL)) {
+	if (mock_no_pages && !(gfp & __GFP_DIRECT_RECLAIM)) {
 		if (at_hand < count)
 			return NULL;
 		at_hand -= count;
