@@ -102,7 +102,7 @@ void dry_debug_explain(enum dry_fatal_code code, const void *address)
 		return;
 	first = (const char *)slab_address(slab) + slab->first - cache->before;
 	index = ((const char *)address - first) / cache->size;
-	if ((const char *)address >= first && index < cache->num)
+	if ((const char *)address >= first && index < dry_slab_num(cache, slab))
 		tell_object(cache, first + index * cache->size + cache->before, address);
 }
 

@@ -19,7 +19,7 @@ char *mock_memory;
 void (*mock_work)(struct work_struct *);
 int (*mock_memory_changes)(struct notifier_block *block, unsigned long what, void *arg);
 struct task *current = &(struct task){ .pid = 1 };
-unsigned int mock_reports;
+unsigned int mock_reports, mock_told;
 char mock_text[512];
 
 static unsigned int cpu;
@@ -41,6 +41,7 @@ void mock_log(const char *format, ...)
 	va_end(ap);
 	fputs(line, stderr);
 	mock_reports += strstr(line, "drystone: ") != NULL;
+	mock_told += strstr(line, "drystone-object: ") != NULL;
 	if (strstr(line, "drystone-object: ") == NULL)
 		memcpy(mock_text, line, sizeof(line));
 }

@@ -4,6 +4,7 @@
 #define DRY_TESTS_KERNEL_MOCKED_H
 
 extern unsigned int mock_reports; /* lines of drystone's in the log */
+extern unsigned int mock_told;    /* ... of what is known of an object */
 extern char mock_text[512];       /* the last line but for what explains a report */
 void mock_boot(void);
 int mock_initcall_drystone_test(void);

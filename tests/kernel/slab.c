@@ -510,6 +510,8 @@ int main(int argc, char **argv)
 	test_wishes();
 	if (letters == NULL)
 		test_pieces();
+	else
+		test_behind();
 	test_grows(letters == NULL);
 	test_interrupted();
 	test_nodes();
