@@ -27,6 +27,9 @@ typedef gfp_t dry_gfp;
 #define DRY_SLAB_PREFERRED(size) \
 	clamp_t(size_t, roundup_pow_of_two(size) * 64, PAGE_SIZE, PAGE_SIZE * ((size) > PAGE_SIZE ? 4 : 8))
 
+/* Of more pages than these the kernel gives up to make some free, and a fork, say, fails. */
+#define DRY_SLAB_MOST (PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER)
+
 /* slab_fields.h */
 #define DRY_FIRST_MAX 32767u
 

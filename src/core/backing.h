@@ -44,6 +44,7 @@
  *   dry_backing_page_shift, _max_order, _bytes   log2 of a page; of the pages of the largest slab; of all that there may be
  *   dry_backing_may_wait  whether who asks with this dry_gfp may wait for locks of ranks REAP and CACHES
  *   DRY_SLAB_PREFERRED    if defined: bytes of a slab with objects of a size
+ *   DRY_SLAB_MOST         if defined: bytes that no slab goes beyond in order to waste fewer
  *   DRY_FIRST_MAX         if defined: the most that `first` can be
  *   DRY_DEPOTS_GROWN      if defined: bytes of objects that depots may grow to hold beyond what they begin with, together
  *   dry_backing_node      the memory node that the caller runs on, a hint

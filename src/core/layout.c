@@ -24,6 +24,9 @@
 #ifndef DRY_SLAB_PREFERRED /* a backing may know better */
 #define DRY_SLAB_PREFERRED(size) ((size_t)64 << 10)
 #endif
+#ifndef DRY_SLAB_MOST /* no slab has more bytes in order to waste fewer; to get them may be hard */
+#define DRY_SLAB_MOST (SIZE_MAX / 2)
+#endif
 #ifndef DRY_FIRST_MAX /* bytes before a slab's first object that its descriptor can tell; a backing may have fewer bits for them */
 #define DRY_FIRST_MAX UINT16_MAX
 #endif
@@ -205,7 +208,7 @@ static bool default_order(const struct dry_cache *cache, uint32_t max_objects, s
 	for (unsigned step = 0; step < 5; step++) {
 		/* start, then up two, then down two */
 		unsigned order = step < 3 ? start + step : start - (step - 2);
-		if (order > max_order(cache))
+		if (order > max_order(cache) || (order > start && dry_slab_bytes(cache, order) > DRY_SLAB_MOST))
 			continue;
 		size_t bytes = dry_slab_bytes(cache, order), num = bytes / cache->size, left = bytes - num * cache->size;
 		if (num == 0 || num > max_objects)

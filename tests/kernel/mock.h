@@ -235,6 +235,7 @@ void *memchr_inv(const void *at, int byte, size_t size);
 #define PAGE_SIZE  4096ul
 #define PAGE_ALIGN(n) ALIGN(n, PAGE_SIZE)
 #define MAX_ORDER  11
+#define PAGE_ALLOC_COSTLY_ORDER 3
 #define PFN_PHYS(pfn) ((unsigned long)(pfn) << PAGE_SHIFT)
 #define NUMA_NO_NODE (-1)
 enum { __GFP_ZERO = 1, __GFP_COMP = 2, __GFP_NOWARN = 4, __GFP_RECLAIMABLE = 8, __GFP_BUG = 16, GFP_DMA = 32, GFP_DMA32 = 64,

@@ -61,6 +61,18 @@ void test_grows(bool plain)
 	kmem_cache_destroy(s);
 }
 
+/* No slab has more pages than who waits can count on, but where one object needs them. */
+void test_orders(void)
+{
+	for (unsigned int size = 2000; size <= 40000; size += 200) {
+		struct kmem_cache *s = kmem_cache_create("orders", size, 0, 0, NULL);
+		unsigned int least = (unsigned int)get_order(s->size);
+
+		CHECK(s->dry->order <= (least > PAGE_ALLOC_COSTLY_ORDER ? least : PAGE_ALLOC_COSTLY_ORDER));
+		kmem_cache_destroy(s);
+	}
+}
+
 /* What lies behind the last object of a single page is told of as of none: one more would lie in somebody's page. */
 void test_behind(void)
 {

@@ -14,5 +14,6 @@ void zero_40(void *object); /* a constructor: of so many bytes */
 void test_pieces(void);
 void test_grows(bool plain); /* plain: its objects lie one behind the other */
 void test_behind(void); /* with letters */
+void test_orders(void);
 
 #endif

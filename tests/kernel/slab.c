@@ -513,6 +513,7 @@ int main(int argc, char **argv)
 	else
 		test_behind();
 	test_grows(letters == NULL);
+	test_orders();
 	test_interrupted();
 	test_nodes();
 	test_index();
