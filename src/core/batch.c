@@ -491,9 +491,10 @@ size_t dry_node_slabs(const struct dry_cache *cache)
 
 size_t dry_node_objects(const struct dry_cache *cache)
 {
-	size_t lacking = 0;
+	size_t slabs = dry_node_slabs(cache), most = slabs * (cache->num - cache->num_single), lacking = 0;
 
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
 		lacking += get(&cache->node[n].lacking);
-	return dry_node_slabs(cache) * cache->num - lacking;
+	/* Others make slabs and give some back meanwhile, which both figures do not tell at once. */
+	return slabs * cache->num - (lacking < most ? lacking : most);
 }

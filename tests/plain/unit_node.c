@@ -240,6 +240,9 @@ static void test_single(void)
 		CHECK_EQ(dry_node_slabs(cache), i / 4 + 1);
 	}
 	CHECK_EQ(dry_node_objects(cache), 12);
+	atomic_fetch_sub(&cache->node[0].slabs, 2); /* as others see it while slabs go */
+	CHECK_EQ(dry_node_objects(cache), 4);
+	atomic_fetch_add(&cache->node[0].slabs, 2);
 	plain_holds(cache, 9);
 	plain_expect();
 	dry_free_slow(cache, objects[0] + 4 * 1000); /* the next one would reach beyond the page */
