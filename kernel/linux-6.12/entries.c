@@ -189,7 +189,7 @@ int alloc_slab_obj_exts(struct slab *slab, struct kmem_cache *s, gfp_t gfp, bool
 {
 	/* From a cache that has no such vectors, or there would be no end. */
 	gfp_t plain = (gfp & ~(__GFP_DMA | __GFP_DMA32 | __GFP_RECLAIMABLE | __GFP_ACCOUNT | __GFP_NOFAIL)) | __GFP_NO_OBJ_EXT;
-	void *exts = kcalloc_node(s->num, sizeof(struct slabobj_ext), plain, slab_nid(slab));
+	void *exts = kcalloc_node(objs_per_slab(s, slab), sizeof(struct slabobj_ext), plain, slab_nid(slab));
 
 	if (exts == NULL)
 		return -ENOMEM;
