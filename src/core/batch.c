@@ -97,8 +97,8 @@ static void relist_locked(struct dry_cache *cache, struct dry_node *node, struct
 
 /* ---- slabs ---------------------------------------------------------------------------- */
 
-/* Free slabs above the limit leave the node, chained by `next`. */
-static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, size_t keep, dry_slab_ref chain)
+/* Free slabs above the limit leave the node, chained by `next`. by_objects: of single pages as many stay as have its objects. */
+static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, size_t keep, bool by_objects, dry_slab_ref chain)
 {
 	const struct dry_backing *backing = &cache->caches->backing;
 
@@ -106,6 +106,8 @@ static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, 
 		dry_slab_ref ref = node->list[DRY_LIST_FREE];
 		struct dry_slab *slab = dry_backing_deref(backing, ref);
 		uint32_t num = dry_slab_num(cache, slab);
+		if (num != cache->num && by_objects && node->free_slabs * num <= keep * cache->num)
+			break;
 		if (get(&node->free_objects) < get(&node->reserved) + node->reserving + num)
 			break;
 		list_remove_locked(backing, node, slab);
@@ -181,7 +183,7 @@ void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned 
 		struct dry_node *node = &cache->node[dry_slab_node(cache, dry_slab_of(cache, objects[i]))];
 		node_acquire(node);
 		i += put_locked(cache, node, objects + i, count - i);
-		chain = trim_locked(cache, node, node->free_limit, chain);
+		chain = trim_locked(cache, node, node->free_limit, true, chain);
 		dry_lock_release(&node->lock);
 	}
 	free_chain(cache, chain);
@@ -473,7 +475,7 @@ void dry_node_shrink(struct dry_cache *cache, bool all)
 		struct dry_node *node = &cache->node[n];
 		dry_lock_acquire(&node->lock);
 		size_t keep = all ? 0 : node->free_slabs - node->free_low;
-		dry_slab_ref chain = trim_locked(cache, node, keep, DRY_SLAB_NIL);
+		dry_slab_ref chain = trim_locked(cache, node, keep, false, DRY_SLAB_NIL);
 		node->free_low = node->free_slabs;
 		dry_lock_release(&node->lock);
 		free_chain(cache, chain);

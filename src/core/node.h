@@ -69,7 +69,7 @@ struct dry_node {
 	dry_slab_ref list[DRY_LISTS]; /* guarded by lock */
 	_Atomic size_t free_objects;  /* written under lock; read without, as a hint */
 	size_t free_slabs;            /* guarded by lock */
-	size_t free_limit;            /* most free slabs kept; guarded by lock */
+	size_t free_limit;            /* most free slabs kept, of single pages more (batch.c); guarded by lock */
 	size_t free_low;              /* fewest free slabs since the last reap; guarded by lock */
 	_Atomic size_t lock_rounds;   /* for slabs: refill, flush, attach; written under lock, read without */
 	_Atomic size_t lock_waits;    /* of them, those that found it held; likewise */

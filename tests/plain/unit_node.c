@@ -262,6 +262,41 @@ static void test_single(void)
 	plain_close(caches);
 }
 
+/* Of free slabs of a single page as many stay as have the objects of those that may, or two that take turns would be made anew. */
+static void test_singles_stay(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ 0 });
+	struct dry_cache *cache = plain_cache(caches, "singles", 1000, DRY_CACHE_NO_ARRAYS | DRY_CACHE_BITMAP);
+	struct dry_node *node = &cache->node[0];
+	size_t stay = node->free_limit * cache->num / cache->num_single;
+	unsigned num = cache->num, count = (unsigned)(stay + 5) * cache->num_single, got = 0;
+	void **objects = calloc(count + 2 * num, sizeof(void *));
+
+	caches->backing.in_pieces = in_pieces;
+	while (got < count)
+		got += dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + got, count - got);
+	dry_node_put_slabs(cache, objects, count);
+	CHECK_EQ(node->free_slabs, stay);
+	plain_holds(cache, 0);
+	dry_node_shrink(cache, false);
+	CHECK_EQ(shrunk(cache, false), stay); /* idle ones all go */
+	/* A large one goes first, where there are more than may stay. */
+	for (got = 0; got < count;)
+		got += dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + got, count - got);
+	caches->backing.in_pieces = NULL;
+	for (; got < count + 2 * num;)
+		got += dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + got, count + 2 * num - got);
+	dry_node_put_slabs(cache, objects, count);
+	CHECK_EQ(node->free_slabs, stay);
+	dry_node_put_slabs(cache, objects + count, 2 * num);
+	CHECK_EQ(node->free_slabs, stay);
+	CHECK_EQ(dry_node_objects(cache), stay * cache->num_single);
+	free(objects);
+	dry_node_shrink(cache, true);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
+	plain_close(caches);
+}
+
 int main(void)
 {
 	struct dry_caches *caches = plain_open(&(struct plain_attr){ 0 });
@@ -274,6 +309,7 @@ int main(void)
 	test_other_node();
 	test_reserve_meanwhile();
 	test_single();
+	test_singles_stay();
 	test_checks();
 	return 0;
 }
