@@ -31,6 +31,13 @@ EDITS = {"6.1": [
      "\tif (unlikely(PageSlab(page)) || unlikely(!__PageMovable(page)))\n\t\tgoto out_putpage;\n"
      "\tsmp_rmb(); /* what was no slab may have become one before its mapping was read */\n"
      "\tif (unlikely(PageSlab(page)))\n\t\tgoto out_putpage;\n"),
+    # Nor is a slab a page to migrate, split, or wait for, for who takes memory away: pages with errors, and blocks that go.
+    ("mm/memory-failure.c", "\tif ((flags & MF_SOFT_OFFLINE) && __PageMovable(page))\n",
+     "\tif ((flags & MF_SOFT_OFFLINE) && __PageMovable(page) && !PageSlab(page))\n"),
+    ("mm/page_isolation.c", "\t\t\t} else if (!PageLRU(head) && !__PageMovable(head)) {\n",
+     "\t\t\t} else if (!PageLRU(head) && (!__PageMovable(head) || PageSlab(head))) {\n"),
+    ("mm/page_isolation.c", "\t\tif (__PageMovable(page) || PageLRU(page))\n\t\t\tcontinue;\n",
+     "\t\tif ((__PageMovable(page) && !PageSlab(page)) || PageLRU(page))\n\t\t\tcontinue;\n"),
     # UML walks a process's mappings without the lock, which lockdep tells.
     ("arch/um/kernel/tlb.c", "\tfor_each_vma(vmi, vma)\n\t\tfix_range(mm, vma->vm_start, vma->vm_end, 1);\n",
      "\tmmap_read_lock(mm);\n\tfor_each_vma(vmi, vma)\n\t\tfix_range(mm, vma->vm_start, vma->vm_end, 1);\n\tmmap_read_unlock(mm);\n"),
