@@ -97,7 +97,7 @@ static void relist_locked(struct dry_cache *cache, struct dry_node *node, struct
 
 /* ---- slabs ---------------------------------------------------------------------------- */
 
-/* Free slabs above the limit leave the node, chained by `next`. by_objects: of single pages as many stay as have its objects. */
+/* Free slabs above the limit leave the node, chained by `next`. by_objects: of single pages what fills two arrays stays as well. */
 static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, size_t keep, bool by_objects, dry_slab_ref chain)
 {
 	const struct dry_backing *backing = &cache->caches->backing;
@@ -106,7 +106,7 @@ static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, 
 		dry_slab_ref ref = node->list[DRY_LIST_FREE];
 		struct dry_slab *slab = dry_backing_deref(backing, ref);
 		uint32_t num = dry_slab_num(cache, slab);
-		if (num != cache->num && by_objects && node->free_slabs * num <= keep * cache->num)
+		if (num != cache->num && by_objects && node->free_slabs * num <= 2 * cache->limit)
 			break;
 		if (get(&node->free_objects) < get(&node->reserved) + node->reserving + num)
 			break;

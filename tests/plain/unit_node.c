@@ -262,16 +262,17 @@ static void test_single(void)
 	plain_close(caches);
 }
 
-/* Of free slabs of a single page as many stay as have the objects of those that may, or two that take turns would be made anew. */
+/* Of free slabs of a single page as many stay as fill two arrays, or those of a burst would be made anew in the next. */
 static void test_singles_stay(void)
 {
 	struct dry_caches *caches = plain_open(&(struct plain_attr){ 0 });
 	struct dry_cache *cache = plain_cache(caches, "singles", 1000, DRY_CACHE_NO_ARRAYS | DRY_CACHE_BITMAP);
 	struct dry_node *node = &cache->node[0];
-	size_t stay = node->free_limit * cache->num / cache->num_single;
+	size_t stay = 2 * cache->limit / cache->num_single;
 	unsigned num = cache->num, count = (unsigned)(stay + 5) * cache->num_single, got = 0;
 	void **objects = calloc(count + 2 * num, sizeof(void *));
 
+	CHECK(stay > node->free_limit);
 	caches->backing.in_pieces = in_pieces;
 	while (got < count)
 		got += dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + got, count - got);
