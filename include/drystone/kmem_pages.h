@@ -9,6 +9,7 @@
 #define DRYSTONE_KMEM_PAGES_H
 
 #include <drystone/kmem_reclaim.h>
+#include <stdint.h>
 #include <string.h>
 
 #ifdef __cplusplus
@@ -55,12 +56,12 @@ static inline void *kmem_block(size_t size, size_t align, gfp_t flags, const cha
 	return block != NULL && zero ? kmem_clear_rest(block, align != 0 ? 0 : size) : block;
 }
 
-/* The least order whose block has that many bytes. */
+/* The least order whose block has that many bytes; 0 for none. */
 static inline int get_order(size_t size)
 {
 	int order = 0;
 
-	while (order < 40 && (KMEM_PAGE_SIZE << order) < size)
+	for (size_t pages = size != 0 ? (size - 1) / KMEM_PAGE_SIZE : 0; pages != 0; pages >>= 1)
 		order++;
 	return order;
 }
@@ -78,12 +79,9 @@ static inline struct page *virt_to_page(const void *address)
 /* 2^order pages; NULL also for an order that does not fit. */
 static inline struct page *alloc_pages(gfp_t flags, unsigned int order)
 {
-	size_t size;
-
-	if (order > 40)
+	if (order >= sizeof(size_t) * 8 || KMEM_PAGE_SIZE > SIZE_MAX >> order)
 		return NULL;
-	size = KMEM_PAGE_SIZE << order;
-	return (struct page *)kmem_block(size, size, flags, "alloc_pages");
+	return (struct page *)kmem_block(KMEM_PAGE_SIZE << order, KMEM_PAGE_SIZE << order, flags, "alloc_pages");
 }
 
 static inline struct page *alloc_pages_node(int node, gfp_t flags, unsigned int order)
@@ -119,10 +117,14 @@ static inline unsigned long get_zeroed_page(gfp_t flags)
 #define __free_page(page)      __free_pages((page), 0)
 #define free_page(address)     free_pages((address), 0)
 
-/* Whole pages, not rounded up to a power of two. */
+/* Whole pages, to the end of the last one, not rounded up to a power of two. */
 static inline void *alloc_pages_exact(size_t size, gfp_t flags)
 {
-	return size != 0 ? kmem_block(size, KMEM_PAGE_SIZE, flags, "alloc_pages_exact") : NULL;
+	size_t part = size % KMEM_PAGE_SIZE, more = part != 0 ? KMEM_PAGE_SIZE - part : 0;
+
+	if (size == 0)
+		return NULL;
+	return kmem_block(size <= SIZE_MAX - more ? size + more : size, KMEM_PAGE_SIZE, flags, "alloc_pages_exact");
 }
 
 static inline void free_pages_exact(void *block, size_t size)
@@ -131,7 +133,7 @@ static inline void free_pages_exact(void *block, size_t size)
 	dry_free(NULL, block);
 }
 
-/* ---- vmalloc: begins at a page; NULL for 0 bytes ------------------------ */
+/* ---- vmalloc: whole pages; NULL for 0 bytes ----------------------------- */
 
 static inline void *__vmalloc(unsigned long size, gfp_t flags)
 {
