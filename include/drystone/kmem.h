@@ -146,6 +146,7 @@ static inline struct kmem_cache *kmem_cache_create_usercopy(const char *name, un
 #ifndef KMALLOC_MAX_SIZE
 #define KMALLOC_MAX_SIZE ((size_t)PTRDIFF_MAX)
 #endif
+#define KMEM_ALIGNED_MAX ((size_t)4 << 20) /* the most that the kernel's own kmalloc() gives */
 
 /* A cache for a struct, named for it and aligned as it. */
 #define KMEM_CACHE(type, flags) \
@@ -232,9 +233,12 @@ static inline void kmem_cache_free_bulk(struct kmem_cache *cache, size_t count, 
 
 /* ---- general ---------------------------------------------------------- */
 
+/* A power of two is aligned to itself, up to KMEM_ALIGNED_MAX; dry_alloc() alone promises that up to 4096. */
 static inline void *kmalloc(size_t size, gfp_t flags)
 {
-	return size != 0 ? kmem_block(size, 0, flags, "kmalloc") : ZERO_SIZE_PTR;
+	bool aligned = size > 4096 && size <= KMEM_ALIGNED_MAX && (size & (size - 1)) == 0;
+
+	return size != 0 ? kmem_block(size, aligned ? size : 0, flags, "kmalloc") : ZERO_SIZE_PTR;
 }
 
 static inline void *kzalloc(size_t size, gfp_t flags)
@@ -310,6 +314,8 @@ static inline void *krealloc(const void *object, size_t size, gfp_t flags)
 	void *result;
 	int round = 0;
 
+	if (block == NULL)
+		return kmalloc(size, flags);
 	if (size == 0) {
 		kfree(object);
 		return ZERO_SIZE_PTR;
