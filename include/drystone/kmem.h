@@ -343,18 +343,52 @@ static inline void kfree_sensitive(const void *object)
 	kfree(object);
 }
 
-#define kzfree(object) kfree_sensitive(object)
+static inline void kzfree(const void *object)
+{
+	kfree_sensitive(object);
+}
 
 /* ---- as big as may be: here all the same ---------------------------------- */
 
-#define kvmalloc(size, flags)                       kmalloc((size), (flags))
-#define kvzalloc(size, flags)                       kzalloc((size), (flags))
-#define kvmalloc_node(size, flags, node)            kmalloc_node((size), (flags), (node))
-#define kvzalloc_node(size, flags, node)            kzalloc_node((size), (flags), (node))
-#define kvmalloc_array(count, size, flags)          kmalloc_array((count), (size), (flags))
-#define kvcalloc(count, size, flags)                kcalloc((count), (size), (flags))
-#define kvfree(object)                              kfree(object)
-#define kvmemdup(from, size, flags)                 kmemdup((from), (size), (flags))
+/* Without kmalloc()'s alignment: in the kernel such memory may be vmalloc()'s. */
+static inline void *kvmalloc(size_t size, gfp_t flags)
+{
+	return size != 0 ? kmem_block(size, 0, flags, "kvmalloc") : ZERO_SIZE_PTR;
+}
+
+static inline void *kvzalloc(size_t size, gfp_t flags)
+{
+	return kvmalloc(size, flags | (gfp_t)__GFP_ZERO);
+}
+
+static inline void *kvmalloc_node(size_t size, gfp_t flags, int node)
+{
+	(void)node;
+	return kvmalloc(size, flags);
+}
+
+static inline void *kvzalloc_node(size_t size, gfp_t flags, int node)
+{
+	(void)node;
+	return kvzalloc(size, flags);
+}
+
+static inline void *kvmalloc_array(size_t count, size_t size, gfp_t flags)
+{
+	size_t bytes;
+
+	return __builtin_mul_overflow(count, size, &bytes) ? NULL : kvmalloc(bytes, flags);
+}
+
+static inline void *kvcalloc(size_t count, size_t size, gfp_t flags)
+{
+	return kvmalloc_array(count, size, flags | (gfp_t)__GFP_ZERO);
+}
+
+static inline void kvfree(const void *object)
+{
+	kfree(object);
+}
 
 static inline void kvfree_sensitive(const void *object, size_t size)
 {
@@ -380,6 +414,11 @@ static inline void *kmemdup(const void *from, size_t size, gfp_t flags)
 	void *copy = kmalloc(size, flags);
 
 	return copy != NULL && size != 0 ? memcpy(copy, from, size) : copy;
+}
+
+static inline void *kvmemdup(const void *from, size_t size, gfp_t flags)
+{
+	return kmemdup(from, size, flags);
 }
 
 static inline void *kmemdup_array(const void *from, size_t size, size_t count, gfp_t flags)
@@ -414,8 +453,15 @@ static inline char *kstrndup(const char *text, size_t max, gfp_t flags)
 	return kmemdup_nul(text, end != NULL ? (size_t)(end - text) : max, flags);
 }
 
-#define kstrdup_const(text, flags) kstrdup((text), (flags))
-#define kfree_const(text)          kfree(text)
+static inline const char *kstrdup_const(const char *text, gfp_t flags)
+{
+	return kstrdup(text, flags);
+}
+
+static inline void kfree_const(const void *text)
+{
+	kfree(text);
+}
 
 __attribute__((format(printf, 2, 0))) static inline char *kvasprintf(gfp_t flags, const char *format, va_list arguments)
 {

@@ -33,6 +33,33 @@ static int use_cache(struct kmem_cache *cache, int first)
 	return as_made;
 }
 
+/* What are functions in the kernel can be handed on as such. */
+static int hand_on(void)
+{
+	void *(*const take[])(size_t, gfp_t) = { kmalloc, kzalloc, kvmalloc, kvzalloc };
+	void *(*const take_many[])(size_t, size_t, gfp_t) = { kmalloc_array, kcalloc, kvmalloc_array, kvcalloc };
+	void *(*const take_near[])(size_t, gfp_t, int) = { kmalloc_node, kzalloc_node, kvmalloc_node, kvzalloc_node };
+	void (*const give[])(const void *) = { kfree, kfree_const, kvfree, kzfree };
+	void *(*const copy[])(const void *, size_t, gfp_t) = { kmemdup, kvmemdup };
+	const char *(*const copy_text)(const char *, gfp_t) = kstrdup_const;
+	const char *text = copy_text("text", GFP_KERNEL);
+	void *same = copy[1]("text", 5, GFP_KERNEL);
+	int as_asked = text != NULL && strcmp(text, "text") == 0 && same != NULL && memcmp(same, text, 5) == 0;
+
+	give[1](text);
+	give[2](same);
+	for (int i = 0; i < 4; i++) {
+		void *one = take[i](10, GFP_KERNEL), *many = take_many[i](3, 4, GFP_KERNEL);
+		void *near_by = take_near[i](10, GFP_KERNEL, 0);
+
+		as_asked = as_asked && one != NULL && many != NULL && near_by != NULL;
+		give[i](one);
+		give[3 - i](many);
+		give[0](near_by);
+	}
+	return as_asked;
+}
+
 int main(void)
 {
 	struct kmem_cache_args args;
@@ -55,6 +82,8 @@ int main(void)
 	if (!use_cache(kmem_cache_create("four", sizeof(struct item), &args, 0), 1))
 		return 3;
 #endif
+	if (!hand_on())
+		return 8;
 	/* Zeros and writes up to the end of a block: compilers are not told wrong sizes of it. */
 	text = (char *)kzalloc(50, GFP_KERNEL);
 	text = (char *)krealloc(text, 53, GFP_KERNEL | __GFP_ZERO);
