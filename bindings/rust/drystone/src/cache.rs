@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 use crate::{last_error, Error, Heap};
 use drystone_sys::*;
-use std::ffi::CString;
+use std::ffi::{c_void, CString};
 use std::marker::PhantomData;
 use std::mem::{align_of, size_of, MaybeUninit};
 use std::ops::{Deref, DerefMut};
@@ -138,11 +138,23 @@ impl<T> DerefMut for Owned<'_, T> {
     }
 }
 
+/// An object without a value in it; dropped, it goes back.
+struct Room {
+    object: *mut c_void,
+    cache: *mut dry_cache,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        unsafe { dry_cache_free(self.cache, self.object) };
+    }
+}
+
 impl<T> Drop for Owned<'_, T> {
     fn drop(&mut self) {
-        unsafe {
-            drop_in_place(self.object.as_ptr());
-            dry_cache_free(self.cache.as_ptr(), self.object.as_ptr().cast());
-        }
+        // As of a `Box`: also if the value's destructor panics.
+        let _room = Room { object: self.object.as_ptr().cast(), cache: self.cache.as_ptr() };
+
+        unsafe { drop_in_place(self.object.as_ptr()) };
     }
 }

@@ -38,6 +38,23 @@ fn objects_are_dropped_and_given_back() {
     assert_eq!(cache.stats().active_objects, 0);
 }
 
+struct Panics;
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        std::panic::resume_unwind(Box::new(()));
+    }
+}
+
+#[test]
+fn an_object_goes_back_when_its_destructor_panics() {
+    let cache = Cache::<(u64, Panics)>::with_flags("panics", sys::DRY_CACHE_NO_MERGE).unwrap();
+    let owned = cache.make((1, Panics)).unwrap();
+
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(owned))).is_err());
+    assert_eq!(cache.stats().active_objects, 0);
+}
+
 fn raw_address(item: &Item) -> usize {
     item as *const Item as usize
 }
