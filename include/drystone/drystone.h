@@ -123,8 +123,8 @@ DRY_NODISCARD dry_heap *dry_heap_create(const struct dry_heap_attr *attr);
 
 /*
  * Destroy a heap and everything in it; its memory goes back at once, whether
- * or not objects are still allocated. Caches with a page source of their own are
- * not in it: they stay as they are. Waits for deferred frees. 0, or -EINVAL for the default heap.
+ * or not objects are still allocated, and no dtor runs: who wants that destroys the caches before. Caches with a page
+ * source of their own are not in it: they stay as they are. Waits for deferred frees. 0, or -EINVAL for the default heap.
  */
 int dry_heap_destroy(dry_heap *heap);
 
@@ -212,7 +212,8 @@ struct dry_cache_attr {
 	unsigned flags;            /* DRY_CACHE_* */
 	/*
 	 * Run once per object: ctor when its slab is made, dtor when that is given back (after the grace period of a
-	 * TYPESAFE_BY_RCU cache). Objects must be freed in constructed state. Neither may call into this heap; a dtor may
+	 * TYPESAFE_BY_RCU cache); objects that are there when the heap is destroyed get no dtor, handed out or free.
+	 * Objects must be freed in constructed state. Neither may call into this heap; a dtor may
 	 * run in any thread that allocates or frees, or does housekeeping. Both get `arg`.
 	 */
 	void (*ctor)(void *object, void *arg);

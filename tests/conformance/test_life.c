@@ -53,6 +53,21 @@ static void test_balance(dry_heap *heap, unsigned flags)
 	CHECK(life.made >= 3 * N);
 }
 
+/* A heap that is destroyed is given back as it is: who wants destructors destroys the caches before. */
+static void test_heap_gone(void)
+{
+	dry_heap *heap = dry_heap_create(NULL);
+	struct life life = { 0, 0 };
+	struct dry_cache_attr attr = { .name = "gone", .size = 200, .ctor = construct, .dtor = destruct, .arg = &life };
+	dry_cache *cache = dry_cache_create(heap, &attr);
+	void *freed = dry_cache_alloc(cache), *kept = dry_cache_alloc(cache);
+
+	CHECK(freed && kept);
+	dry_cache_free(cache, freed);
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+	CHECK(life.made >= 2 && life.unmade == 0);
+}
+
 /* ---- callbacks ---- */
 
 static struct {
@@ -147,6 +162,7 @@ int main(void)
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		test_balance(NULL, flags[i]);
+	test_heap_gone();
 	test_reclaim();
 	test_zalloc_bulk(NULL);
 	test_node();
