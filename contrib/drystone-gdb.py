@@ -16,7 +16,7 @@ import struct
 import gdb
 import gdb.printing
 
-VERSION = 12
+VERSION = 13
 MAGIC = b"DRYSTONE-LAYOUT\0"
 # The members of struct dry_inspect, in their order: N 32-bit numbers, F fields (offset, size), B bytes, P pointers.
 MEMBERS = (
@@ -30,11 +30,12 @@ MEMBERS = (
           "arena_chunks_bytes arena_side arena_side_bytes page_kind page_count page_cache page_node page_first page_bits page_active cache_mgmt extents_table "
           "extents_slots extents_kept extents_kept_count extent_address extent_bytes kept_address kept_bytes node_lock_waits "
           "node_slabs_made node_peak_slabs node_remote_frees node_failures node_shared_moves depot_moves depot_allocs depot_frees "
-          "heap_failures heap_reaps arena_purged extents_purged guards_base guards_table guards_fresh guards_table_bytes guards_owner guards_bytes guard_state guard_page guard_pages"),
+          "heap_failures heap_reaps arena_purged extents_purged guards_base guards_table guards_fresh guards_table_bytes guards_owner guards_bytes guard_state guard_page guard_pages "
+          "cache_debug pool_candidates pool_room pool_waits pool_oldest pool_ring pool_entry"),
     ("N", "arena_size page_size extent_size kept_size"),
     ("B", "page_free page_run page_slab extent_bits mgmt_bitmap guard_live reserved_a reserved_b"),
     ("N", "shared_factor guard_size"),
-    ("P", "stopped_area heaps default_heap profile guards"),
+    ("P", "stopped_area heaps default_heap profile guards pooled"),
 )
 FORMAT = {"N": "I", "F": "II", "B": "B", "P": "Q"}
 MAX_LIST = 100000  # entries of any list: it may be damaged
@@ -173,6 +174,25 @@ def depots(layout, heap, node):
         yield "an alien" if i < aliens else "a local", layout.get(at, "depot_avail"), layout.get(at, "depot_entry")
 
 
+def pooled(layout, pool):
+    """Objects of a pool: candidates, then those that wait in the ring behind them."""
+    entry, room = pool + layout.pool_entry[0], layout.get(pool, "pool_room")
+    ring, oldest = layout.get(pool, "pool_ring"), layout.get(pool, "pool_oldest")
+    for i in range(min(layout.get(pool, "pool_candidates"), room, MAX_LIST)):
+        yield pointer(entry + 8 * i)
+    for i in range(min(layout.get(pool, "pool_waits"), ring, MAX_LIST)):
+        yield pointer(entry + 8 * (room + (oldest + i) % ring))
+
+
+def kept(layout, cache, avail, entry):
+    """Objects of a depot."""
+    if not entry:
+        return ()
+    if layout.pooled and layout.get(cache, "cache_debug") == layout.pooled:
+        return pooled(layout, entry)
+    return (pointer(entry + 8 * k) for k in range(min(avail, MAX_LIST)))
+
+
 def figures(layout, heap, cache):
     """Slabs; objects in use, all of them, those in arrays."""
     slabs = sum(layout.get(node, "node_slabs") for node in nodes(layout, heap, cache))
@@ -272,7 +292,7 @@ class WhatIs(gdb.Command):
                 return "free, in the array cache of slot %d" % slot
         for node in nodes(layout, heap, cache):
             for kind, avail, entries in depots(layout, heap, node):
-                if begin in (pointer(entries + 8 * k) for k in range(min(avail, MAX_LIST)) if entries):
+                if begin in kept(layout, cache, avail, entries):
                     return "free, in %s array" % kind
         if layout.get(cache, "cache_mgmt") != layout.mgmt_bitmap:
             return "handed out, or free in its slab"

@@ -50,7 +50,7 @@ extern "C" {
 
 #define DRY_INSPECT_SYMBOL  "dry_inspect"
 #define DRY_INSPECT_MAGIC   "DRYSTONE-LAYOUT" /* 15 characters and the NUL */
-#define DRY_INSPECT_VERSION 12u /* grows when a field changes its meaning or place in this struct */
+#define DRY_INSPECT_VERSION 13u /* grows when a field changes its meaning or place in this struct */
 
 /* An integer, pointer, char array or inline struct array. size in bytes. */
 struct dry_inspect_field {
@@ -170,6 +170,14 @@ struct dry_inspect {
 	struct dry_inspect_field guards_owner, guards_bytes; /* pointer to 4 bytes for each page of guards_bytes */
 	struct dry_inspect_field guard_state, guard_page, guard_pages; /* in an entry: guard_live, or it is no live block */
 
+	/*
+	 * Where a cache's cache_debug is `pooled`, the entry of a depot points to a pool instead: its objects are the first
+	 * pool_candidates entries from pool_entry on, and behind the first pool_room a ring of pool_ring, a power of two, in which
+	 * there are pool_waits from pool_oldest on.
+	 */
+	struct dry_inspect_field cache_debug;
+	struct dry_inspect_field pool_candidates, pool_room, pool_waits, pool_oldest, pool_ring, pool_entry;
+
 	uint32_t arena_size, page_size, extent_size, kept_size; /* distances between two of each */
 	uint8_t page_free, page_run, page_slab;                 /* values of page_kind */
 	uint8_t extent_bits;                                    /* low bits of extent_bytes that are the size */
@@ -183,6 +191,7 @@ struct dry_inspect {
 	const void *default_heap; /* address of the default heap; NULL: the heap named "default" */
 	const void *profile;      /* address of a struct dry_inspect_profile */
 	const void *guards;       /* address of what guards_* are in; NULL: no guarded blocks */
+	const void *pooled;       /* see cache_debug */
 };
 
 /* Defined by the library. Constant, with addresses that the loader has relocated. */

@@ -12,20 +12,6 @@
 #define SHARE      4096u /* of the process's memory */
 #define FILLING    (DRY_PIECE / 2) /* fetched at a time: the way down to there is long, and stacks are small */
 
-/* In the entry of a depot, whose `avail` counts what is in it. Guarded by the depot's lock. */
-struct pool {
-	uint32_t candidates; /* entry[0..candidates) */
-	uint32_t room;       /* for them: twice a choice */
-	uint32_t waits;      /* in the ring behind entry[room], from `oldest` on */
-	uint32_t oldest;
-	uint32_t ring;       /* its places: a power of two */
-	uint32_t places;     /* of them to be used */
-	size_t most_bytes;   /* of those that may wait, when `places` was last reckoned */
-	uint64_t choices;    /* made */
-	uint64_t chance;     /* for the next four, 16 bits each, of which those are gone that were used */
-	void *entry[];
-};
-
 static _Atomic size_t most_bytes = MOST_BYTES; /* relaxed: a pool that has more gives it up at the next free */
 
 void dry_pools_fit(size_t memory)
@@ -35,7 +21,7 @@ void dry_pools_fit(size_t memory)
 	atomic_store_explicit(&most_bytes, share < MOST_BYTES ? share : MOST_BYTES, memory_order_relaxed);
 }
 
-static DRY_NOINLINE void reckon_locked(struct pool *pool, size_t bytes, size_t size)
+static DRY_NOINLINE void reckon_locked(struct dry_object_pool *pool, size_t bytes, size_t size)
 {
 	size_t places = bytes / size, least = bytes / (MOST_BYTES / LEAST);
 
@@ -47,12 +33,12 @@ static DRY_NOINLINE void reckon_locked(struct pool *pool, size_t bytes, size_t s
 
 static size_t bytes_of(uint32_t room, uint32_t ring)
 {
-	return sizeof(struct pool) + (room + ring) * sizeof(void *);
+	return sizeof(struct dry_object_pool) + (room + ring) * sizeof(void *);
 }
 
-static struct pool *pool_in(const struct dry_depot *depot)
+static struct dry_object_pool *pool_in(const struct dry_depot *depot)
 {
-	return (struct pool *)(void *)depot->entry;
+	return (struct dry_object_pool *)(void *)depot->entry;
 }
 
 /* Two threads at one pool part. */
@@ -92,7 +78,7 @@ static void count_locked(_Atomic size_t *figure)
 	atomic_store_explicit(figure, atomic_load_explicit(figure, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
-static void kept_locked(struct dry_depot *depot, const struct pool *pool)
+static void kept_locked(struct dry_depot *depot, const struct dry_object_pool *pool)
 {
 	atomic_store_explicit(&depot->avail, pool->candidates + pool->waits, memory_order_relaxed);
 }
@@ -103,14 +89,14 @@ static bool is_shared(const struct dry_cache *cache, const struct dry_depot *dep
 }
 
 /* NULL: no memory. */
-static struct pool *make_locked(struct dry_cache *cache, struct dry_depot *depot)
+static struct dry_object_pool *make_locked(struct dry_cache *cache, struct dry_depot *depot)
 {
 	size_t places = MOST_BYTES / cache->size;
 	uint32_t ring = LEAST, room = 2 * DRY_CHOICE(cache->size);
 
 	while (ring < MOST && ring < places)
 		ring *= 2;
-	struct pool *pool = dry_backing_meta_alloc(&cache->caches->backing, bytes_of(room, ring));
+	struct dry_object_pool *pool = dry_backing_meta_alloc(&cache->caches->backing, bytes_of(room, ring));
 	if (pool != NULL) {
 		pool->room = room;
 		pool->ring = ring;
@@ -123,7 +109,7 @@ static struct pool *make_locked(struct dry_cache *cache, struct dry_depot *depot
 
 DRY_FAST void *choose_locked(struct dry_cache *cache, struct dry_depot *depot)
 {
-	struct pool *pool = pool_in(depot);
+	struct dry_object_pool *pool = pool_in(depot);
 
 	if (pool->choices++ % 4 == 0)
 		pool->chance = dry_secret_choice(((uint64_t)(uintptr_t)pool << 20) + pool->choices);
@@ -138,7 +124,7 @@ DRY_FAST void *choose_locked(struct dry_cache *cache, struct dry_depot *depot)
 
 DRY_FAST void *choose_of(struct dry_cache *cache, struct dry_depot *depot, uint32_t least)
 {
-	const struct pool *pool = pool_in(depot);
+	const struct dry_object_pool *pool = pool_in(depot);
 
 	return DRY_LIKELY(pool != NULL && pool->candidates >= least) ? choose_locked(cache, depot) : NULL;
 }
@@ -178,7 +164,7 @@ bool dry_pool_prepare(struct dry_cache *cache)
 static unsigned fill_some(struct dry_cache *cache, void *const *objects, unsigned count, void **chosen)
 {
 	struct dry_depot *depot = enter(cache);
-	struct pool *pool = pool_in(depot);
+	struct dry_object_pool *pool = pool_in(depot);
 	unsigned placed = 0;
 
 	for (; pool != NULL && placed < count && pool->candidates < pool->room; placed++)
@@ -224,7 +210,7 @@ static DRY_NOINLINE void spill(struct dry_cache *cache, struct dry_depot *depot)
 	uint32_t count = 0;
 
 	dry_lock_acquire(&depot->lock);
-	struct pool *pool = pool_in(depot);
+	struct dry_object_pool *pool = pool_in(depot);
 	if (pool != NULL && pool->candidates >= DRY_CHOICE(cache->size)) {
 		count = pool->candidates - DRY_CHOICE(cache->size);
 		count = count < FILLING ? count : FILLING;
@@ -238,7 +224,7 @@ static DRY_NOINLINE void spill(struct dry_cache *cache, struct dry_depot *depot)
 }
 
 /* The oldest of those that wait; there is one. */
-static void *oldest_locked(struct pool *pool)
+static void *oldest_locked(struct dry_object_pool *pool)
 {
 	void *object = pool->entry[pool->room + pool->oldest];
 
@@ -248,7 +234,7 @@ static void *oldest_locked(struct pool *pool)
 }
 
 /* Those that have waited become candidates, as far as there is room. */
-static void release_locked(struct pool *pool)
+static void release_locked(struct dry_object_pool *pool)
 {
 	while (pool->waits >= pool->places && pool->candidates < pool->room) {
 		void *object = oldest_locked(pool);
@@ -269,7 +255,7 @@ enum dry_freed dry_pool_put(struct dry_cache *cache, void *object)
 		dry_pool_prepare(cache);
 		depot = enter(cache);
 	}
-	struct pool *pool = pool_in(depot);
+	struct dry_object_pool *pool = pool_in(depot);
 	if (DRY_LIKELY(pool != NULL)) {
 		if (DRY_UNLIKELY(pool->most_bytes != bytes))
 			reckon_locked(pool, bytes, cache->size);
@@ -295,7 +281,7 @@ static void drain(struct dry_cache *cache, struct dry_depot *depot)
 	DRY_FILLED_LATER void *objects[FILLING];
 
 	dry_lock_acquire(&depot->lock);
-	struct pool *pool = pool_in(depot);
+	struct dry_object_pool *pool = pool_in(depot);
 	depot->entry = NULL;
 	atomic_store_explicit(&depot->avail, 0, memory_order_relaxed);
 	dry_lock_release(&depot->lock);
@@ -323,7 +309,7 @@ static void each_in(struct dry_cache *cache, struct dry_depot *depot, void (*fn)
 {
 	if (!dry_lock_try(&depot->lock))
 		return;
-	const struct pool *pool = pool_in(depot);
+	const struct dry_object_pool *pool = pool_in(depot);
 	for (uint32_t i = 0; pool != NULL && i < pool->candidates; i++)
 		fn(cache, pool->entry[i]);
 	for (uint32_t i = 0; pool != NULL && i < pool->waits; i++)

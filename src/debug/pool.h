@@ -18,6 +18,20 @@
 
 #include "core/cache.h"
 
+/* In the entry of a depot, whose `avail` counts what is in it. Guarded by the depot's lock; inspect.h says where things are. */
+struct dry_object_pool {
+	uint32_t candidates; /* entry[0..candidates) */
+	uint32_t room;       /* for them: twice a choice */
+	uint32_t waits;      /* in the ring behind entry[room], from `oldest` on */
+	uint32_t oldest;
+	uint32_t ring;       /* its places: a power of two */
+	uint32_t places;     /* of them to be used */
+	size_t most_bytes;   /* of those that may wait, when `places` was last reckoned */
+	uint64_t choices;    /* made */
+	uint64_t chance;     /* for the next four, 16 bits each, of which those are gone that were used */
+	void *entry[];
+};
+
 /* One object, chosen out of DRY_CHOICE(cache->size) at least. NULL: there are not as many. Counted. */
 void *dry_pool_take(struct dry_cache *cache);
 

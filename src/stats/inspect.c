@@ -2,6 +2,8 @@
 /* Where a reader outside of the process finds things; see <drystone/inspect.h>. */
 #include <drystone/inspect.h>
 
+#include "debug/pool.h"
+#include "debug/secure.h"
 #include "guard/internal.h"
 #include "heap/heap.h"
 #include "stats/sites.h"
@@ -110,6 +112,13 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.guard_state = FIELD(dry_guard_block, state),
 	.guard_page = FIELD(dry_guard_block, page),
 	.guard_pages = FIELD(dry_guard_block, pages),
+	.cache_debug = FIELD(dry_cache, debug),
+	.pool_candidates = FIELD(dry_object_pool, candidates),
+	.pool_room = FIELD(dry_object_pool, room),
+	.pool_waits = FIELD(dry_object_pool, waits),
+	.pool_oldest = FIELD(dry_object_pool, oldest),
+	.pool_ring = FIELD(dry_object_pool, ring),
+	.pool_entry = { (uint32_t)offsetof(struct dry_object_pool, entry), sizeof(void *) },
 	.arena_size = sizeof(struct dry_arena),
 	.page_size = sizeof(struct dry_page),
 	.extent_size = sizeof(struct dry_extent),
@@ -126,4 +135,5 @@ DRY_EXPORT const struct dry_inspect dry_inspect = {
 	.default_heap = &dry_main_heap,
 	.profile = &dry_profile,
 	.guards = &dry_guarded,
+	.pooled = &dry_debug_secure,
 };

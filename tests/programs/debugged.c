@@ -12,6 +12,7 @@ char *live, *freed, *run, *extent, *middle;
 #ifdef TYPED
 dry_cache *typed, *unsafe;
 dry_heap *heap;
+void *last, *gone; /* of typed; one is freed */
 #endif
 
 __attribute__((noinline)) void stop_here(void)
@@ -31,8 +32,10 @@ int main(int argc, char **argv)
 #ifdef TYPED /* linked with the library */
 	typed = dry_cache_create(NULL, &(struct dry_cache_attr){ .name = "letters", .size = 304, .flags = DRY_CACHE_NO_MERGE });
 	for (int i = 0; i < 100; i++)
-		if (dry_cache_alloc(typed) == NULL)
+		if ((last = dry_cache_alloc(typed)) == NULL)
 			return 1;
+	gone = dry_cache_alloc(typed);
+	dry_cache_free(typed, gone);
 	unsafe = dry_cache_create(NULL, &(struct dry_cache_attr){ .name = "r\033[31m \xe9", .size = 312,
 								  .flags = DRY_CACHE_NO_MERGE });
 	heap = dry_heap_default();

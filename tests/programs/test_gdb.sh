@@ -56,6 +56,13 @@ gdb -nx -batch -ex "source $top/contrib/drystone-gdb.py" -ex "set environment LD
 	-ex 'break stop_here' -ex run -ex 'drystone whatis extent+7' -ex 'drystone whatis extent-1' "$work/debugged" >"$work/out" 2>&1
 { grep -q 'heap main: [0-9]* bytes into the 5[0-9]* bytes of pages of a guarded block at 0x[0-9a-f]*, handed out$' "$work/out" &&
 	! grep -q 'nobody' "$work/out"; } || fail "guarded blocks: $(cat "$work/out")"
+# what was freed under secure:1 waits in a pool
+gdb -nx -batch -ex "source $top/contrib/drystone-gdb.py" -ex "set environment LD_PRELOAD $work/libdrystone.so" \
+	-ex 'set environment DRYSTONE_CONF secure:1' -ex 'set startup-with-shell off' -ex 'set environment DEBUGINFOD_URLS' \
+	-ex 'break stop_here' -ex run -ex 'drystone whatis last' -ex 'drystone whatis gone' "$work/debugged" >"$work/out" 2>&1
+{ [ "$(grep -c '^  0 bytes into 304 bytes' "$work/out")" = 2 ] &&
+	grep -Eq '^  0 bytes into 304 bytes at 0x[0-9a-f]+: free, in a (shared|local) array$' "$work/out" &&
+	grep -Eq '^  0 bytes into 304 bytes at 0x[0-9a-f]+: handed out$' "$work/out"; } || fail "secure:1: $(cat "$work/out")"
 # printed FILE WHAT: the pointers, as the printers have them
 printed() {
 	{ grep -Eq '^typed=0x[0-9a-f]+ \(cache letters of heap main: 100 of [1-9][0-9]* objects of 304 bytes in use, [1-9][0-9]* slabs\)$' "$1" &&
