@@ -80,7 +80,7 @@ static inline void kmem_construct(void *object, void *arg)
 	ctor(object);
 }
 
-/* First form. NULL: see dry_cache_create(). */
+/* First form. With a constructor SLAB_POISON has no meaning, as in the kernel. NULL: see dry_cache_create(). */
 static inline struct kmem_cache *kmem_cache_create_ctor(const char *name, unsigned int size, unsigned int align,
 							 slab_flags_t flags, void (*ctor)(void *))
 {
@@ -93,6 +93,7 @@ static inline struct kmem_cache *kmem_cache_create_ctor(const char *name, unsign
 	attr.align = align;
 	attr.flags = flags & ~SLAB_PANIC;
 	if (ctor != NULL) {
+		attr.flags &= ~SLAB_POISON;
 		attr.ctor = kmem_construct;
 		memcpy(&attr.arg, &ctor, sizeof(ctor));
 	}

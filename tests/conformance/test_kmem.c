@@ -47,6 +47,18 @@ static void test_flags(void)
 	CHECK(kmalloc(TOO_MUCH, GFP_ATOMIC) == NULL && kvmalloc(TOO_MUCH, GFP_KERNEL) == NULL);
 }
 
+/* The flags that the kernel's debugging has, with a constructor: all but the poison hold. */
+static void test_constructed(void)
+{
+	struct kmem_cache *cache = kmem_cache_create("constructed", sizeof(struct item), 0,
+						     SLAB_PANIC | SLAB_POISON | SLAB_RED_ZONE, construct);
+	struct item *item = kmem_cache_alloc(cache, GFP_KERNEL);
+
+	CHECK(item != NULL && all_bytes(item, sizeof(*item), 0x5c));
+	kmem_cache_free(cache, item);
+	kmem_cache_destroy(cache);
+}
+
 static void test_caches(void)
 {
 	struct kmem_cache *first = kmem_cache_create("first", sizeof(struct item), 0, SLAB_NO_MERGE, construct);
@@ -558,6 +570,7 @@ int main(void)
 {
 	test_flags();
 	test_caches();
+	test_constructed();
 	test_blocks();
 	test_zeros();
 	test_big();
