@@ -83,9 +83,9 @@ def slabinfo():
 def caches():
     """name and CACHE_FIELDS of each cache, those with most bytes first."""
     result = []
-    for line in slabinfo().split("\n"):
+    for line in slabinfo().split("\n")[2:]:  # two lines of heading; a name may begin as they do
         words = line.split()
-        if not line.startswith(("#", "slabinfo")) and len(words) > len(CACHE_FIELDS):
+        if len(words) > len(CACHE_FIELDS):
             cache = dict(zip(CACHE_FIELDS, map(int, words[1:])), name=words[0])
             result.append(cache)
     return sorted(result, key=lambda cache: -cache["objects"] * cache["object_size"])

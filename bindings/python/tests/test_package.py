@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """test_package.py [--in-tree]: run by a Python on drystone, and once by one that is not (argument --without)."""
+import ctypes
 import os
 import re
 import sys
@@ -36,6 +37,27 @@ def live(stats):
     return stats["in_use"] - stats["idle"] + stats["extents"]
 
 
+class Attr(ctypes.Structure):
+    """The beginning of struct dry_cache_attr; the rest is 0."""
+    _fields_ = [("name", ctypes.c_char_p), ("size", ctypes.c_size_t), ("align", ctypes.c_size_t), ("flags", ctypes.c_uint),
+                ("rest", ctypes.c_size_t * 16)]
+
+
+NO_MERGE = 2
+
+
+def test_names():
+    library = ctypes.CDLL(None)
+    library.dry_cache_create.restype = ctypes.c_void_p
+    library.dry_cache_create.argtypes = (ctypes.c_void_p, ctypes.POINTER(Attr))
+    library.dry_cache_destroy.argtypes = (ctypes.c_void_p,)
+    made = [library.dry_cache_create(None, ctypes.byref(Attr(name, 104, 0, NO_MERGE))) for name in (b"slabinfo", b"a b", b"#4")]
+    names = {cache["name"] for cache in drystone.caches()}
+    assert all(made) and {"slabinfo", "a_b", "?4"} <= names and "#" not in names, names
+    for cache in made:
+        assert library.dry_cache_destroy(cache) == 0
+
+
 def test_with():
     assert drystone.active() and re.match(r"\d+\.\d+\.\d+$", drystone.version())
     before, objects = drystone.stats(), small_objects()
@@ -55,5 +77,6 @@ if sys.argv[1:] == ["--without"]:
     test_without()
 else:
     test_fields()
+    test_names()
     test_with()
 print("ok")
