@@ -221,7 +221,7 @@ public:
 		void operator()(T *object) const noexcept
 		{
 			object->~T();
-			dry_cache_free(home, object);
+			dry_cache_free(home, const_cast<std::remove_cv_t<T> *>(object)); /* T may be const */
 		}
 
 	private:

@@ -98,6 +98,9 @@ template <class T> bool is_aligned(const T *object, std::size_t to = alignof(T))
 
 void test_cache()
 {
+	dry::cache<const std::string> unchanged("unchanged"); // of const objects
+	CHECK(*unchanged.make_unique("stone") == "stone");
+	unchanged.unmake(unchanged.make("stone"));
 	dry::cache<counted> cache("counted", nullptr, DRY_CACHE_NO_MERGE);
 	{
 		auto one = cache.make_unique(1);
