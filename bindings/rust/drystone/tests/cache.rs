@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Heaps and caches.
 use drystone::{sys, Cache, Error, Heap};
+use std::ffi::{c_char, c_void};
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 static DROPPED: AtomicUsize = AtomicUsize::new(0);
@@ -92,6 +94,35 @@ fn a_heap_ends_at_its_limit() {
     assert!(made.len() > 100 && heap.stats().in_use <= 1 << 20);
     drop(made);
     assert!(cache.make([1; 4000]).is_ok());
+}
+
+extern "C" {
+    fn dry_heap_owners(
+        heap: *mut sys::dry_heap,
+        write: sys::dry_write,
+        arg: *mut c_void,
+        objects: *mut usize,
+        bytes: *mut usize,
+    );
+}
+
+unsafe extern "C" fn append(arg: *mut c_void, text: *const c_char, bytes: usize) {
+    (*arg.cast::<Vec<u8>>()).extend_from_slice(std::slice::from_raw_parts(text.cast(), bytes));
+}
+
+#[test]
+fn stacks_begin_in_the_program() {
+    let cache = Cache::<u64>::with_flags("owned", sys::DRY_CACHE_STORE_USER).unwrap();
+    let object = cache.make(1).unwrap();
+    let mut text: Vec<u8> = Vec::new();
+
+    unsafe {
+        dry_heap_owners(null_mut(), append, std::ptr::addr_of_mut!(text).cast(), null_mut(), null_mut())
+    };
+    let text = String::from_utf8(text).unwrap();
+    let first = text.lines().nth(1).unwrap();
+    assert!(!first.contains("dry_") && text.contains("stacks_begin_in_the_program"), "{text}");
+    drop(object);
 }
 
 #[test]
