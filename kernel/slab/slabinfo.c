@@ -7,20 +7,10 @@
 #include "core/reap.h"
 #include "slab/caches.h"
 
-/* Who multiplies slabs by pages of a slab gets what a cache has: its single pages are as many slabs as have so many pages. */
-static size_t in_large_ones(const struct dry_cache *cache, size_t slabs, size_t objects)
-{
-	size_t lacking = slabs * cache->num - min(objects, slabs * cache->num), singles = 0;
-
-	if (cache->num_single != 0)
-		singles = min(lacking / (cache->num - cache->num_single), slabs);
-	return slabs - singles + DIV_ROUND_UP(singles, (size_t)1 << cache->order);
-}
-
 void get_slabinfo(struct kmem_cache *s, struct slabinfo *sinfo)
 {
 	const struct dry_cache *cache = s->dry;
-	size_t free_objects = 0, free_slabs = 0, shared = 0, slabs;
+	size_t free_objects = 0, free_slabs = 0, shared = 0, slabs, singles;
 
 	for (unsigned int n = 0; n < cache->caches->nodes; n++) {
 		free_objects += READ_ONCE(cache->node[n].free_objects);
@@ -28,8 +18,10 @@ void get_slabinfo(struct kmem_cache *s, struct slabinfo *sinfo)
 		shared += READ_ONCE(cache->node[n].shared.avail);
 	}
 	slabs = dry_node_slabs(cache);
-	sinfo->num_objs = dry_node_objects(cache);
-	sinfo->num_slabs = in_large_ones(cache, slabs, sinfo->num_objs);
+	singles = min(dry_node_singles(cache), slabs);
+	/* Who multiplies slabs by pages of a slab gets what the cache has: single pages are as many slabs as have so many pages. */
+	sinfo->num_slabs = slabs - singles + DIV_ROUND_UP(singles, (size_t)1 << cache->order);
+	sinfo->num_objs = slabs * cache->num - singles * (cache->num - cache->num_single);
 	sinfo->active_objs = sinfo->num_objs - min(free_objects, sinfo->num_objs);
 	sinfo->active_slabs = min(slabs - min(free_slabs, slabs), sinfo->num_slabs);
 	sinfo->shared_avail = shared;

@@ -97,8 +97,8 @@ static void relist_locked(struct dry_cache *cache, struct dry_node *node, struct
 
 /* ---- slabs ---------------------------------------------------------------------------- */
 
-/* Free slabs above the limit leave the node, chained by `next`. by_objects: of single pages what fills two arrays stays as well. */
-static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, size_t keep, bool by_objects, dry_slab_ref chain)
+/* Free slabs above `keep` leave the node, chained by `next`; of single pages so many `objects` stay in any case. */
+static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, size_t keep, size_t objects, dry_slab_ref chain)
 {
 	const struct dry_backing *backing = &cache->caches->backing;
 
@@ -106,7 +106,7 @@ static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, 
 		dry_slab_ref ref = node->list[DRY_LIST_FREE];
 		struct dry_slab *slab = dry_backing_deref(backing, ref);
 		uint32_t num = dry_slab_num(cache, slab);
-		if (num != cache->num && by_objects && node->free_slabs * num <= 2 * cache->limit)
+		if (num != cache->num && node->free_slabs * num <= objects)
 			break;
 		if (get(&node->free_objects) < get(&node->reserved) + node->reserving + num)
 			break;
@@ -114,7 +114,7 @@ static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, 
 		add_locked(&node->free_objects, -(size_t)num);
 		atomic_fetch_sub_explicit(&node->slabs, 1, memory_order_relaxed);
 		if (num != cache->num)
-			atomic_fetch_sub_explicit(&node->lacking, cache->num - num, memory_order_relaxed);
+			atomic_fetch_sub_explicit(&node->singles, 1, memory_order_relaxed);
 		slab->next = chain;
 		chain = ref;
 	}
@@ -183,7 +183,7 @@ void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned 
 		struct dry_node *node = &cache->node[dry_slab_node(cache, dry_slab_of(cache, objects[i]))];
 		node_acquire(node);
 		i += put_locked(cache, node, objects + i, count - i);
-		chain = trim_locked(cache, node, node->free_limit, true, chain);
+		chain = trim_locked(cache, node, node->free_limit, 2 * cache->limit, chain);
 		dry_lock_release(&node->lock);
 	}
 	free_chain(cache, chain);
@@ -310,7 +310,7 @@ static void attach(struct dry_cache *cache, struct dry_slab *slab)
 	dry_lock_release(&node->lock);
 }
 
-static void count_new_slab(struct dry_node *node, uint32_t lacks)
+static void count_new_slab(struct dry_node *node, bool single)
 {
 	/* relaxed: figures */
 	size_t slabs = atomic_fetch_add_explicit(&node->slabs, 1, memory_order_relaxed) + 1, peak = get(&node->peak_slabs);
@@ -319,8 +319,8 @@ static void count_new_slab(struct dry_node *node, uint32_t lacks)
 								      memory_order_relaxed))
 		;
 	atomic_fetch_add_explicit(&node->slabs_made, 1, memory_order_relaxed);
-	if (lacks != 0)
-		atomic_fetch_add_explicit(&node->lacking, lacks, memory_order_relaxed);
+	if (single)
+		atomic_fetch_add_explicit(&node->singles, 1, memory_order_relaxed);
 }
 
 static struct dry_slab *new_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp)
@@ -329,7 +329,7 @@ static struct dry_slab *new_slab(struct dry_cache *cache, unsigned home, dry_gfp
 	struct dry_slab *slab = dry_slab_new(cache, home, gfp, colour);
 
 	if (slab != NULL)
-		count_new_slab(&cache->node[dry_slab_node(cache, slab)], dry_slab_lacks(cache, slab));
+		count_new_slab(&cache->node[dry_slab_node(cache, slab)], dry_backing_is_single(slab, cache->order));
 	return slab;
 }
 
@@ -475,7 +475,7 @@ void dry_node_shrink(struct dry_cache *cache, bool all)
 		struct dry_node *node = &cache->node[n];
 		dry_lock_acquire(&node->lock);
 		size_t keep = all ? 0 : node->free_slabs - node->free_low;
-		dry_slab_ref chain = trim_locked(cache, node, keep, false, DRY_SLAB_NIL);
+		dry_slab_ref chain = trim_locked(cache, node, keep, 0, DRY_SLAB_NIL);
 		node->free_low = node->free_slabs;
 		dry_lock_release(&node->lock);
 		free_chain(cache, chain);
@@ -491,12 +491,18 @@ size_t dry_node_slabs(const struct dry_cache *cache)
 	return slabs;
 }
 
-size_t dry_node_objects(const struct dry_cache *cache)
+size_t dry_node_singles(const struct dry_cache *cache)
 {
-	size_t slabs = dry_node_slabs(cache), most = slabs * (cache->num - cache->num_single), lacking = 0;
+	size_t singles = 0;
 
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
-		lacking += get(&cache->node[n].lacking);
-	/* Others make slabs and give some back meanwhile, which both figures do not tell at once. */
-	return slabs * cache->num - (lacking < most ? lacking : most);
+		singles += get(&cache->node[n].singles);
+	return singles;
+}
+
+size_t dry_node_objects(const struct dry_cache *cache)
+{
+	size_t slabs = dry_node_slabs(cache), singles = dry_node_singles(cache);
+
+	return slabs * cache->num - (singles < slabs ? singles : slabs) * (cache->num - cache->num_single);
 }

@@ -44,6 +44,9 @@ void dry_node_shrink(struct dry_cache *cache, bool all);
 /* Slabs of the cache on all nodes. */
 size_t dry_node_slabs(const struct dry_cache *cache);
 
+/* Those that have a single page where others have more. While slabs come and go it may be more than that. */
+size_t dry_node_singles(const struct dry_cache *cache);
+
 /* Objects that these have, free or not. */
 size_t dry_node_objects(const struct dry_cache *cache);
 

@@ -75,7 +75,7 @@ struct dry_node {
 	_Atomic size_t lock_waits;    /* of them, those that found it held; likewise */
 	_Atomic uint32_t colour_next; /* counts slabs made */
 	_Atomic size_t slabs;         /* all of this cache on this node */
-	_Atomic size_t lacking;       /* objects that those of a single page have less than others */
+	_Atomic size_t singles;       /* of them, those of a single page where others have more */
 	_Atomic size_t peak_slabs;    /* the most there were of them */
 	_Atomic size_t slabs_made;    /* since the start */
 	_Atomic size_t reserved;      /* prefill: free objects that may not be given back; written under lock */

@@ -134,7 +134,7 @@ struct slabinfo info_of(struct kmem_cache *s)
 
 size_t bytes_of(struct kmem_cache *s)
 {
-	size_t slabs = dry_node_slabs(s->dry), lacking = slabs * s->num - dry_node_objects(s->dry);
+	size_t slabs = dry_node_slabs(s->dry), lacking = slabs * s->num - info_of(s).num_objs;
 	size_t singles = lacking != 0 ? lacking / (s->num - s->num_single) : 0;
 	size_t bytes = (slabs - singles) * (PAGE_SIZE << s->dry->order) + singles * PAGE_SIZE;
 
