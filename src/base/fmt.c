@@ -40,6 +40,26 @@ static void put_text(struct out *out, const struct spec *spec, const char *text,
 		pad(out, ' ', length, spec->width);
 }
 
+/*
+ * The last digit, which it takes off. By 16 bits at a time: for a division of 64 a kernel of 32 bits has no code, and a small
+ * machine little room.
+ */
+static unsigned last_digit(uint64_t *value, unsigned base)
+{
+	uint64_t quotient = 0;
+	uint32_t rest = 0;
+	int shift;
+
+	for (shift = 48; shift >= 0; shift -= 16) {
+		uint32_t part = rest << 16 | (uint32_t)(*value >> shift & 0xffff);
+
+		quotient |= (uint64_t)(part / base) << shift;
+		rest = part % base;
+	}
+	*value = quotient;
+	return rest;
+}
+
 /* prefix: sign or 0x, before the zeros of a '0' flag. */
 static void put_number(struct out *out, const struct spec *spec, uint64_t value, unsigned base, const char *prefix)
 {
@@ -47,8 +67,7 @@ static void put_number(struct out *out, const struct spec *spec, uint64_t value,
 	size_t count = 0, length = 0;
 
 	do {
-		digits[count++] = "0123456789abcdef"[value % base];
-		value /= base;
+		digits[count++] = "0123456789abcdef"[last_digit(&value, base)];
 	} while (value != 0);
 	while (*prefix != '\0')
 		text[length++] = *prefix++;
