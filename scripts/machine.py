@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from debian import Packages
 from targets import ROOT, command
 
 LIMIT = 1200                         # seconds for a test: one that traces itself takes minutes
@@ -30,26 +31,14 @@ class Machine:
         self.build, self.folder, self.debian, self.emulator, self.console = build, folder, debian, emulator, console
         folder.mkdir(parents=True, exist_ok=True)
 
-    def packages(self, names):
-        """Debian packages of the architecture, with apt's signatures and this machine's mirrors, but none of its state."""
-        folder = self.folder / "debs"
-        for part in ("state/lists/partial", "cache/archives/partial"):
-            (folder / part).mkdir(parents=True, exist_ok=True)
-        (folder / "status").touch()
-        options = ["-o", "APT::Architecture=" + self.debian, "-o", "APT::Architectures=" + self.debian,
-                   "-o", "APT::Sandbox::User=root", "-o", "Dir::State=%s/state" % folder,
-                   "-o", "Dir::State::status=%s/status" % folder, "-o", "Dir::Cache=%s/cache" % folder]
-        run("apt-get", *options, "update", "-q")
-        meta = run("apt-cache", *options, "depends", "linux-image-" + self.debian)
-        for name in [re.search(r"Depends: (linux-image-\S+)", meta).group(1), *names]:
-            run("apt-get", *options, "download", name, cwd=folder)
-
     def kernel(self, package):
         """The image of the distribution's kernel, or of another package; and busybox."""
         folder = self.folder / "debs"
         if not list(folder.glob("busybox-static_*.deb")):
             say("download of the kernel, 60 to 100 MB")
-            self.packages(["busybox-static"])
+            packages = Packages(run, folder, self.debian)
+            image = re.search(r"Depends: (linux-image-\S+)", packages.depends("linux-image-" + self.debian)).group(1)
+            packages.download(image, "busybox-static")
         base = self.folder / ("kernel-" + Path(package).stem if package else "kernel")
         if not base.exists():
             run("dpkg", "-x", package or next(folder.glob("linux-image-*.deb")), base)
