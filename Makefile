@@ -46,6 +46,8 @@ kernel-soak: ## load of all kinds in a kernel on drystone, SOAK=600 (seconds), p
 kernel-bench: ## Linux 6.1 on drystone beside SLAB, SLUB and SLOB: cycles, memory, hackbench, least memory; tables in build/kernel-bench
 	@scripts/setup kernel
 	@scripts/kernel-bench
+	@scripts/kernel-bench x86 2
+	@scripts/kernel-bench least
 
 demo: ## real programs with and without drystone, side by side; under 2 minutes
 	@scripts/setup build demo

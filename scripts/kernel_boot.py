@@ -9,15 +9,16 @@ import subprocess
 from pathlib import Path
 
 import kernel_tree
+from debian import Packages
 
 CACHE = Path(os.environ.get("DRYSTONE_KERNEL") or Path.home() / ".cache/drystone-kernel")
 LATER = "6.12"  # where SLUB stands alone; worlds with its name are of that version, others of 6.1
 CONFIG = Path(kernel_tree.HOME) / "kernel/config"
 JOBS = os.environ.get("JOBS") or str(os.cpu_count())
 CROSS = {"arm64": "aarch64-linux-gnu-"}
-ARCH = {"uml": ["ARCH=um", "SUBARCH=x86_64"], "x86": ["ARCH=x86_64"],
+ARCH = {"uml": ["ARCH=um", "SUBARCH=x86_64"], "x86": ["ARCH=x86_64"], "i386": ["ARCH=i386"],
         "arm64": ["ARCH=arm64", "CROSS_COMPILE=" + CROSS["arm64"]]}
-IMAGE = {"uml": "linux", "x86": "arch/x86/boot/bzImage", "arm64": "arch/arm64/boot/Image"}
+IMAGE = {"uml": "linux", "x86": "arch/x86/boot/bzImage", "i386": "arch/x86/boot/bzImage", "arm64": "arch/arm64/boot/Image"}
 OPTIONS = {"drystone": "CONFIG_SLAB=y\nCONFIG_DRYSTONE=y\n", "drystone-tiny": "CONFIG_SLOB=y\nCONFIG_DRYSTONE_TINY=y\n",
            "slab": "CONFIG_SLAB=y\n", "slab-before": "CONFIG_SLAB=y\nCONFIG_DRYSTONE_PLAIN_SLAB=y\n",
            "slub": "CONFIG_SLUB=y\nCONFIG_SLUB_DEBUG=y\nCONFIG_SLUB_CPU_PARTIAL=y\n", "slob": "CONFIG_SLOB=y\n",
@@ -105,7 +106,8 @@ def build(world, allocator):
             raise Failed("%s: Kconfig does not give %s" % (folder.name, ", ".join(sorted(missing))))
     # With registers of 16 bytes GCC stores to UML's objects as if they were aligned to 16, which SLOB's are not.
     more = ["KCFLAGS=-mno-sse"] if (kind, allocator) == ("uml", "slob") else []
-    said = make(world, folder, "-j" + JOBS, *more, Path(IMAGE[kind]).name, "modules")
+    targets = [Path(IMAGE[kind]).name] + ["modules"] * ("small" not in parts(world))
+    said = make(world, folder, "-j" + JOBS, *more, *targets)
     warnings = re.findall(r".*drystone.*warning:.*", said)
     if warnings:
         raise Failed("\n".join(warnings))
@@ -115,30 +117,51 @@ def build(world, allocator):
 MODULES = "lib/test_*.ko", "mm/drystone/*.ko", "drivers/misc/lkdtm/*.ko", "mm/kfence/*.ko", "mm/kasan/*.ko"
 
 
-def first_file_system(build_folder, small):
-    """A folder with busybox, and if it is not small hackbench, stress-ng and what they need; the init of kernel/config; and the
-    kernel's modules that test."""
-    root = build_folder / ("small" if small else "root")
-    programs = [shutil.which(name) for name in ("busybox", "hackbench", "stress-ng")[:1 if small else 3]]
-    if None in programs:
+PROGRAMS = ["busybox", "hackbench", "stress-ng"]
+
+
+def programs_of(world):
+    """What the first file system has of programs, with the paths that they have there: this machine's, or for 32 bits Debian's."""
+    if parts(world)[0] == "i386":
+        folder, root = CACHE / "i386/debs", CACHE / "i386/root"
+        if not root.exists():
+            packages = Packages(run, folder, "i386")
+            packages.download("busybox-static", "rt-tests", "libc6", "libnuma1")
+            packages.unpack(root)
+        return {"bin/busybox": root / "bin/busybox", "bin/hackbench": root / "usr/bin/hackbench",
+                **{"lib/" + path.name: path for path in root.rglob("lib/**/*.so.?")}}
+    found = {"bin/" + name: shutil.which(name) for name in PROGRAMS}
+    if None in found.values():
         raise Failed("busybox, hackbench or stress-ng is missing (apt install busybox-static rt-tests stress-ng)")
+    libraries = re.findall(r"(/\S+) \(0x", run("ldd", *list(found.values())[1:]))
+    return {**found, **{name[1:]: os.path.realpath(name) for name in libraries}}
+
+
+def smallest_file_system(world, root):
+    """A first program that ends the machine."""
+    root.mkdir(exist_ok=True)
+    run("gcc", "-m32" if parts(world)[0] == "i386" else "-m64", "-Os", "-static", "-nostdlib", "-fno-pie", "-no-pie", "-fno-stack-protector",
+        "-s", "-Wl,--build-id=none", "-o", root / "init", CONFIG / "smallest.c")
+    return root
+
+
+def first_file_system(world, build_folder):
+    """A folder with busybox, hackbench, stress-ng and what they need; the init of kernel/config; and the kernel's modules that test."""
+    root = build_folder / "root"
     shutil.rmtree(root / "modules", ignore_errors=True)
     for folder in ("bin", "proc", "sys", "dev", "tmp", "modules"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    for program in programs:
-        shutil.copy2(program, root / "bin")
+    for name, path in programs_of(world).items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, root / name)
     for name in ("sh", "mount", "awk", "cat", "cut", "sleep", "poweroff", "reboot", "echo", "grep", "insmod", "rmmod", "mkdir",
                  "rmdir", "rm", "seq"):
         link = root / "bin" / name
         if not link.is_symlink():
             link.symlink_to("busybox")
-    for library in re.findall(r"(/\S+) \(0x", "" if small else run("ldd", *programs[1:])):
-        place = root / library[1:]
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(os.path.realpath(library), place)
     shutil.copy2(CONFIG / "init", root / "init")
     shutil.copy2(CONFIG / "soak", root / "soak")
-    for module in [path for pattern in MODULES for path in build_folder.glob(pattern) if not small]:
+    for module in [path for pattern in MODULES for path in build_folder.glob(pattern)]:
         run("strip", "--strip-debug", "-o", root / "modules" / module.name, module)
     return root
 
@@ -161,7 +184,8 @@ def boot(world, allocator, cpus, megabytes, options, limit=LIMIT):
 def start(world, allocator, cpus, megabytes, options, limit=LIMIT):
     """The log of a kernel that is built. Several can run at a time, if they are of different kernels."""
     image = folder_of(world, allocator) / IMAGE[parts(world)[0]]
-    root = first_file_system(folder_of(world, allocator), "drystone.run=nothing" in options)
+    folder = folder_of(world, allocator)
+    root = smallest_file_system(world, folder / "smallest") if "small" in parts(world) else first_file_system(world, folder)
     if parts(world)[0] == "uml":
         # Where it lies decides how large its map of pages is: at the same place each time.
         command = ["setarch", "-R", image, "mem=%dM" % megabytes, "root=none", "rootfstype=hostfs", "rootflags=%s" % root, "rw", "init=/init",
