@@ -183,15 +183,15 @@ def boot(world, allocator, cpus, megabytes, options, limit=LIMIT):
 
 def start(world, allocator, cpus, megabytes, options, limit=LIMIT):
     """The log of a kernel that is built. Several can run at a time, if they are of different kernels."""
-    image = folder_of(world, allocator) / IMAGE[parts(world)[0]]
+    image, memory = folder_of(world, allocator) / IMAGE[parts(world)[0]], "%dK" % (megabytes * 1024)
     folder = folder_of(world, allocator)
     root = smallest_file_system(world, folder / "smallest") if "small" in parts(world) else first_file_system(world, folder)
     if parts(world)[0] == "uml":
         # Where it lies decides how large its map of pages is: at the same place each time.
-        command = ["setarch", "-R", image, "mem=%dM" % megabytes, "root=none", "rootfstype=hostfs", "rootflags=%s" % root, "rw", "init=/init",
+        command = ["setarch", "-R", image, "mem=" + memory, "root=none", "rootfstype=hostfs", "rootflags=%s" % root, "rw", "init=/init",
                    "con=null", "con0=fd:0,fd:1", "panic=-1", NO_AVX, *options.split()]
     else:
-        command = ["qemu-system-x86_64", "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", "%dM" % megabytes,
+        command = ["qemu-system-x86_64", "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", memory,
                    "-smp", "%d,sockets=%d,cores=1,threads=1" % (cpus, cpus), "-nographic", "-no-reboot", "-nic", "none", "-kernel", image,
                    "-initrd", packed(root), "-append", " ".join([EMULATED, "console=ttyS0 rdinit=/init panic=-1 drystone.end=reboot", options])]
     path = root.parent / "log"
