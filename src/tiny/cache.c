@@ -17,8 +17,8 @@ static bool valid(const struct dry_cache_attr *attr)
 {
 	return attr->name != NULL && attr->name[0] != '\0' && attr->size - 1 < DRY_TINY_SIZE_MOST &&
 	       attr->align <= DRY_TINY_ALIGN_MOST && (attr->align & (attr->align - 1)) == 0 && attr->limit <= LIMIT_MOST &&
-	       attr->dtor == NULL && attr->reclaim == NULL && attr->source == NULL &&
-	       (attr->flags & ~(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE)) == 0;
+	       ((uintptr_t)attr->dtor | (uintptr_t)attr->reclaim | (uintptr_t)attr->source |
+		(attr->flags & ~(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE))) == 0;
 }
 
 static size_t align_of(const struct dry_cache_attr *attr)

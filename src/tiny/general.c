@@ -34,7 +34,7 @@ void *dry_alloc(dry_heap *heap, size_t size)
 
 void *dry_zalloc(dry_heap *heap, size_t size)
 {
-	void *block = dry_alloc_aligned(heap, 1, size);
+	void *block = dry_alloc(heap, size);
 
 	return block != NULL ? memset(block, 0, size) : NULL;
 }

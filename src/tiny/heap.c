@@ -13,7 +13,7 @@ static struct dry_heap *main_heap;
 static struct dry_heap_attr defaults; /* never written: zeros cost no text in .bss */
 
 /* As many pools as it takes: one has no more than DRY_TINY_MAX_PAGES. */
-static int add_pools(struct dry_heap *heap, char *memory, char *end)
+static DRY_NOINLINE int add_pools(struct dry_heap *heap, char *memory, char *end)
 {
 	int status = -DRY_ENOMEM;
 
@@ -46,19 +46,22 @@ static struct dry_heap *create(const struct dry_heap_attr *attr)
 {
 	char *memory = attr->memory;
 	size_t size = attr->memory_size, page_size = attr->page_size;
+	bool system = memory == NULL;
 	struct dry_heap *heap;
 
 	if (attr->limit - 1 < size - 1) /* 0: none */
 		size = attr->limit;
-	if (memory != NULL)
-		return lay_out(memory, size, page_size);
-	memory = dry_tiny_map(&size);
-	if (memory == NULL)
-		return NULL;
-	heap = lay_out(memory, size, page_size != 0 ? page_size : dry_tiny_system_page());
+	if (system) {
+		memory = dry_tiny_map(&size);
+		if (memory == NULL)
+			return NULL;
+		if (page_size == 0)
+			page_size = dry_tiny_system_page();
+	}
+	heap = lay_out(memory, size, page_size);
 	if (heap != NULL)
-		heap->pool.system = true;
-	else
+		heap->pool.system = system;
+	else if (system)
 		dry_tiny_unmap(memory);
 	return heap;
 }

@@ -57,12 +57,13 @@ void *dry_pages_alloc(struct dry_heap *heap, size_t pages, size_t align)
 
 		for (unsigned look = DRY_TINY_LOOK; run != NULL && look != 0; look--, run = run->next) {
 			size_t front = (-(uintptr_t)run & (align - 1)) >> heap->pool.shift;
+			uint16_t *entry = dry_map_of(heap, run);
 			char *start;
 
-			if (front + pages > (size_t)DRY_MAP_NONE - *dry_map_of(heap, run))
+			if (front + pages > (size_t)DRY_MAP_NONE - *entry)
 				continue;
 			start = run_take(heap, (char *)run, front, pages);
-			*dry_map_of(heap, start) = (uint16_t)(DRY_MAP_BLOCK + pages);
+			entry[front] = (uint16_t)(DRY_MAP_BLOCK + pages);
 			return start;
 		}
 	}
@@ -80,12 +81,13 @@ bool dry_pages_extend(struct dry_heap *heap, void *run, size_t pages, size_t mor
 void dry_pages_free(struct dry_heap *heap, void *start, size_t pages)
 {
 	uint16_t *entry = dry_map_of(heap, start);
-	size_t before = dry_map_free(entry[-1]);
 	char *run = start;
+	size_t before;
 
 	*entry = DRY_MAP_NONE;
 	if (dry_map_free(entry[pages]) != 0)
 		pages += run_remove(heap, run + (pages << heap->pool.shift), entry + pages);
+	before = dry_map_free(entry[-1]);
 	if (before != 0) {
 		run -= before << heap->pool.shift;
 		pages += run_remove(heap, run, entry - before);

@@ -27,7 +27,7 @@ DRY_WEAK void dry_tiny_bad_pointer(const struct dry_owner *owner, const void *po
 
 DRY_WEAK void dry_tiny_bad_link(const struct dry_class *class, const void *where)
 {
-	if (dry_tiny_say_link != NULL)
+	if (DRY_TINY_CHECK_LINKS && dry_tiny_say_link != NULL) /* else nobody calls this */
 		dry_tiny_say_link(class, where);
 	dry_port_abort();
 }
