@@ -109,7 +109,7 @@ void dry_tiny_free(struct dry_heap *heap, void *block)
 
 size_t dry_tiny_usable(struct dry_heap *heap, const void *block)
 {
-	struct dry_slab *slab = dry_map_slab(heap, block);
+	const struct dry_slab *slab = dry_map_slab(heap, block);
 
-	return slab != NULL ? slab->class->slot : block_pages(heap, block) << heap->pool.shift;
+	return slab != NULL ? dry_tiny_object_size(slab, block) : block_pages(heap, block) << heap->pool.shift;
 }

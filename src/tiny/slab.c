@@ -298,6 +298,18 @@ static DRY_SLOW bool is_free(const struct dry_slab *slab, const struct dry_objec
 	return false;
 }
 
+size_t dry_tiny_object_size(const struct dry_slab *slab, const void *object)
+{
+	const struct dry_class *class = slab->class;
+	size_t offset = (size_t)((const char *)object - (const char *)slab) - class->first;
+	const struct dry_object *link = (const struct dry_object *)(const void *)((const char *)object + class->link);
+
+	if (offset / class->slot >= slab->carved || offset % class->slot != 0 ||
+	    ((intptr_t)link->key >= (intptr_t)DRY_TINY_KEY && is_free(slab, link)))
+		return 0;
+	return class->slot;
+}
+
 /* The rest of a free: the slab's first free object, or its last used one, or one that looks as if it were free. */
 static DRY_SLOW void free_slow(const struct dry_owner *owner, void *object, struct dry_slab *slab)
 {

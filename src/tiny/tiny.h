@@ -27,7 +27,8 @@
  *    linked, or the slab leaves its list. If no slab has any, the last one grows, or a run is taken, at most
  *    twice, and its map entries are written; before the second try at most K empty slabs are given back;
  *  - a free divides once, pushes an object, moves its slab at most twice, and gives back at most one other. Only when
- *    an object in use looks like a free one are the slab's free objects compared with it, at most S pages full;
+ *    an object in use looks like a free one are the slab's free objects compared with it, at most S pages full; so they are
+ *    when it is resized or its size is asked for;
  *  - constructors run when a slab is made or grows, one per object of it: at most S pages full;
  *  - a general allocation is one of these two, and the first one of its size also an allocation of its class;
  *  - a cache is created by two allocations and a look at M classes for a like one; a further name of a class is
@@ -199,6 +200,8 @@ void dry_tiny_class_init(struct dry_class *class, struct dry_heap *heap, size_t 
 void *dry_tiny_object_alloc(struct dry_class *class);
 /* Reports what is none of the owner's objects. */
 void dry_tiny_object_free(const struct dry_owner *owner, void *object);
+/* Bytes of an object that is used; 0: it is none of the slab's. */
+size_t dry_tiny_object_size(const struct dry_slab *slab, const void *object);
 /* Its linked objects. */
 static inline unsigned dry_tiny_slab_free(const struct dry_slab *slab)
 {
@@ -223,6 +226,7 @@ void dry_tiny_spares_free(struct dry_heap *heap);
 
 void *dry_tiny_alloc(struct dry_heap *heap, size_t size, size_t align);
 void dry_tiny_free(struct dry_heap *heap, void *block);
+/* 0: it is none. */
 size_t dry_tiny_usable(struct dry_heap *heap, const void *block);
 /* What a block of less than 4 pages takes: its class. */
 size_t dry_tiny_class_size(size_t size);
