@@ -109,15 +109,19 @@ dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_attr *attr)
 static int destroy(struct dry_cache *cache)
 {
 	struct dry_class *class = cache->owner.class;
+	unsigned names;
 	size_t used;
 
 	if (class == DRY_TINY_DEAD) {
 		dry_tiny_bad_pointer(&cache->owner, cache);
 		return 0;
 	}
-	/* classes of general allocation stay */
-	if (class->names == 1 && (class->flags & DRY_CLASS_KEPT) == 0) {
+	names = class->names - 1u;
+	/* what was reserved goes with its last name, or nobody could give it back */
+	if (names == 0)
 		dry_tiny_class_shrink(class);
+	/* classes of general allocation stay */
+	if (names == 0 && (class->flags & DRY_CLASS_KEPT) == 0) {
 		used = dry_tiny_class_used(class);
 		if (used != 0) {
 			dry_tiny_leak(cache->name, used);
@@ -125,7 +129,7 @@ static int destroy(struct dry_cache *cache)
 		}
 		class_free(class);
 	} else {
-		class->names--;
+		class->names = (uint16_t)names;
 	}
 	dry_link_remove(&cache->owner.caches);
 	cache->owner.class = DRY_TINY_DEAD;

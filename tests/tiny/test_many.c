@@ -98,6 +98,28 @@ static void test_pools(struct rng *rng)
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 }
 
+/* A reserve for a cache that shares the class of general blocks goes with the cache's last name, as that of others does. */
+static void test_reserve_ends(void)
+{
+	static _Alignas(16) char memory[1 << 16];
+	dry_heap *heap = heap_of(memory, sizeof(memory), 0);
+	void *block = dry_alloc(heap, 64);
+	dry_cache *first = make_cache(heap, "first", 64, 0, 0), *second = make_cache(heap, "second", 64, 0, 0);
+	struct dry_heap_stats before, after;
+
+	CHECK(block && first && second);
+	CHECK_EQ(dry_heap_stats(heap, &before), 0);
+	CHECK_EQ(dry_cache_prefill(first, 400), 0);
+	CHECK_EQ(dry_cache_destroy(first), 0);
+	CHECK(stats_of(second).objects >= 400);
+	CHECK_EQ(dry_cache_destroy(second), 0);
+	CHECK_EQ(dry_heap_stats(heap, &after), 0);
+	CHECK(after.in_use <= before.in_use);
+	CHECK_EQ(dry_heap_check(heap), 0);
+	dry_free(heap, block);
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
@@ -105,5 +127,6 @@ int main(int argc, char **argv)
 	test_small_objects(&rng);
 	test_requests();
 	test_pools(&rng);
+	test_reserve_ends();
 	return 0;
 }
