@@ -46,7 +46,8 @@ static struct dry_class *merged(struct dry_class *class)
 	for (unsigned look = MERGE_LOOK; link != NULL && look != 0; look--, link = link->next) {
 		struct dry_class *other = DRY_CONTAINER(link, struct dry_class, classes);
 
-		if (other->slot == class->slot && other->align >= class->align && (other->flags & DRY_CLASS_OWN) == 0) {
+		if (other->slot == class->slot && other->align >= class->align && (other->flags & DRY_CLASS_OWN) == 0 &&
+		    other->names < UINT16_MAX) {
 			class_free(class);
 			return other;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Numbers that are large for their fields: more small objects in a slab's pages than 16 bits count, requests whose bytes
- * are more than a size_t holds, as many pools as a heap may have.
+ * are more than a size_t holds, as many pools as a heap may have, caches of one kind; and what of it goes back.
  */
 #include <drystone/tiny.h>
 #include <stdlib.h>
@@ -98,6 +98,31 @@ static void test_pools(struct rng *rng)
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 }
 
+/* More caches of one kind than a class counts: a further class serves those, and each lives until its last cache goes. */
+static void test_names(void)
+{
+	enum { N = 65536 + 100, BYTES = 16 << 20 };
+	void *memory = malloc(BYTES);
+	dry_heap *heap = heap_of(memory, BYTES, 0);
+	dry_cache **caches = malloc(N * sizeof(*caches));
+	void *object;
+
+	CHECK(memory && caches);
+	for (unsigned i = 0; i < N; i++)
+		CHECK(caches[i] = make_cache(heap, "like", 40, 0, 0));
+	CHECK(object = dry_cache_alloc(caches[0]));
+	for (unsigned i = N - 1; i != 0; i--)
+		CHECK_EQ(dry_cache_destroy(caches[i]), 0);
+	CHECK_EQ(stats_of(caches[0]).active_objects, 1);
+	CHECK_EQ(dry_cache_destroy(caches[0]), -EBUSY);
+	dry_cache_free(caches[0], object);
+	CHECK_EQ(dry_cache_destroy(caches[0]), 0);
+	CHECK_EQ(dry_heap_check(heap), 0);
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+	free(caches);
+	free(memory);
+}
+
 /* A reserve for a cache that shares the class of general blocks goes with the cache's last name, as that of others does. */
 static void test_reserve_ends(void)
 {
@@ -127,6 +152,7 @@ int main(int argc, char **argv)
 	test_small_objects(&rng);
 	test_requests();
 	test_pools(&rng);
+	test_names();
 	test_reserve_ends();
 	return 0;
 }
