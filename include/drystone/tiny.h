@@ -32,7 +32,8 @@ extern "C" {
 /*
  * More memory for a heap (NULL: the default one): a further pool, which need not be near the others. No block lies in
  * two. A heap has at most 8 pools; one pool has at most 32255 pages, what is more becomes further pools.
- * 0, -EINVAL (less than 2 KiB), -ENOMEM (8 pools).
+ * 0, -EINVAL (less than 2 KiB; or NULL: of a region that begins at address 0, hand in what is behind its first bytes),
+ * -ENOMEM (8 pools).
  */
 int dry_heap_add(dry_heap *heap, void *memory, size_t size);
 

@@ -94,7 +94,7 @@ int dry_heap_add(dry_heap *heap, void *memory, size_t size)
 	dry_tiny_lock();
 	heap = dry_tiny_heap(heap);
 	if (heap != NULL)
-		status = size < POOL_MIN ? -DRY_EINVAL : add_pools(heap, memory, (char *)memory + size);
+		status = memory == NULL || size < POOL_MIN ? -DRY_EINVAL : add_pools(heap, memory, (char *)memory + size);
 	dry_tiny_unlock();
 	return status;
 }

@@ -82,6 +82,8 @@ static void test_pools(struct rng *rng)
 	void *blocks[1000];
 	unsigned n = 0, in[8] = { 0 };
 
+	CHECK_EQ(dry_heap_add(heap, NULL, 8192), -EINVAL);
+	CHECK_EQ(dry_heap_check(heap), 0);
 	for (int i = 1; i < 8; i++)
 		CHECK_EQ(dry_heap_add(heap, memory[i] + i, 8192 - (size_t)i), 0);
 	CHECK_EQ(dry_heap_add(heap, blocks, sizeof(blocks)), -ENOMEM);
