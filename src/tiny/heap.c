@@ -15,11 +15,12 @@ static struct dry_heap_attr defaults; /* never written: zeros cost no text in .b
 /* As many pools as it takes: one has no more than DRY_TINY_MAX_PAGES. */
 static DRY_NOINLINE int add_pools(struct dry_heap *heap, char *memory, char *end)
 {
-	int status = -DRY_ENOMEM;
+	unsigned before = heap->pool.pools;
 
-	for (; heap->pool.pools < DRY_TINY_POOLS && (memory = dry_pool_add(heap, memory, end)) != NULL; status = 0)
+	while (heap->pool.pools < DRY_TINY_POOLS && (memory = dry_pool_add(heap, memory, end)) != NULL)
 		;
-	return status;
+	/* of memory up to the last address, a pool's end is NULL, too */
+	return heap->pool.pools != before ? 0 : -DRY_ENOMEM;
 }
 
 static struct dry_heap *lay_out(char *memory, size_t size, size_t page_size)
@@ -32,7 +33,7 @@ static struct dry_heap *lay_out(char *memory, size_t size, size_t page_size)
 	while (page_size >> shift > 1 || (page_size == 0 && shift < 16 && size >> shift > DRY_TINY_MAX_PAGES))
 		shift++;
 	behind = (char *)(heap->kept + dry_tiny_kept(shift));
-	if (behind >= memory + size)
+	if ((size_t)(behind - memory) >= size) /* memory + size is NULL, where that is all up to the last address */
 		return NULL;
 	memset(heap, 0, (size_t)(behind - (char *)heap));
 	heap->pool.shift = (uint8_t)shift;
