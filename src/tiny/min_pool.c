@@ -82,7 +82,10 @@ static bool hopeless(const struct dry_workload *kind)
 	const uint64_t most = (uint64_t)DRY_TINY_MAX_PAGES << SHIFT_MOST;
 	size_t align = kind->align;
 
-	if ((align & (align - 1)) != 0 || (!kind->blocks && (kind->size > DRY_TINY_SIZE_MOST || align > DRY_TINY_ALIGN_MOST)))
+	if ((align & (align - 1)) != 0)
+		return true;
+	if (!kind->blocks && (kind->size - 1 >= DRY_TINY_SIZE_MOST || align > DRY_TINY_ALIGN_MOST ||
+			      (kind->flags & ~(DRY_CACHE_HWALIGN | DRY_CACHE_NO_MERGE)) != 0))
 		return true;
 	return kind->count != 0 && (kind->size > most || align > most || kind->count > most);
 }

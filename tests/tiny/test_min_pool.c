@@ -117,6 +117,8 @@ static void test_absurd(void)
 		{ .size = SIZE_MAX / 2 + 1, .count = SIZE_MAX / 2 + 1, .blocks = true },
 		{ .size = 16, .align = SIZE_MAX / 2 + 1, .count = 10, .blocks = true },
 		{ .size = 1, .count = SIZE_MAX, .blocks = true },
+		{ .size = 0, .count = 1 },
+		{ .size = 16, .flags = DRY_CACHE_TYPESAFE_BY_RCU, .count = 1 },
 	};
 	static struct dry_workload many[4096];
 
