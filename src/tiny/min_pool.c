@@ -127,6 +127,7 @@ static uint64_t pages_needed(struct dry_heap *heap, const struct dry_workload *k
 size_t dry_heap_min_pool(const struct dry_workload *kinds, size_t n)
 {
 	struct dry_heap heap;
+	uint64_t least = 2048;
 
 	memset(&heap, 0, sizeof(heap));
 	for (heap.pool.shift = DRY_TINY_PAGE_SHIFT; heap.pool.shift <= SHIFT_MOST; heap.pool.shift++) {
@@ -134,8 +135,12 @@ size_t dry_heap_min_pool(const struct dry_workload *kinds, size_t n)
 
 		/* with the map, the heap itself, and what it may be misaligned by */
 		bytes += (pages + 2) * sizeof(uint16_t) + sizeof(heap) + dry_tiny_kept(heap.pool.shift) * sizeof(void *) + 64;
+		/* a pool of less is laid out in the pages before, in which more were needed */
+		if (bytes < least)
+			bytes = least;
+		least = (uint64_t)(DRY_TINY_MAX_PAGES + 1) << heap.pool.shift;
 		if (bytes >> heap.pool.shift <= DRY_TINY_MAX_PAGES && bytes <= SIZE_MAX)
-			return bytes < 2048 ? 2048 : (size_t)bytes;
+			return (size_t)bytes;
 	}
 	return 0;
 }

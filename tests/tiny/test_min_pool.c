@@ -133,11 +133,36 @@ static void test_absurd(void)
 	CHECK(dry_heap_min_pool(&(struct dry_workload){ .size = (size_t)4 << 20, .align = 65536, .count = 2 }, 1) > 8 << 20);
 }
 
+/*
+ * The pages of a pool come with its size. A workload that needs less in larger pages is told a pool that has these: more objects
+ * never need a smaller one, on either side of the step.
+ */
+static void test_page_sizes(void)
+{
+	struct dry_workload kind = { .size = 65536, .align = 512, .blocks = true };
+	size_t before = 0;
+
+	for (kind.count = 1; kind.count < 600; kind.count++) {
+		size_t size = dry_heap_min_pool(&kind, 1);
+
+		CHECK(size >= before);
+		before = size;
+	}
+	kind = (struct dry_workload){ .size = 40000, .align = 2048, .blocks = true };
+	for (kind.count = 100, before = 0; kind.count < 1200; kind.count++) {
+		size_t size = dry_heap_min_pool(&kind, 1);
+
+		CHECK(size >= before);
+		before = size;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
 
 	test_absurd();
+	test_page_sizes();
 
 	for (size_t round = 0; round < test_scaled(2000); round++) {
 		size_t n = draw(&rng), size = dry_heap_min_pool(kinds, n);
