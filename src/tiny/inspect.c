@@ -18,7 +18,7 @@ int dry_heap_for_each_cache(dry_heap *heap, int (*fn)(dry_cache *cache, void *ar
 {
 	union {
 		struct dry_cache cache;
-		char room[sizeof(struct dry_cache) + sizeof("kmalloc")];
+		char room[sizeof(struct dry_cache) + sizeof("kmalloc-4294967295")];
 	} general;
 	const struct dry_link *link;
 	int result = 0;
@@ -38,7 +38,8 @@ int dry_heap_for_each_cache(dry_heap *heap, int (*fn)(dry_cache *cache, void *ar
 		general.cache.owner.class = class;
 		general.cache.owner.heap = heap;
 		general.cache.size = class->slot;
-		memcpy(general.cache.name, "kmalloc", sizeof("kmalloc"));
+		dry_format(general.cache.name, sizeof("kmalloc-4294967295"),
+			   class == &heap->classes_of ? "kmem_cache" : "kmalloc-%zu", (size_t)class->slot);
 		result = fn(&general.cache, arg);
 	}
 	for (link = heap->caches.next; link != &heap->caches && result == 0; link = link->next)
@@ -58,13 +59,7 @@ static int list_cache(dry_cache *cache, void *arg)
 	char line[256], name[64];
 
 	dry_cache_stats(cache, &s);
-	if ((cache->owner.class->flags & DRY_CLASS_KEPT) != 0 && cache->owner.class->names == 0) {
-		bool classes = cache->owner.class == &cache->owner.heap->classes_of;
-
-		dry_format(name, sizeof(name), classes ? "kmem_cache" : "kmalloc-%zu", s.stride);
-	} else {
-		dry_format_name(name, sizeof(name), s.name);
-	}
+	dry_format_name(name, sizeof(name), s.name);
 	listing->write(listing->arg, line,
 		       dry_format(line, sizeof(line),
 				  "%-17s %6zu %6zu %6zu %4u %4u : tunables %4u %4u %4u"
