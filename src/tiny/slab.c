@@ -72,6 +72,24 @@ static void list_remove(struct dry_slab *slab)
 	dry_link_remove(link);
 }
 
+/*
+ * The slab's first free object counts one more than the next one, to which it leads. A count that a program changed would make a
+ * slab with used objects an empty one.
+ */
+static bool first_holds(const struct dry_slab *slab)
+{
+	const struct dry_object *first = slab->free, *next = first->next;
+
+	if (first == DRY_TINY_NIL)
+		return true;
+	if (first->key - DRY_TINY_KEY > slab->carved)
+		return false;
+	if (next == NULL)
+		return first->key == DRY_TINY_KEY + 1;
+	return (uintptr_t)next % sizeof(void *) == 0 && dry_map_slab(slab->class->heap, next) == slab &&
+	       next->key + 1 == first->key;
+}
+
 /* Its pages' entries in the map, but for those that are too far from its start; how many pages it has. */
 static size_t map_slab(const struct dry_slab *slab, unsigned none)
 {
@@ -244,6 +262,8 @@ void *dry_tiny_object_alloc(struct dry_class *class)
 			return NULL;
 		object = slab->free;
 	}
+	if (DRY_TINY_CHECK_LINKS && !first_holds(slab))
+		dry_tiny_bad_link(class, object);
 	slab->free = object->next;
 	object->key = 0;
 	if (object->next == NULL) {
@@ -252,9 +272,6 @@ void *dry_tiny_object_alloc(struct dry_class *class)
 			carve(slab);
 		else
 			list_remove(slab);
-	} else if (DRY_TINY_CHECK_LINKS && (dry_map_slab(class->heap, slab->free) != slab ||
-					    slab->free->key - DRY_TINY_KEY > slab->carved)) {
-		dry_tiny_bad_link(class, object);
 	}
 	return (char *)object - class->link;
 }
@@ -361,6 +378,8 @@ void dry_tiny_object_free(const struct dry_owner *owner, void *object)
 	link = (struct dry_object *)(void *)((char *)object + class->link);
 	DRY_OPAQUE_POINTER(link);
 	next = slab->free;
+	if (DRY_TINY_CHECK_LINKS && !first_holds(slab))
+		dry_tiny_bad_link(class, next);
 	key = next->key + 1;
 	if (DRY_LIKELY((intptr_t)link->key < (intptr_t)DRY_TINY_KEY && key < slab->emptied)) {
 		*link = (struct dry_object){ next, key };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * DRY_TINY_CHECK_LINKS: a link in free memory or between slabs that was overwritten is reported
- * before it is followed. Linked with the allocator built so.
+ * before it is followed, and so is a count in a slab's first free object. Linked with the allocator built so.
  */
 #include <drystone/tiny.h>
 
@@ -49,6 +49,43 @@ static void run_object_held(void)
 	use();
 }
 
+/* A link within the slab, at no multiple of a pointer. */
+static void run_object_odd(void)
+{
+	setup();
+	dry_cache_free(cache, objects[3]);
+	dry_cache_free(cache, objects[5]);
+	*(void **)(void *)objects[5] = objects[7] + 1;
+	use();
+}
+
+/* A counter in a freed object, its second word, goes up or down: what else is freed must not make the slab an empty one. */
+static void freed_counter(size_t by)
+{
+	const struct dry_slab *slab;
+
+	setup();
+	slab = dry_map_slab(heap, objects[0]);
+	for (int i = 1; i < 64; i++)
+		if (i == 1 || dry_map_slab(heap, objects[i]) == slab) {
+			dry_cache_free(cache, objects[i]);
+			if (i == 1)
+				((size_t *)(void *)objects[i])[1] += by;
+		}
+	for (unsigned i = 64; i < slab->carved; i++)
+		CHECK(dry_cache_alloc(cache));
+}
+
+static void run_counter_up(void)
+{
+	freed_counter(1);
+}
+
+static void run_counter_down(void)
+{
+	freed_counter((size_t)-1);
+}
+
 /* A slab's own links. */
 static void run_slab(void)
 {
@@ -82,6 +119,9 @@ static void run_pages(void)
 static const struct death_case cases[] = {
 	{ "object-wild", BROKEN, run_object_wild },
 	{ "object-held", BROKEN, run_object_held },
+	{ "object-odd", BROKEN, run_object_odd },
+	{ "counter-up", BROKEN, run_counter_up },
+	{ "counter-down", BROKEN, run_counter_down },
 	{ "slab", BROKEN, run_slab },
 	{ "pages", BROKEN, run_pages },
 };
