@@ -25,8 +25,11 @@ void dry_tiny_unmap(void *memory)
 	free(memory);
 }
 
+/* A board's may hand its arguments on to what copies. */
 void dry_port_write(const char *text, size_t bytes)
 {
+	if (text == NULL)
+		_exit(133);
 	(void)!write(2, text, bytes);
 }
 

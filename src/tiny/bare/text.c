@@ -15,7 +15,7 @@ static void put(const char *text)
 {
 	size_t n = 0;
 
-	while (text != NULL && text[n] != '\0')
+	while (text[n] != '\0')
 		n++;
 	dry_port_write(text, n);
 }
@@ -47,12 +47,14 @@ void dry_fatal(enum dry_fatal_code code, const void *address, const char *cache,
 	put(text);
 	put(": 0x");
 	put_number((uintptr_t)address, 16);
-	if (cache != NULL)
+	if (cache != NULL) {
 		put(", cache ");
-	put(cache);
-	if (detail != NULL)
+		put(cache);
+	}
+	if (detail != NULL) {
 		put(": ");
-	put(detail);
+		put(detail);
+	}
 	put("\n");
 	dry_port_abort();
 }
