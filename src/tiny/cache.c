@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Caches: names of classes. Like ones share a class, also with general allocation. */
-#include <string.h>
-
 #include "base/error.h"
+#include "base/memory.h"
 #include "tiny/tiny.h"
 
 enum {

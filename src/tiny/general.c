@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* General allocation: the calls, over the blocks of blocks.c or sequential.c. */
-#include <string.h>
-
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "tiny/tiny.h"
 
 static void *result(void *block)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Heaps: laid into memory, enlarged by pools, given up. */
-#include <string.h>
-
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "tiny/pages.h"
 
 /* The least that a heap works in: itself and a few pages. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The listing. Reads only. */
-#include <string.h>
-
 #include "base/fmt.h"
+#include "base/memory.h"
 #include "tiny/pages.h"
 #include "tiny/reports.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The pool that a workload needs at most; the proof stands in drystone/tiny.h. */
-#include <string.h>
-
 #include "base/bits.h"
+#include "base/memory.h"
 #include "tiny/pages.h"
 #include "tiny/reports.h"
 

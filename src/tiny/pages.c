@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "tiny/pages.h"
 
-#include <string.h>
-
 #include "base/bits.h"
+#include "base/memory.h"
 
 static void run_insert(struct dry_heap *heap, char *run, size_t pages)
 {

@@ -17,10 +17,9 @@
  * A constructor runs at each allocation. A pointer into the middle of an object, or of another cache, cannot be told
  * from a good one: nothing says what lies in a sheet.
  */
-#include <string.h>
-
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "tiny/sequential.h"
 
 #define SHEET_BYTES ((size_t)4096)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Verification of sheets. */
-#include <string.h>
-
+#include "base/memory.h"
 #include "tiny/check.h"
 #include "tiny/sequential.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Figures. Reads only. */
-#include <string.h>
-
 #include "base/error.h"
+#include "base/memory.h"
 #include "tiny/pages.h"
 
 int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
