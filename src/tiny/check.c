@@ -35,9 +35,12 @@ static size_t check_run(struct dry_check *check, const struct dry_pool *pool, si
 static void check_pool(struct dry_check *check, const struct dry_pool *pool)
 {
 	const uint16_t *map = dry_map_entry(pool, (void *)pool->base);
-	size_t pages;
+	size_t count = pool->bytes >> check->heap->pool.shift, pages;
 
-	for (size_t page = 0; page < pool->bytes >> check->heap->pool.shift; page += pages) {
+	/* a run at either end would be joined with what they say */
+	if (!dry_check_expect(check, map[-1] == DRY_MAP_NONE && map[count] == DRY_MAP_NONE, "the ends of a map", map))
+		return;
+	for (size_t page = 0; page < count; page += pages) {
 		bool slab = map[page] == 0, free = dry_map_free(map[page]) != 0;
 
 		pages = slab ? dry_check_slab(check, pool, page) : check_run(check, pool, page);

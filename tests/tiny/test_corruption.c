@@ -55,7 +55,7 @@ static void mark_pages(dry_heap *heap)
 	const uint16_t *map = dry_map_entry(&heap->pool, (void *)heap->pool.base);
 	size_t count = heap->pool.bytes >> heap->pool.shift;
 
-	mark(map, count * sizeof(*map), MAP);
+	mark(map - 1, (count + 2) * sizeof(*map), MAP); /* with one at either end */
 	for (size_t page = 0; page < count; page++) {
 		char *at = (char *)heap->pool.base + (page << heap->pool.shift);
 
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 
 	mark_heap(heap);
 	CHECK(null >= 0 && dup2(null, 2) == 2);
-	for (size_t i = (size_t)((unsigned char *)dry_map_entry(&heap->pool, (void *)heap->pool.base) - pool); i < POOL; i++) {
+	for (size_t i = (size_t)((unsigned char *)dry_map_entry(&heap->pool, (void *)heap->pool.base) - pool) - 2; i < POOL; i++) {
 		static const unsigned char changes[] = { 0x01, 0xff };
 
 		for (int c = 0; c < 2; c++) {
