@@ -3,7 +3,16 @@
 #include "base/fatal.h"
 #include "tiny/pages.h"
 
-/* A pointer into a page that is no slab's, or into none. */
+/* A slab has pages that the map does not number, and one of them is this address's. */
+static bool has_page(const struct dry_slab *slab, const void *address)
+{
+	const struct dry_class *class = slab->class;
+	size_t pages = dry_pages_for(class->heap, class->first + slab->objects * (size_t)class->slot);
+
+	return (uintptr_t)address - (uintptr_t)slab < pages << class->heap->pool.shift;
+}
+
+/* A pointer into a page that the map says to be no slab's, or into none. */
 static void bad_page(const struct dry_heap *heap, const char *name, const void *pointer)
 {
 	uintptr_t bytes = (uintptr_t)1 << heap->pool.shift, page = (uintptr_t)pointer & -bytes;
@@ -17,6 +26,9 @@ static void bad_page(const struct dry_heap *heap, const char *name, const void *
 	if (entry != NULL && dry_map_block(*entry) != 0) {
 		code = page == (uintptr_t)pointer ? DRY_FATAL_WRONG_CACHE : DRY_FATAL_INTERIOR;
 		detail = "big block";
+	} else if (entry != NULL && *entry < DRY_MAP_BLOCK && has_page(dry_map_slab(heap, (const void *)page), pointer)) {
+		code = DRY_FATAL_INTERIOR;
+		detail = NULL;
 	}
 	dry_fatal(code, pointer, name, detail);
 }
