@@ -29,6 +29,10 @@ static inline size_t dry_map_block(unsigned entry)
 	return entry >= DRY_MAP_BLOCK && entry < DRY_MAP_FREE ? entry - DRY_MAP_BLOCK : 0;
 }
 
+/* Objects begin in numbered pages: of two that are smaller than a page, the second may begin in the second page of a slab. */
+_Static_assert(DRY_TINY_SLAB_PAGES >= 2 && DRY_TINY_SLAB_PAGES <= DRY_MAP_BLOCK &&
+	       (DRY_TINY_SLAB_PAGES & (DRY_TINY_SLAB_PAGES - 1)) == 0, "pages of a slab that the map can number");
+
 /* So many of a slab's pages have its number: DRY_TINY_SLAB_PAGES at least, and up to where the first object begins. */
 static inline size_t dry_map_marks(const struct dry_class *class)
 {

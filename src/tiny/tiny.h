@@ -52,7 +52,7 @@
 #include "base/compiler.h"
 #include "tiny_config.h"
 
-/* A slab of several objects has at most so many; a power of two. */
+/* A slab of several objects has at most so many; a power of two, 2 to 512 (pages.h says why). */
 #ifndef DRY_TINY_SLAB_PAGES
 #define DRY_TINY_SLAB_PAGES 64
 #endif
