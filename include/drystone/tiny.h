@@ -12,6 +12,8 @@
  *    threads, or from interrupts, builds the library with a tiny_config.h of their own.
  *  - The default heap is NULL where there is no memory for one, as with archives that nobody gave any.
  *  - There is one lock for all heaps, which is held while a constructor runs: it may call into no heap.
+ *  - Walks and listings come to the heap's own classes first, the youngest of them before the others, and hold no lock between two
+ *    caches: nobody may create or destroy caches meanwhile.
  *  - A cache cannot have (EINVAL) dtor, reclaim, source, or any flag but HWALIGN and NO_MERGE. A heap's grace and source are
  *    not looked at.
  *  - What a prefill reserved is the cache's until one of the slabs that count is wholly free again: that one is kept only
@@ -31,7 +33,8 @@ extern "C" {
 
 /*
  * More memory for a heap (NULL: the default one): a further pool, which need not be near the others. No block lies in
- * two. A heap has at most 8 pools; one pool has at most 32255 pages, what is more becomes further pools.
+ * two. A heap has at most 8 pools; one pool has at most 32255 pages, what is more becomes further pools,
+ * and what is more than the eighth holds stays unused.
  * 0, -EINVAL (less than 2 KiB; or NULL: of a region that begins at address 0, hand in what is behind its first bytes),
  * -ENOMEM (8 pools).
  */
