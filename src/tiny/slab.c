@@ -72,6 +72,12 @@ static void list_remove(struct dry_slab *slab)
 	dry_link_remove(link);
 }
 
+/* A free object's link may be followed: to the end, or into the slab. */
+static bool goes_on(const struct dry_slab *slab, const struct dry_object *next)
+{
+	return next == NULL || ((uintptr_t)next % sizeof(void *) == 0 && dry_map_slab(slab->class->heap, next) == slab);
+}
+
 /*
  * The slab's first free object counts one more than the next one, to which it leads. A count that a program changed would make a
  * slab with used objects an empty one.
@@ -82,12 +88,9 @@ static bool first_holds(const struct dry_slab *slab)
 
 	if (first == DRY_TINY_NIL)
 		return true;
-	if (first->key - DRY_TINY_KEY > slab->carved)
+	if (first->key - DRY_TINY_KEY > slab->carved || !goes_on(slab, next))
 		return false;
-	if (next == NULL)
-		return first->key == DRY_TINY_KEY + 1;
-	return (uintptr_t)next % sizeof(void *) == 0 && dry_map_slab(slab->class->heap, next) == slab &&
-	       next->key + 1 == first->key;
+	return first->key == (next != NULL ? next->key : DRY_TINY_KEY) + 1;
 }
 
 /* Its pages' entries in the map, but for those that are too far from its start; how many pages it has. */
@@ -309,9 +312,12 @@ static DRY_SLOW bool is_free(const struct dry_slab *slab, const struct dry_objec
 {
 	const struct dry_object *at = slab->free;
 
-	for (unsigned n = slab->carved; at != NULL && n != 0; n--, at = at->next) /* nil has no next */
+	for (unsigned n = slab->carved; at != NULL && n != 0; n--, at = at->next) { /* nil has no next */
 		if (at == object)
 			return true;
+		if (DRY_TINY_CHECK_LINKS && !goes_on(slab, at->next))
+			dry_tiny_bad_link(slab->class, at);
+	}
 	return false;
 }
 

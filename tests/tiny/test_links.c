@@ -59,6 +59,17 @@ static void run_object_odd(void)
 	use();
 }
 
+/* What is in use looks like a free object, and is looked for among those: the link is not the first one's. */
+static void run_object_alike(void)
+{
+	setup();
+	for (int i = 3; i < 9; i += 2)
+		dry_cache_free(cache, objects[i]);
+	*(void **)(void *)objects[5] = (void *)(uintptr_t)0x123456780u;
+	*(struct dry_object *)(void *)objects[4] = (struct dry_object){ NULL, DRY_TINY_KEY + 1 };
+	dry_cache_free(cache, objects[4]);
+}
+
 /* A counter in a freed object, its second word, goes up or down: what else is freed must not make the slab an empty one. */
 static void freed_counter(size_t by)
 {
@@ -120,6 +131,7 @@ static const struct death_case cases[] = {
 	{ "object-wild", BROKEN, run_object_wild },
 	{ "object-held", BROKEN, run_object_held },
 	{ "object-odd", BROKEN, run_object_odd },
+	{ "object-alike", BROKEN, run_object_alike },
 	{ "counter-up", BROKEN, run_counter_up },
 	{ "counter-down", BROKEN, run_counter_down },
 	{ "slab", BROKEN, run_slab },
