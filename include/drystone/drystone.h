@@ -250,8 +250,9 @@ DRY_NODISCARD dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache
  * standard error names the cache and the count, and the cache stays usable. An
  * alias is only taken off the list, and so is a cache that has aliases, objects or not: those then are of the aliases, to be freed
  * by them, and the last one to be destroyed gets the -EBUSY. Who counts on -EBUSY asks for NO_MERGE. What was destroyed
- * with 0 is not to be used again. NULL is ignored. If its `reclaim` runs in another thread, waits until that is done: hold no
- * lock that it waits for. Within a `reclaim` of the same heap it does not wait, and what `arg` points to must outlive the call.
+ * with 0 is not to be used again, which is reported of the last 16 of a heap. NULL is ignored. If its `reclaim` runs in another
+ * thread, waits until that is done: hold no lock that it waits for. Within a `reclaim` of the same heap it does not wait, and what
+ * `arg` points to must outlive the call.
  */
 int dry_cache_destroy(dry_cache *cache);
 

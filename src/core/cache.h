@@ -127,6 +127,8 @@ struct dry_walk {
 	uintptr_t thread;      /* dry_backing_self() */
 };
 
+#define DRY_FORGOTTEN 16u
+
 struct dry_caches {
 	struct dry_backing backing; /* first: a hit reads its first fields */
 
@@ -151,7 +153,12 @@ struct dry_caches {
 	struct dry_cache *asked;     /* its callback runs: only ever compared */
 	_Atomic size_t depots_grown; /* bytes of objects for which depots grew beyond what is usual */
 	struct dry_asking reclaiming;  /* callbacks are being asked for memory */
-	struct dry_cache *forgotten; /* destroyed while there was a walk: kept until the last one ends; by `alias` */
+	/*
+	 * Destroyed, by `alias`, oldest first: kept while there are walks, and the last DRY_FORGOTTEN of them after that, so
+	 * that who uses one is told, and gets no object of a cache that was made in its place.
+	 */
+	struct dry_cache *forgotten, **forgotten_end;
+	unsigned forgotten_count;
 	uint64_t area_map[DRY_AREA_MAX / DRY_AREA_UNIT / 64]; /* 1: unit in use */
 	const struct dry_grace *grace;       /* NULL: no typesafe caches */
 	const struct dry_debug_hooks *hooks; /* never NULL */

@@ -35,6 +35,7 @@ bool dry_caches_init(struct dry_caches *caches, unsigned slots, unsigned nodes, 
 	caches->nowhere = dry_stopped_area;
 	caches->area_map[0] = 1; /* place 0 is the stopped array */
 	caches->end = &caches->first;
+	caches->forgotten_end = &caches->forgotten;
 	if (caches->hooks == NULL)
 		caches->hooks = &no_hooks;
 	dry_lock_init(&caches->lock, main_heap ? DRY_RANK_MAIN_CACHES : DRY_RANK_CACHES);
@@ -50,6 +51,7 @@ void dry_caches_fini(struct dry_caches *caches)
 	if (caches->nowhere != dry_stopped_area)
 		dry_backing_meta_free(&caches->backing, caches->nowhere, dry_slot_nowhere_bytes(caches));
 	dry_backing_meta_free(&caches->backing, caches->areas, caches->slot_count * sizeof(char *));
+	dry_caches_free_forgotten(caches, caches->forgotten);
 }
 
 /* ---- making ------------------------------------------------------------------------- */
@@ -213,23 +215,23 @@ struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cac
 
 /* ---- destroying --------------------------------------------------------------------- */
 
-/* Its struct is free, but not before every walk has left it. */
+/* Its struct is free once it is the oldest, and every walk has left it. */
 static void forget(struct dry_cache *cache)
 {
 	struct dry_caches *caches = cache->caches;
-	bool walked;
+	struct dry_cache *free;
 
 	dry_lock_acquire(&caches->lock);
 	cache->state = DRY_CACHE_DEAD;
 	cache->hits = cache->place = 0;
-	walked = caches->walks != NULL;
-	if (walked) {
-		cache->alias = caches->forgotten;
-		caches->forgotten = cache;
-	}
+	cache->root = cache; /* the struct of another one may be free before */
+	cache->alias = NULL;
+	*caches->forgotten_end = cache;
+	caches->forgotten_end = &cache->alias;
+	caches->forgotten_count++;
+	free = dry_caches_take_forgotten_locked(caches);
 	dry_lock_release(&caches->lock);
-	if (!walked)
-		dry_backing_meta_free(&caches->backing, cache, dry_cache_struct_bytes(caches));
+	dry_caches_free_forgotten(caches, free);
 }
 
 /* With aliases left, the slabs live on under the name of one of them. Without, no new ones can come from here on. */

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "core/walk.h"
 
-/* Those that were destroyed while there were walks; free_forgotten(), without the lock. */
-static struct dry_cache *take_forgotten_locked(struct dry_caches *caches)
+struct dry_cache *dry_caches_take_forgotten_locked(struct dry_caches *caches)
 {
-	struct dry_cache *forgotten = caches->walks == NULL ? caches->forgotten : NULL;
+	struct dry_cache *taken = NULL, **end = &taken;
 
-	if (forgotten != NULL)
-		caches->forgotten = NULL;
-	return forgotten;
+	while (caches->walks == NULL && caches->forgotten_count > DRY_FORGOTTEN) {
+		struct dry_cache *oldest = caches->forgotten;
+		caches->forgotten = oldest->alias;
+		caches->forgotten_count--;
+		oldest->alias = NULL;
+		*end = oldest;
+		end = &oldest->alias;
+	}
+	return taken;
 }
 
-static void free_forgotten(struct dry_caches *caches, struct dry_cache *forgotten)
+void dry_caches_free_forgotten(struct dry_caches *caches, struct dry_cache *forgotten)
 {
 	while (forgotten != NULL) {
 		struct dry_cache *next = forgotten->alias;
@@ -28,9 +33,9 @@ static void end_walk(struct dry_caches *caches, struct dry_walk *walk)
 	while (*link != walk)
 		link = &(*link)->next;
 	*link = walk->next;
-	struct dry_cache *forgotten = take_forgotten_locked(caches);
+	struct dry_cache *forgotten = dry_caches_take_forgotten_locked(caches);
 	dry_lock_release(&caches->lock);
-	free_forgotten(caches, forgotten);
+	dry_caches_free_forgotten(caches, forgotten);
 }
 
 int dry_caches_walk(struct dry_caches *caches, int (*fn)(dry_cache *, void *), void *arg)
@@ -157,7 +162,7 @@ void dry_caches_forked(struct dry_caches *caches)
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
 		for (uint32_t n = 0; cache->root == cache && n < caches->nodes; n++)
 			cache->node[n].reserving = 0;
-	struct dry_cache *forgotten = take_forgotten_locked(caches);
+	struct dry_cache *forgotten = dry_caches_take_forgotten_locked(caches);
 	dry_lock_release(&caches->lock);
-	free_forgotten(caches, forgotten);
+	dry_caches_free_forgotten(caches, forgotten);
 }

@@ -8,9 +8,13 @@
 /*
  * Calls fn for each cache that lives, oldest first, until it gives other than 0; that. Without the lock meanwhile: fn may
  * allocate, and others may destroy the cache that the walk stands on, and those behind it. Their structs stay as they
- * are until the last walk has ended, so that `next` leads on.
+ * are until the last walk has ended at least, so that `next` leads on.
  */
 int dry_caches_walk(struct dry_caches *caches, int (*fn)(dry_cache *cache, void *arg), void *arg);
+
+/* Those that were destroyed and need not be kept any more (core/cache.h, `forgotten`). They are freed without the lock. */
+struct dry_cache *dry_caches_take_forgotten_locked(struct dry_caches *caches);
+void dry_caches_free_forgotten(struct dry_caches *caches, struct dry_cache *forgotten);
 
 #define DRY_RECLAIM_TRIES 64 /* for one request: what callbacks give may be of slabs that stay in use */
 

@@ -5,6 +5,7 @@
 #include "core/batch.h"
 #include "core/slab.h"
 #include "core/slots.h"
+#include "core/walk.h"
 #include "page/extent.h"
 
 #define KNOWN 160 /* caches of a heap, at most: the general ones and ours */
@@ -112,6 +113,7 @@ static void check_metadata(const struct dry_heap *heap)
 		bytes += rounded(heap, dry_slot_nowhere_bytes(caches));
 	for (const struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
 		bytes += cache_bytes(heap, cache);
+	bytes += caches->forgotten_count * rounded(heap, dry_cache_struct_bytes(caches));
 	if (bytes != caches->backing.meta.bytes)
 		dry_sim_fail("metadata: %zu bytes in use, %zu accounted for", caches->backing.meta.bytes, bytes);
 }
