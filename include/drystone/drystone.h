@@ -124,7 +124,8 @@ DRY_NODISCARD dry_heap *dry_heap_create(const struct dry_heap_attr *attr);
 /*
  * Destroy a heap and everything in it; its memory goes back at once, whether
  * or not objects are still allocated, and no dtor runs: who wants that destroys the caches before. Caches with a page
- * source of their own are not in it: they stay as they are. Waits for deferred frees. 0, or -EINVAL for the default heap.
+ * source of their own are not in it: they stay as they are. Waits for deferred frees. 0, or -EINVAL for the default heap,
+ * and after a report for one that is gone.
  */
 int dry_heap_destroy(dry_heap *heap);
 

@@ -4,6 +4,7 @@
 
 #include "base/annotate.h"
 #include "base/error.h"
+#include "base/fatal.h"
 #include "base/fmt.h"
 #include "base/rank.h"
 #include "core/create.h"
@@ -205,19 +206,33 @@ static bool deferred_left(const struct dry_heap *heap)
 	return false;
 }
 
+/* Off the list. false: it is not there; what lies at a heap that is gone may not even be read. */
+static bool delist(struct dry_heap *heap)
+{
+	struct dry_heap **link = &dry_heaps;
+	bool listed;
+
+	dry_lock_acquire(&dry_heaps_lock);
+	while (*link != NULL && *link != heap)
+		link = &(*link)->next;
+	listed = *link != NULL;
+	if (listed)
+		*link = heap->next;
+	dry_lock_release(&dry_heaps_lock);
+	return listed;
+}
+
 DRY_EXPORT int dry_heap_destroy(dry_heap *heap)
 {
 	const struct dry_grace *grace;
-	struct dry_heap **link;
 	struct dry_backing backing;
 
-	if (heap == NULL || heap->is_default)
+	if (heap == NULL || heap == &dry_main_heap)
 		return -DRY_EINVAL;
-	dry_lock_acquire(&dry_heaps_lock);
-	for (link = &dry_heaps; *link != heap; link = &(*link)->next)
-		;
-	*link = heap->next;
-	dry_lock_release(&dry_heaps_lock);
+	if (!delist(heap)) {
+		dry_fatal(DRY_FATAL_INVALID_POINTER, heap, NULL, "no heap, or destroyed already");
+		return -DRY_EINVAL;
+	}
 	grace = heap->caches.grace;
 	if (grace != NULL && deferred_left(heap))
 		grace->barrier(grace->arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Caches that were destroyed are known as such after others were made. */
+/* Caches that were destroyed are known as such after others were made, and heaps when they are destroyed again. */
 #include <drystone/drystone.h>
 
 #include "../support/death.h"
@@ -43,11 +43,21 @@ static void run_alloc_alias(void)
 	CHECK(dry_cache_alloc(alias));
 }
 
+static void run_heap_twice(void)
+{
+	dry_heap *heap = dry_heap_create(NULL);
+
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+	death_at(heap);
+	dry_heap_destroy(heap);
+}
+
 #define DEAD "^drystone: cache already destroyed: 0x[0-9a-f]+: allocation"
 
 static const struct death_case cases[] = {
 	{ "replaced", DEAD, run_alloc_replaced },
 	{ "alias", DEAD, run_alloc_alias },
+	{ "heap-twice", "^drystone: invalid pointer: 0x[0-9a-f]+: no heap, or destroyed already", run_heap_twice },
 };
 
 int main(int argc, char **argv)
