@@ -40,7 +40,7 @@ void dry_kind_note(void *block, enum dry_kind kind)
 	exchange(dry_tags_strip(block), kind);
 }
 
-void dry_kind_free(void *pointer, enum dry_kind kind, const char *by)
+enum dry_kind dry_kind_free(void *pointer, enum dry_kind kind, const char *by)
 {
 	static const char *const names[] = { [DRY_KIND_MALLOC] = "malloc", [DRY_KIND_NEW] = "new", [DRY_KIND_NEW_ARRAY] = "new[]" };
 	void *block = dry_tags_strip(pointer);
@@ -49,13 +49,14 @@ void dry_kind_free(void *pointer, enum dry_kind kind, const char *by)
 	char detail[64];
 
 	if (!dry_secure_is_current(pointer)) /* its free says so */
-		return;
+		return DRY_KIND_UNKNOWN;
 	was = exchange(block, DRY_KIND_MALLOC);
 	if (DRY_LIKELY(was == kind) || was == DRY_KIND_UNKNOWN)
-		return;
+		return was;
 	if ((was == DRY_KIND_MALLOC || kind == DRY_KIND_MALLOC) && dry_port_has_cxx_apart())
-		return;
+		return was;
 	slab = slab_at(block);
 	dry_format(detail, sizeof(detail), "allocated by %s, freed by %s", names[was], by);
 	dry_fatal(DRY_FATAL_MISMATCH, block, slab != NULL ? slab->cache->name : NULL, detail);
+	return was;
 }

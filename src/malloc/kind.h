@@ -29,7 +29,7 @@ void dry_kinds_keep(void);
 /* A block of malloc's is one of this kind. */
 DRY_SLOW void dry_kind_note(void *block, enum dry_kind kind);
 
-/* Any pointer is about to be freed as one of this kind, by a function of this name: a report if it is of another. */
-DRY_SLOW void dry_kind_free(void *pointer, enum dry_kind kind, const char *by);
+/* Any pointer is about to be freed as one of this kind, by a function of this name: a report if it is of another. What it was. */
+DRY_SLOW enum dry_kind dry_kind_free(void *pointer, enum dry_kind kind, const char *by);
 
 #endif

@@ -128,10 +128,9 @@ OPERATOR(void *, new_array_al, "_ZnamSt11align_val_t", (size_t size, size_t alig
 
 /* ---- delete: a hit here as in free(), which nobody replaces for what is a hit ------------------ */
 
-static DRY_SLOW void look_at_noted(void *object, enum dry_kind kind)
+static DRY_SLOW enum dry_kind look_at_noted(void *object, enum dry_kind kind)
 {
-	if (keeps_kinds())
-		front_free_as(object, kind, kind == DRY_KIND_NEW ? "delete" : "delete[]");
+	return keeps_kinds() ? front_free_as(object, kind, kind == DRY_KIND_NEW ? "delete" : "delete[]") : DRY_KIND_UNKNOWN;
 }
 
 /* check:1, which comes here with each block, keeps none; whose operators they are is not asked then. */
@@ -147,10 +146,23 @@ static DRY_NOINLINE void delete_slow(void *object, enum dry_kind kind)
 	free(object);
 }
 
+/* What is not freed, for its size is another, is of its kind yet. */
+static DRY_SLOW void delete_sized_noted(void *object, size_t size, size_t align, enum dry_kind kind)
+{
+	enum dry_kind was = look_at_noted(object, kind);
+
+	if (front_size_holds(object, size, align))
+		free(object);
+	else if (was != DRY_KIND_UNKNOWN)
+		front_note(object, was);
+}
+
 static DRY_NOINLINE void delete_sized_slow(void *object, size_t size, size_t align, enum dry_kind kind)
 {
-	look_at_kind(object, kind);
-	free_aligned_sized(object, align, size);
+	if (DRY_UNLIKELY(front_noted_below != 0))
+		delete_sized_noted(object, size, align, kind);
+	else
+		free_aligned_sized(object, align, size);
 }
 
 DRY_FAST void delete_as(void *object, enum dry_kind kind)

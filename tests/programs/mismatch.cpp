@@ -134,6 +134,18 @@ int main(int, char **argv)
 	case 11:
 		::operator delete(hidden(realloc(hidden(malloc(size)), size + 1)), std::nothrow);
 		break;
+	case 12: { // of a wrong size, after which it is there yet, then as it should be
+		void *block = hidden(::operator new(size));
+		::operator delete(block, size + 1000);
+		::operator delete(hidden(block), size);
+		break;
+	}
+	case 13: {
+		void *block = hidden(::operator new[](size));
+		::operator delete[](block, size + 1000);
+		::operator delete[](hidden(block));
+		break;
+	}
 	}
 	puts("went on");
 	return 0;

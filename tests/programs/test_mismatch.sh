@@ -44,6 +44,13 @@ done
 # One report, and it goes on where it shall.
 run secure:1,abort:0 program 5 40
 [ "$status" = 0 ] && [ "$(grep -c '^drystone: ' "$work/out")" = 1 ] && grep -q "^went on" "$work/out" || fail "abort:0: $(cat "$work/out")"
+for number in 12 13; do
+	for conf in secure:1 debug:FZPU; do
+		run $conf,abort:0 program $number 40
+		[ "$status" = 0 ] && [ "$(grep -c '^drystone: ' "$work/out")" = 1 ] &&
+			grep -q "^drystone: wrong size on sized free" "$work/out" || fail "case $number, $conf: $(cat "$work/out")"
+	done
+done
 run debug:FZPU program 5 40
 grep -q "^ *Allocated [0-9]* ms ago" "$work/out" || fail "no stack of the allocation: $(cat "$work/out")"
 # Nothing is kept elsewhere.

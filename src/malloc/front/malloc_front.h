@@ -9,6 +9,7 @@
  *	front_aligned, front_usable               errno is the caller's
  *	fast_push                                 false: it is no hit, and nothing was done
  *	front_noted_below, front_note, front_free_as    as in malloc/kind.h
+ *	front_size_holds                          keeps errno; false after a report: the block has another size
  */
 #ifndef DRY_MALLOC_FRONT_H
 #define DRY_MALLOC_FRONT_H
@@ -165,15 +166,19 @@ DRY_FAST bool size_is_plain(const void *object, size_t size, size_t align)
 	return place != 0 && dry_live_has(&dry_live, object) && ARENA->map[granule_of(object)] == place;
 }
 
-static DRY_SLOW void free_sized_unsure(void *object, size_t size, size_t align)
+static DRY_SLOW bool front_size_holds(void *object, size_t size, size_t align)
 {
 	int saved = errno;
+	bool holds = object == NULL || dry_general_size_holds(HEAP, object, size, align);
 
-	if (object == NULL)
-		return;
-	if (dry_general_size_holds(HEAP, object, size, align))
-		free_slow(object);
 	errno = saved;
+	return holds;
+}
+
+static DRY_SLOW void free_sized_unsure(void *object, size_t size, size_t align)
+{
+	if (front_size_holds(object, size, align) && object != NULL)
+		free_slow(object);
 }
 
 static DRY_NOINLINE void free_sized_slow(void *object, size_t size, size_t align)

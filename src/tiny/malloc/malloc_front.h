@@ -44,9 +44,16 @@ static inline void front_note(void *object, enum dry_kind kind)
 	(void)object, (void)kind;
 }
 
-static inline void front_free_as(void *object, enum dry_kind kind, const char *by)
+static inline enum dry_kind front_free_as(void *object, enum dry_kind kind, const char *by)
 {
 	(void)object, (void)kind, (void)by;
+	return DRY_KIND_UNKNOWN;
+}
+
+static inline bool front_size_holds(void *object, size_t size, size_t align)
+{
+	(void)object, (void)size, (void)align;
+	return true;
 }
 
 static inline void *front_zalloc(size_t size)
