@@ -349,6 +349,8 @@ static void write_profile(void)
 
 void dry_profile_begin(void)
 {
+	if ((dry_option_check || dry_option_guard || dry_option_secure) && (dry_debug_selects() || dry_fail_selects()))
+		dry_warn("check, guard, secure: not together with debug or fail");
 	if (dry_option_leaks_file[0] != '\0' && !leaks)
 		dry_warn("leaks_file: not together with debug, fail, secure or a memory checker, and not without memory");
 	if (dry_option_profile == 0)

@@ -38,5 +38,13 @@ for bad in nth=x nth=0 nth= every=-1 chance= seed= cache= site= says bogus nth=1
 	"$cli" run --library "$lib" --fail="$bad" -- touch "$work/ran" 2>"$work/err"
 	[ $? = 125 ] && [ ! -e "$work/ran" ] && grep -q '^drystone: run: --fail: ' "$work/err" || fail "--fail=$bad: $(cat "$work/err")"
 done
+# what goes without it, and without debugged caches, is warned of
+for conf in check:1,fail:nth=1000000 secure:1,fail:nth=1000000 guard:1,debug:U secure:1,debug:Z/one check:1,debug:F; do
+	LD_PRELOAD=$lib DRYSTONE_CONF=$conf "$work/guarded" allocate >"$work/out" 2>"$work/err" &&
+		[ "$(cat "$work/err")" = "drystone: check, guard, secure: not together with debug or fail" ] || fail "$conf: $(cat "$work/err")"
+done
+for conf in check:1,secure:1 fail:nth=1000000,debug:Z check:1,secure:1,check:0,secure:0,debug:Z; do
+	LD_PRELOAD=$lib DRYSTONE_CONF=$conf "$work/guarded" allocate >"$work/out" 2>"$work/err" && [ ! -s "$work/err" ] || fail "$conf: $(cat "$work/err")"
+done
 "$cli" run --library "$lib" --fail=nth=1,stats:1 -- true 2>/dev/null && fail "a comma was taken"
 finish

@@ -29,7 +29,7 @@ fi
 mkfifo "$work/orders"
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:$work/live.txt,metrics_ms:10 "$work/profiled" again <"$work/orders" >"$work/said" &
 children="$children $!"
-LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:$work/socket,debug:ZU,check:1 sh -c 'echo ready; read x' <"$work/orders" >"$work/said2" &
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:$work/socket,debug:ZU sh -c 'echo ready; read x' <"$work/orders" >"$work/said2" &
 shell=$!
 children="$children $shell"
 exec 3>"$work/orders"
