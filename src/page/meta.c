@@ -74,6 +74,12 @@ static DRY_NOINLINE void *map_big(size_t bytes)
 	return at;
 }
 
+/* Among the users' pages no free takes it for a block. */
+static enum dry_page_kind kind_of(const struct dry_arena *arena)
+{
+	return arena->owns_memory ? DRY_PAGE_RUN : DRY_PAGE_KEPT;
+}
+
 /* In each of those that call it, for from here it may be a long way down (docs/design/stack.md). */
 DRY_FAST void *take_pages(struct dry_meta *meta, size_t count, bool *dirty)
 {
@@ -90,6 +96,7 @@ DRY_FAST void *take_pages(struct dry_meta *meta, size_t count, bool *dirty)
 		run = dry_arena_alloc(arena, (uint32_t)count, 1, 0);
 	if (run != NULL) {
 		at = dry_arena_start(arena, run);
+		dry_page_set_kind(run, kind_of(arena));
 		*dirty = (run->flags & DRY_PAGE_DIRTY) != 0;
 	}
 	if (at != NULL) {
@@ -274,7 +281,7 @@ static const char *check_pages(struct dry_meta *meta, unsigned class, size_t *sp
 	for (; index != DRY_PAGE_NIL; index = arena->desc[index].next) {
 		const struct dry_page *page = &arena->desc[index];
 
-		if (page->kind != DRY_PAGE_RUN || page->count != 1 || page->pieces.class != class || page->prev != previous)
+		if (page->kind != kind_of(arena) || page->count != 1 || page->pieces.class != class || page->prev != previous)
 			return "meta: a page of pieces";
 		unsigned set = 0;
 		for (unsigned word = 0; word < 4; word++)

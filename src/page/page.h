@@ -74,7 +74,7 @@ enum dry_page_kind {
 	DRY_PAGE_FREE,     /* first of a free block */
 	DRY_PAGE_RUN,      /* first of a run with no slab in it */
 	DRY_PAGE_SLAB,     /* first of a slab */
-	DRY_PAGE_KEPT,     /* first of a run that nobody has, and that is not free yet */
+	DRY_PAGE_KEPT,     /* first of a run that nobody has, and that is not free yet; or of metadata, over memory of a user */
 };
 
 #define DRY_PAGE_DIRTY  0x01 /* FREE: memory behind it since last purge; RUN: content undefined */
@@ -101,7 +101,7 @@ struct dry_page {
 							   if not dirty */
 				} block;
 				struct {
-					uint64_t bits[4]; /* RUN of page/meta.c: 1 = free */
+					uint64_t bits[4]; /* run of page/meta.c: 1 = free */
 					uint16_t free;    /* bits that are set */
 					uint8_t class;
 				} pieces;

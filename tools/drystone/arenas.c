@@ -73,6 +73,12 @@ static struct row *row_of(const struct reader *r, struct arena *arena, uint64_t 
 	return NULL;
 }
 
+/* Whether metadata begins there that the heap tells of: in heaps over given memory, of a kind of its own (page/page.h, KEPT). */
+static bool is_own(const struct reader *r, uint64_t address)
+{
+	return bsearch(&address, r->own, r->own_count, sizeof(*r->own), by_value) != NULL;
+}
+
 static void add_run(struct reader *r, struct arena *arena, uint64_t index, uint64_t count, const unsigned char *page)
 {
 	const struct dry_inspect *layout = r->layout;
@@ -94,12 +100,11 @@ static void add_run(struct reader *r, struct arena *arena, uint64_t index, uint6
 			piece.row = (uint32_t)(row - r->snapshot->rows);
 			piece.used = reader_field_of(r, page, layout->page_size, &layout->page_active);
 		}
-	} else if (kind == layout->page_run) {
+	} else if (is_own(r, address)) {
 		piece.kind = PIECE_META;
-		if (bsearch(&address, r->own, r->own_count, sizeof(*r->own), by_value) == NULL) {
-			piece.kind = PIECE_RUN;
-			add_big_block(r, ROW_RUNS, count * r->page_bytes, resident);
-		}
+	} else if (kind == layout->page_run) {
+		piece.kind = PIECE_RUN;
+		add_big_block(r, ROW_RUNS, count * r->page_bytes, resident);
 	}
 	map_piece(r, &piece);
 }
@@ -114,7 +119,8 @@ static uint64_t add_piece(struct reader *r, struct arena *arena, const unsigned 
 		const unsigned char *page = piece + (index - first) * layout->page_size;
 		uint64_t kind = reader_field_of(r, page, layout->page_size, &layout->page_kind), count = 0;
 
-		if (kind == layout->page_run || kind == layout->page_slab || kind == layout->page_free)
+		if (kind == layout->page_run || kind == layout->page_slab || kind == layout->page_free ||
+		    (kind != 0 && is_own(r, arena->base + index * r->page_bytes)))
 			count = reader_field_of(r, page, layout->page_size, &layout->page_count);
 		if (count == 0 || count > arena->committed - index) { /* nobody's, or it is being written */
 			count = 1;
