@@ -115,8 +115,6 @@ def build(world, allocator):
 
 
 MODULES = "lib/test_*.ko", "mm/drystone/*.ko", "drivers/misc/lkdtm/*.ko", "mm/kfence/*.ko", "mm/kasan/*.ko"
-
-
 PROGRAMS = ["busybox", "hackbench", "stress-ng"]
 
 
@@ -127,7 +125,9 @@ def programs_of(world):
         if not root.exists():
             packages = Packages(run, folder, "i386")
             packages.download("busybox-static", "rt-tests", "libc6", "libnuma1")
-            packages.unpack(root)
+            new = root.with_name("unpack")
+            packages.unpack(new)
+            new.rename(root)
         return {"bin/busybox": root / "bin/busybox", "bin/hackbench": root / "usr/bin/hackbench",
                 **{"lib/" + path.name: path for path in root.rglob("lib/**/*.so.?")}}
     found = {"bin/" + name: shutil.which(name) for name in PROGRAMS}
