@@ -183,8 +183,8 @@ def boot(world, allocator, cpus, megabytes, options, limit=LIMIT):
 
 def start(world, allocator, cpus, megabytes, options, limit=LIMIT):
     """The log of a kernel that is built. Several can run at a time, if they are of different kernels."""
-    image, memory = folder_of(world, allocator) / IMAGE[parts(world)[0]], "%dK" % (megabytes * 1024)
-    folder = folder_of(world, allocator)
+    folder, memory = folder_of(world, allocator), "%dK" % (megabytes * 1024)
+    image = folder / IMAGE[parts(world)[0]]
     root = smallest_file_system(world, folder / "smallest") if "small" in parts(world) else first_file_system(world, folder)
     if parts(world)[0] == "uml":
         # Where it lies decides how large its map of pages is: at the same place each time.
