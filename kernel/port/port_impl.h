@@ -26,6 +26,11 @@ void dry_lock_acquire(struct dry_lock *lock);
 bool dry_lock_acquire_contended(struct dry_lock *lock);
 bool dry_lock_try(struct dry_lock *lock);
 void dry_lock_release(struct dry_lock *lock);
+/* Whether the caller may wait for one of any rank: a free may be in any context. */
+static inline bool dry_lock_none_held(void)
+{
+	return false;
+}
 
 /* slab/told.c */
 uint64_t dry_port_clock_ms(void);

@@ -53,6 +53,15 @@
 #define DRY_REPLACEABLE __attribute__((weak, visibility("default")))
 #endif
 
+/* In a loop that waits for another processor. */
+#if defined(__x86_64__) || defined(__i386__)
+#define DRY_SPIN_HINT() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define DRY_SPIN_HINT() __asm__ volatile("yield")
+#else
+#define DRY_SPIN_HINT() ((void)0)
+#endif
+
 #define DRY_CONTAINER(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 
 #endif

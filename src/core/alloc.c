@@ -19,7 +19,8 @@
 #include "core/walk.h"
 #include "port/here.h"
 
-#define LINE 64 /* bytes of a cache line */
+#define LINE       64 /* bytes of a cache line */
+#define MOST_WAITS 4  /* of a free, for arrays that are stopped again and again */
 
 static void count_slow(_Atomic size_t *counter, size_t by)
 {
@@ -307,14 +308,34 @@ static void spill(struct dry_cache *cache, unsigned home)
 	spill_rest(cache, home, left);
 }
 
-/* Onto a full array, or one that has the object already. */
-static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
+/*
+ * Back onto the array, with what is freed on top. Were the arrays stopped meanwhile, as soon as they go on; and what finds no room
+ * then goes into slabs: a second free finds a full array, too, and asks them.
+ */
+static void push_newest(struct dry_cache *cache, void **objects, size_t count)
+{
+	size_t placed = 0;
+
+	for (unsigned tries = 0; tries < 2 && placed < count; tries++) {
+		dry_slots_wait(cache->caches);
+		placed += dry_percpu_push_batch(DRY_SLOTS(cache->caches), cache->place, objects + placed, count - placed);
+	}
+	if (placed == count)
+		return;
+	dry_node_put_slabs(cache, objects + placed, (unsigned)(count - placed));
+	dry_percpu_settle();
+}
+
+/* Onto a full array, or one that has the object already. false: it has none by now, it was stopped. */
+static DRY_NOINLINE bool flush(struct dry_cache *cache, void *object)
 {
 	unsigned home = dry_caches_home(cache->caches), stay = cache->limit - cache->batchcount;
 	DRY_FILLED_LATER void *newest[NEWEST];
 	size_t count = pop_batch(cache, newest, stay == 0 ? 1 : stay < NEWEST ? stay : NEWEST - 1);
 	bool twice = false;
 
+	if (count == 0)
+		return false;
 	for (size_t i = 0; i < count; i++)
 		twice |= newest[i] == object;
 	if (twice) {
@@ -328,14 +349,15 @@ static DRY_NOINLINE void flush(struct dry_cache *cache, void *object)
 		dry_node_flush(cache, home, newest, 1);
 		newest[0] = newest[--count];
 	}
-	push_or_flush(cache, newest, count);
+	push_newest(cache, newest, count);
+	return true;
 }
 
 /*
  * What a thread frees before all else was another's, and so are its neighbours in the cache line. In the array it would be the
  * first to be handed out, and two such threads would write to one line for good (passive false sharing: Berger and others,
- * Hoard, 2000). The thread's next free asks slabs, too: it may be of the same object, which the array does not know. Objects of
- * caches are pushed by threads that remember no area, too (core/fast.h): the array may have this one already, and says so then.
+ * Hoard, 2000). Objects of caches are pushed by threads that remember no area, too (core/fast.h): the array may have this one
+ * already, and says so then.
  */
 static bool is_others(struct dry_cache *cache, void *object)
 {
@@ -343,13 +365,30 @@ static bool is_others(struct dry_cache *cache, void *object)
 
 	if (DRY_LIKELY(!cache->caches->remembered || !dry_percpu_is_new()))
 		return false;
-	dry_percpu_settle();
 	if (cache->size >= LINE || cache->mgmt != DRY_MGMT_BITMAP)
 		return false;
 	if (pop_batch(cache, &newest, 1) == 0)
 		return true;
 	push_or_flush(cache, &newest, 1);
 	return newest != object;
+}
+
+/*
+ * Onto the slot's array. false: there is none, or it is stopped and the caller cannot wait, or waited for others time and again.
+ * After a wait the slab is asked anew: an array that had the object may have been emptied.
+ */
+static bool put(struct dry_cache *cache, void *object)
+{
+	for (unsigned waits = 0; waits < MOST_WAITS; waits++) {
+		if (dry_slot_prepare(cache->caches) &&
+		    (dry_percpu_push(DRY_SLOTS(cache->caches), cache->place, object) || flush(cache, object)))
+			return true;
+		if (!dry_slots_wait(cache->caches))
+			return false;
+		if (!is_live(cache, object))
+			return true;
+	}
+	return false;
 }
 
 DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
@@ -361,17 +400,17 @@ DRY_SLOW void dry_free_slow(struct dry_cache *cache, void *object)
 		return;
 	}
 	cache = cache->root;
+	dry_slots_wait(cache->caches);
 	if (!is_live(cache, object))
 		return;
 	if (DRY_UNLIKELY(cache->flags & DRY_CACHE_CHECKED) && !cache->caches->hooks->release(cache, object)) {
 		dry_backing_corrupt(DRY_FATAL_DOUBLE_FREE, object, cache->name, NULL);
 		return;
 	}
-	if (cache->place != 0 && !is_others(cache, object) && dry_slot_prepare(cache->caches)) {
-		if (!dry_percpu_push(DRY_SLOTS(cache->caches), cache->place, object))
-			flush(cache, object);
+	if (cache->place != 0 && !is_others(cache, object) && put(cache, object))
 		return;
-	}
+	if (cache->place != 0) /* the next free may be of the same object, which no array has */
+		dry_percpu_settle();
 	if (cache->debug == NULL || cache->debug->taken_back(cache, object))
 		dry_node_put_slabs(cache, &object, 1);
 	else if (cache->debug->take != NULL) /* it counts what it keeps */

@@ -135,7 +135,8 @@ struct dry_caches {
 	/* [slot_count], beside slots[]: the areas themselves, or dry_stopped_area where there is none yet */
 	char **areas;        /* entries change once, under lock */
 	uint32_t slot_count;
-	bool stopped;        /* written under lock; all of slots[] is `nowhere` */
+	uint32_t stops;      /* and starts; odd: all of slots[] is `nowhere`. Written under lock */
+	bool overdue;        /* a stop was waited for too long: nobody does so any more */
 	bool counted;        /* caches that are made have countdowns; guarded by lock */
 	bool remembered;     /* threads remember its areas (port/here.h); immutable */
 	uint32_t nodes;

@@ -8,7 +8,8 @@
  * fence: sequences that read an old entry have committed or will restart and
  * find every array empty and full at once. Until they are started
  * again all arrays belong to who stopped them; everybody else works on the
- * slabs directly.
+ * slabs directly, but for frees, which wait a while where they can. Who frees an object again finds it as the newest of the
+ * array; past stopped arrays it would be in a slab, which nobody asks once they go on, or be put into one while an array has it.
  */
 #include "core/slots.h"
 
@@ -18,6 +19,12 @@
 #define DRY_SLOT_TRIES 1000
 #endif
 
+/*
+ * A stop that lasts longer is not waited for, nor is any after it: who made it may be in a handler for its report by now, where
+ * it needs those who wait, frees itself, and reports again.
+ */
+#define OVERDUE_MS 200
+
 /* Sequences that know it by its address need no more than its beginning. */
 #ifndef DRY_STOPPED_BYTES
 #define DRY_STOPPED_BYTES (DRY_AREA_FIRST + sizeof(struct dry_array))
@@ -25,6 +32,17 @@
 
 /* All zero for ever: avail 0, limit 0 wherever one looks. */
 char dry_stopped_area[DRY_STOPPED_BYTES] DRY_ALIGNED(64);
+
+static bool is_stop(uint32_t stops)
+{
+	return stops & 1;
+}
+
+/* acquire: pairs with dry_slots_start_locked(). A hint: who sees a stop too late finds its array stopped, and asks again. */
+static uint32_t stops_of(const struct dry_caches *caches)
+{
+	return __atomic_load_n(&caches->stops, __ATOMIC_ACQUIRE);
+}
 
 static void array_init(struct dry_caches *caches, uint32_t slot, uint32_t place, const struct dry_array *as)
 {
@@ -191,13 +209,13 @@ void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
 		if (cache->root == cache && cache->place != 0)
 			fresh(cache, dry_area_array(area, cache->place));
 	}
-	set_number(area, caches->stopped ? DRY_NUMBER_NOWHERE : slot);
+	set_number(area, is_stop(caches->stops) ? DRY_NUMBER_NOWHERE : slot);
 	caches->areas[slot] = area;
 	if (slot >= caches->slots_open)
 		/* relaxed: a hint without the lock */
 		__atomic_store_n(&caches->slots_open, slot + 1, __ATOMIC_RELAXED);
 	/* release: pairs with the sequences' dependent loads through slots[slot] */
-	if (!caches->stopped)
+	if (!is_stop(caches->stops))
 		__atomic_store_n(&caches->slots[slot], area, __ATOMIC_RELEASE);
 }
 
@@ -215,8 +233,7 @@ static bool try_for_a_while(struct dry_lock *lock)
 
 bool dry_slot_prepare(struct dry_caches *caches)
 {
-	/* relaxed: while it is stopped, at worst a sequence finds that out */
-	if (__atomic_load_n(&caches->stopped, __ATOMIC_RELAXED) || !dry_port_slot_attach())
+	if (is_stop(stops_of(caches)) || !dry_port_slot_attach())
 		return false;
 	uint32_t slot = dry_percpu_slot();
 	if (slot >= caches->slot_count)
@@ -235,9 +252,37 @@ bool dry_slot_prepare(struct dry_caches *caches)
 	return true;
 }
 
+static bool ends_in_a_while(const struct dry_caches *caches, uint32_t stop)
+{
+	unsigned tries = DRY_SLOT_TRIES;
+
+	while (tries != 0 && stops_of(caches) == stop) {
+		DRY_SPIN_HINT();
+		tries--;
+	}
+	return tries != 0;
+}
+
+bool dry_slots_wait(struct dry_caches *caches)
+{
+	uint32_t stop = stops_of(caches);
+
+	/* relaxed, as below: a hint */
+	if (DRY_LIKELY(!is_stop(stop)) || !dry_lock_none_held() || __atomic_load_n(&caches->overdue, __ATOMIC_RELAXED))
+		return false;
+	for (unsigned ms = 0; ms < OVERDUE_MS; ms++) {
+		if (ends_in_a_while(caches, stop))
+			return true;
+		dry_backing_pause();
+	}
+	__atomic_store_n(&caches->overdue, true, __ATOMIC_RELAXED);
+	return false;
+}
+
 bool dry_slots_stop_locked(struct dry_caches *caches)
 {
-	__atomic_store_n(&caches->stopped, true, __ATOMIC_RELAXED);
+	/* Another number, even if who made the last one never came to its end. relaxed: who sees it late asks again */
+	__atomic_store_n(&caches->stops, (caches->stops + 1) | 1, __ATOMIC_RELAXED);
 	/* those above have that already */
 	for (uint32_t slot = 0; slot < caches->slots_open; slot++) {
 		__atomic_store_n(&caches->slots[slot], caches->nowhere, __ATOMIC_RELAXED);
@@ -252,7 +297,6 @@ bool dry_slots_stop_locked(struct dry_caches *caches)
 
 void dry_slots_start_locked(struct dry_caches *caches)
 {
-	__atomic_store_n(&caches->stopped, false, __ATOMIC_RELAXED);
 	/* release: what was done to the arrays is seen by who finds the area again */
 	for (uint32_t slot = 0; slot < caches->slots_open; slot++) {
 		char *area = caches->areas[slot];
@@ -260,4 +304,6 @@ void dry_slots_start_locked(struct dry_caches *caches)
 		set_number(area, slot);
 		__atomic_store_n(&caches->slots[slot], area != dry_stopped_area ? area : caches->nowhere, __ATOMIC_RELEASE);
 	}
+	/* release: who need not wait finds its area */
+	__atomic_store_n(&caches->stops, caches->stops + 1, __ATOMIC_RELEASE);
 }

@@ -29,6 +29,11 @@ uint32_t dry_slot_place_locked(struct dry_cache *cache);
 void dry_slot_unplace_locked(struct dry_cache *cache, uint32_t place);
 /* The cache's arrays, which are empty and stopped, get its limits. */
 void dry_slot_renew_locked(struct dry_cache *cache);
+/*
+ * While the arrays are stopped, wait until they go on; not where the caller holds a lock, as a signal handler may that interrupted
+ * a call of ours, nor for long: it goes on without arrays. Whether they went on.
+ */
+bool dry_slots_wait(struct dry_caches *caches);
 /* Stop and start all arrays; caller holds reap_lock and lock. false: not stopped. */
 bool dry_slots_stop_locked(struct dry_caches *caches);
 void dry_slots_start_locked(struct dry_caches *caches);

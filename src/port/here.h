@@ -30,9 +30,26 @@ static inline bool dry_percpu_is_new(void)
 {
 	return false;
 }
-static inline void dry_percpu_settle(void)
+static inline void dry_percpu_forget(void)
 {
 }
 #endif
+
+/* percpu.h of who owns its slot has it: until dry_port_slot_attach() the thread is on none. */
+#ifndef DRY_PERCPU_PARKS
+static inline void dry_percpu_park(void)
+{
+}
+#endif
+
+/*
+ * The thread's next call finds no array, so that it asks the slab: what was freed last is no array's newest. Without effect where
+ * it has no slot of its own, but for hits of the set whose areas it remembers. It is new no more.
+ */
+static inline void dry_percpu_settle(void)
+{
+	dry_percpu_park();
+	dry_percpu_forget();
+}
 
 #endif

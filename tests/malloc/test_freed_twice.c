@@ -2,9 +2,12 @@
 /*
  * free(p); free(p) with nothing in between, in a program that has allocated all sizes a lot: no two live blocks have one
  * address, in four threads. In each block its owner's number stands as long as it lives. Nor do they if these are the first calls
- * of a thread, or objects of caches.
+ * of a thread, or objects of caches. A new heap stops its arrays now and then, so there are several processes.
  */
+#include <malloc.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +16,13 @@
 #include <drystone/drystone.h>
 
 #include "../support/check.h"
+#include "../support/profiles.h"
 #include "../support/random.h"
 
 #define THREADS 4
 #define KEEP    300
 #define ROUNDS  10
+#define AGAIN   6
 
 extern __typeof__(dry_cache_create) dry_cache_create __attribute__((weak));
 extern __typeof__(dry_cache_alloc) dry_cache_alloc __attribute__((weak));
@@ -60,6 +65,14 @@ static void *work(void *arg)
 			free(kept[i]);
 		}
 	}
+	return NULL;
+}
+
+/* Each look stops the arrays. */
+static void *look(void *over)
+{
+	while (!*(_Atomic bool *)over)
+		malloc_trim(0);
 	return NULL;
 }
 
@@ -122,24 +135,39 @@ static void first_objects(size_t size, bool given)
 	}
 }
 
-int main(int argc, char **argv)
+static void run(void)
 {
-	pthread_t thread[THREADS];
+	pthread_t thread[THREADS], looks;
+	_Atomic bool over = false;
 
-	/* Reports are no errors here. */
-	if (!getenv("DRYSTONE_CONF")) {
-		setenv("DRYSTONE_CONF", "abort:0", 1);
-		execv("/proc/self/exe", argv);
-	}
 	for (size_t size = 1; size <= 1024; size = size + size / 2 + 1)
 		first_calls(size);
 	for (size_t size = 8; size <= 1024 && dry_cache_create; size = size + size / 2)
 		for (int given = 0; given < 2; given++)
 			first_objects(size, given);
-	seed = test_seed(argc, argv);
+	CHECK(!pthread_create(&looks, NULL, look, &over));
 	for (size_t i = 0; i < THREADS; i++)
 		CHECK(!pthread_create(&thread[i], NULL, work, (void *)i));
 	for (size_t i = 0; i < THREADS; i++)
 		CHECK(!pthread_join(thread[i], NULL));
+	over = true;
+	CHECK(!pthread_join(looks, NULL));
+}
+
+int main(int argc, char **argv)
+{
+	const char *conf = getenv("DRYSTONE_CONF");
+	char number[24];
+
+	seed = test_seed(argc, argv);
+	if (argc > 2) {
+		run();
+		return 0;
+	}
+	for (int i = 0; i < AGAIN; i++) {
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)seed++);
+		/* reports are no errors here */
+		CHECK_EQ(test_again(conf != NULL ? conf : "abort:0", number, "once"), 0);
+	}
 	return 0;
 }

@@ -20,5 +20,10 @@ void dry_lock_acquire(struct dry_lock *lock);
 bool dry_lock_acquire_contended(struct dry_lock *lock);
 bool dry_lock_try(struct dry_lock *lock);
 void dry_lock_release(struct dry_lock *lock);
+/* Whether the caller may wait for one of any rank: nobody else is there to be waited for. */
+static inline bool dry_lock_none_held(void)
+{
+	return false;
+}
 
 #endif

@@ -14,8 +14,8 @@
 
 /* Field offsets of the kernel's rseq area that we use. */
 struct dry_slot_tls {
-	uint32_t id;       /* 0: no slot */
-	uint32_t pad;
+	uint32_t id;       /* 0: no slot, or `own` is parked */
+	uint32_t own;      /* that of the thread; 0: it has none */
 	uint64_t rseq_cs;  /* +8, as in the kernel's area */
 	uint32_t state;    /* owned by the port's slots.c */
 	int32_t patience;  /* so many aborts of sequences until one gives up */
@@ -54,6 +54,12 @@ static inline void dry_percpu_use_owned(void)
 	dry_slot_id = dry_slot_cs + (ptrdiff_t)offsetof(struct dry_slot_tls, id);
 	dry_slot_owned = true;
 	dry_slot_tls.here = (const char *)dry_nowhere;
+}
+
+#define DRY_PERCPU_PARKS 1 /* port/here.h */
+static inline void dry_percpu_park(void)
+{
+	dry_slot_tls.id = 0;
 }
 
 static inline uint32_t *dry_percpu_number(void)

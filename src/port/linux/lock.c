@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The contended halves of the lock: spin a little, then sleep on the word. Sleep by the clock is the same call. */
+#include "base/compiler.h"
 #include "port/contract.h"
 #include "port/linux/futex.h"
 
@@ -8,15 +9,6 @@
  * as it takes to sleep and to be woken. A lock with sleepers is not spun on: its holder is likely to be off the CPU.
  */
 #define SPIN_LOOKS 2000
-
-static inline void spin_hint(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
 
 void dry_raw_wait(struct dry_raw_lock *lock)
 {
@@ -32,7 +24,7 @@ void dry_raw_wait(struct dry_raw_lock *lock)
 		    atomic_compare_exchange_weak_explicit(&lock->state, &state, DRY_LOCK_HELD, memory_order_acquire,
 							  memory_order_relaxed))
 			return;
-		spin_hint();
+		DRY_SPIN_HINT();
 	}
 	/* acquire: as above. From here the lock is taken as CONTENDED, see raw_lock.h. */
 	while (atomic_exchange_explicit(&lock->state, DRY_LOCK_CONTENDED, memory_order_acquire) != DRY_LOCK_FREE)

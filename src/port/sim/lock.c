@@ -103,6 +103,11 @@ bool dry_lock_acquire_contended(struct dry_lock *lock)
 	return dry_sim_lock_stats[lock->rank].waits != waits;
 }
 
+bool dry_lock_none_held(void)
+{
+	return dry_sim_locks_held() == 0;
+}
+
 bool dry_lock_try(struct dry_lock *lock)
 {
 	DRY_SIM_POINT("try");

@@ -32,6 +32,8 @@ void dry_lock_acquire(struct dry_lock *lock);
 bool dry_lock_acquire_contended(struct dry_lock *lock);
 /* Acquire without the rank rule: for fork handlers, which hold many locks of one rank. */
 void dry_lock_acquire_unranked(struct dry_lock *lock);
+/* Whether the calling task holds no lock: then it may wait for one of any rank. */
+bool dry_lock_none_held(void);
 /* true: the lock is held now. */
 bool dry_lock_try(struct dry_lock *lock);
 void dry_lock_release(struct dry_lock *lock);

@@ -79,6 +79,12 @@ static inline void dry_lock_acquire(struct dry_lock *lock)
 	dry_lock_enter_rank(lock);
 }
 
+/* Whether the calling thread holds no lock, nor is about to: then it may wait for one of any rank. */
+static inline bool dry_lock_none_held(void)
+{
+	return dry_locks_held == 0;
+}
+
 /* true: the lock is held now. */
 static inline bool dry_lock_try(struct dry_lock *lock)
 {

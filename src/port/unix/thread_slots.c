@@ -26,9 +26,9 @@ static enum { KEY_NONE, KEY_READY, KEY_FAILED } key_state; /* guarded by lock */
 static void detach(void *value)
 {
 	struct dry_slot_tls *tls = &dry_slot_tls;
-	uint32_t id = tls->id;
+	uint32_t id = tls->own;
 
-	tls->id = 0;
+	tls->id = tls->own = 0;
 	if ((uintptr_t)value >= 2)
 		tls->state = EXITED;
 	else
@@ -65,14 +65,16 @@ bool dry_thread_slot_attach(void)
 {
 	struct dry_slot_tls *tls = &dry_slot_tls;
 
-	if (tls->id != 0)
+	if (tls->own != 0) {
+		tls->id = tls->own; /* it was parked, maybe */
 		return true;
+	}
 	if (tls->state == EXITED)
 		return false;
 	uint32_t id = claim();
 	if (id == 0)
 		return false;
-	tls->id = id;
+	tls->id = tls->own = id;
 	/* May allocate (keys beyond the first block); the slot is already there for it. */
 	if (pthread_getspecific(key) == NULL)
 		pthread_setspecific(key, (void *)(uintptr_t)1);

@@ -24,7 +24,8 @@
 #include "port_impl.h"
 
 struct dry_slot_tls {
-	uint32_t id; /* 0: no slot */
+	uint32_t id;  /* 0: no slot, or `own` is parked */
+	uint32_t own; /* that of the thread; 0: it has none */
 	_Atomic uint32_t inside;
 	uint32_t state; /* owned by the port's slots.c */
 };
@@ -42,6 +43,12 @@ static inline void dry_percpu_use_rseq(ptrdiff_t area, ptrdiff_t id)
 
 static inline void dry_percpu_use_owned(void)
 {
+}
+
+#define DRY_PERCPU_PARKS 1 /* port/here.h */
+static inline void dry_percpu_park(void)
+{
+	dry_slot_tls.id = 0;
 }
 
 static inline uint32_t dry_percpu_renumber(uint32_t none)

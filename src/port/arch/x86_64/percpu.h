@@ -235,13 +235,13 @@ static inline void dry_percpu_remember(const char *area)
 	dry_slot_tls.here = area;
 }
 
-/* Whether the thread has neither remembered one yet nor settled. */
+/* Whether the thread has neither remembered one yet nor forgotten it. */
 static inline bool dry_percpu_is_new(void)
 {
 	return dry_slot_tls.here == (const char *)dry_nowhere;
 }
 
-static inline void dry_percpu_settle(void)
+static inline void dry_percpu_forget(void)
 {
 	dry_slot_tls.here = (const char *)(dry_nowhere + DRY_NOWHERE_WORDS);
 }
