@@ -35,12 +35,13 @@ static inline void dry_percpu_forget(void)
 }
 #endif
 
-/* percpu.h of who owns its slot has it: until dry_port_slot_attach() the thread is on none. */
-#ifndef DRY_PERCPU_PARKS
+/* Who owns its slot is on none until dry_port_slot_attach(). The number is nobody's where the kernel says which slot it is. */
 static inline void dry_percpu_park(void)
 {
-}
+#ifdef DRY_PERCPU_PARKS
+	dry_slot_tls.id = 0;
 #endif
+}
 
 /*
  * The thread's next call finds no array, so that it asks the slab: what was freed last is no array's newest. Without effect where

@@ -24,6 +24,7 @@ struct dry_slot_tls {
 /* A number that no slot has, where an area has its own: what threads begin with; behind it, what one has that is new no more. */
 #define DRY_NOWHERE_WORDS 5
 extern const uint32_t dry_nowhere[2 * DRY_NOWHERE_WORDS] __attribute__((visibility("hidden")));
+#define DRY_PERCPU_PARKS 1 /* port/here.h */
 #define DRY_SEQ_PATIENCE  "8"
 #define DRY_SLOT_TLS_INIT { .patience = 8, .here = (const char *)dry_nowhere }
 /* At one offset from the thread pointer in every thread. On the definition, too: gcc forgets it there. */
@@ -54,12 +55,6 @@ static inline void dry_percpu_use_owned(void)
 	dry_slot_id = dry_slot_cs + (ptrdiff_t)offsetof(struct dry_slot_tls, id);
 	dry_slot_owned = true;
 	dry_slot_tls.here = (const char *)dry_nowhere;
-}
-
-#define DRY_PERCPU_PARKS 1 /* port/here.h */
-static inline void dry_percpu_park(void)
-{
-	dry_slot_tls.id = 0;
 }
 
 static inline uint32_t *dry_percpu_number(void)

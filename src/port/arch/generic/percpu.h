@@ -29,6 +29,7 @@ struct dry_slot_tls {
 	_Atomic uint32_t inside;
 	uint32_t state; /* owned by the port's slots.c */
 };
+#define DRY_PERCPU_PARKS 1 /* port/here.h */
 #define DRY_SLOT_TLS_MODEL /* any */
 #define DRY_SLOT_TLS_INIT { 0 }
 extern _Thread_local struct dry_slot_tls dry_slot_tls;
@@ -43,12 +44,6 @@ static inline void dry_percpu_use_rseq(ptrdiff_t area, ptrdiff_t id)
 
 static inline void dry_percpu_use_owned(void)
 {
-}
-
-#define DRY_PERCPU_PARKS 1 /* port/here.h */
-static inline void dry_percpu_park(void)
-{
-	dry_slot_tls.id = 0;
 }
 
 static inline uint32_t dry_percpu_renumber(uint32_t none)
