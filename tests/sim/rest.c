@@ -103,7 +103,7 @@ static size_t cache_bytes(const struct dry_heap *heap, const struct dry_cache *c
 static void check_metadata(const struct dry_heap *heap)
 {
 	const struct dry_caches *caches = &heap->caches;
-	size_t bytes = rounded(heap, sizeof(struct dry_heap) + caches->slot_count * sizeof(char *)) +
+	size_t bytes = rounded(heap, sizeof(struct dry_heap) + (caches->slot_count + 1) * sizeof(char *)) +
 		       rounded(heap, caches->slot_count * sizeof(char *));
 
 	for (uint32_t slot = 0; slot < caches->slot_count; slot++)
