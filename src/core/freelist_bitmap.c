@@ -15,6 +15,21 @@ static void set_all(uint64_t *bits, uint32_t words, uint32_t num)
 	}
 }
 
+/* Objects from the first on, each `size` above the one before, downwards as far as to end. */
+static inline void **list_down(void **at, void **end, char *object, size_t size)
+{
+	for (; at - end >= 4; object += 4 * size) {
+		at -= 4;
+		at[3] = object;
+		at[2] = object + size;
+		at[1] = object + 2 * size;
+		at[0] = object + 3 * size;
+	}
+	for (; at != end; object += size)
+		*--at = object;
+	return at;
+}
+
 /* The objects of a word's bits from the lowest on, downwards from *to as far as to objects. The bits that are left. */
 static inline uint64_t take_bits(uint64_t bits, char *base, size_t size, void **objects, void ***to)
 {
@@ -25,8 +40,7 @@ static inline uint64_t take_bits(uint64_t bits, char *base, size_t size, void **
 		char *object = base + first * size;
 		if (((bits + (bits & -bits)) & bits) == 0) { /* all side by side, as in a fresh slab */
 			unsigned run = bits == UINT64_MAX ? 64 : dry_ctz64(~(bits >> first)), some = run < room ? run : room;
-			for (void **end = at - some; at != end; object += size)
-				*--at = object;
+			at = list_down(at, at - some, object, size);
 			bits = some < run ? bits & UINT64_MAX << (first + some) : 0;
 		} else {
 			*--at = object;

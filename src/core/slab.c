@@ -164,11 +164,15 @@ static bool put_range(struct dry_slab *slab, size_t from, size_t count)
 /* How many of those that lead the array follow each other in memory, each `step` from the one before. */
 static unsigned neighbours(void *const *objects, unsigned count, size_t step)
 {
-	uintptr_t expected = (uintptr_t)objects[0];
-	void *const *at = objects, *const *const end = objects + count;
+	void *const *at = objects + 1, *const *const end = objects + count;
+	uintptr_t next = (uintptr_t)objects[0] + step;
 
-	while (++at != end && (uintptr_t)*at == (expected += step))
-		;
+	for (; end - at >= 4; at += 4, next += step)
+		if ((uintptr_t)at[0] != next || (uintptr_t)at[1] != (next += step) || (uintptr_t)at[2] != (next += step) ||
+		    (uintptr_t)at[3] != (next += step))
+			break;
+	for (next = (uintptr_t)at[-1] + step; at != end && (uintptr_t)*at == next; at++)
+		next += step;
 	return (unsigned)(at - objects);
 }
 
