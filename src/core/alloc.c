@@ -99,7 +99,7 @@ static size_t pop_batch(struct dry_cache *cache, void **objects, size_t max)
 /* ---- allocation ---------------------------------------------------------------------- */
 
 /* The array full out of a local or shared one, without a copy in between, and one object. NULL: there is none. */
-static void *refill_from(struct dry_cache *cache, struct dry_depot *depot)
+static DRY_NOINLINE void *refill_from(struct dry_cache *cache, struct dry_depot *depot)
 {
 	unsigned count;
 	void **entries = dry_depot_newest(depot, cache->limit + 1, &count);
@@ -134,6 +134,21 @@ static DRY_NOINLINE uint32_t refill_piece(struct dry_cache *cache, struct dry_sl
 	return push_or_flush(cache, objects, count) == count ? left : 0;
 }
 
+/* As much into an own depot, from where it gets to the array in one batch. 0: nothing was done, for lack of room or objects. */
+static DRY_NOINLINE uint32_t refill_own(struct dry_cache *cache, struct dry_slab *fresh, uint32_t left)
+{
+	struct dry_depot *own = dry_depot_own(cache);
+	unsigned home = dry_caches_home(cache->caches), room;
+	void **entries = own != NULL ? dry_depot_room(own, left, &room) : NULL;
+
+	if (entries == NULL)
+		return 0;
+	unsigned count = fresh != NULL ? dry_node_take_slab(cache, fresh, entries, room, 0) :
+					 dry_node_take_slabs(cache, home, entries, room);
+	dry_depot_filled(own, count);
+	return count;
+}
+
 /*
  * So many from slabs in use do for a refill. Where objects share cache lines, and threads may be on several CPUs, others have the
  * neighbours of a few: those of a new slab come on top.
@@ -147,29 +162,43 @@ static uint32_t least_of(const struct dry_cache *cache)
 }
 
 /*
- * The array full from the node, and one object. After the first piece no slab is made for less than all of its objects: a
+ * The array full from slabs, and one object. After the first piece no slab is made for less than all of its objects: a
  * rest would have to be attached, and fetched again by the next refill. Nor is one that holds less than a piece, but where the
  * cache has many: one of DRY_GROWING may be for what nobody has asked for yet. A slab is made before there is a piece on the
  * stack, for that is a long way down (docs/design/stack.md).
  */
+static void *refill_slabs(struct dry_cache *cache, unsigned home, dry_gfp gfp)
+{
+	/* relaxed: a hint */
+	size_t ahead = atomic_load_explicit(&cache->node[home].slabs, memory_order_relaxed) / DRY_GROWING;
+	struct dry_depot *own;
+	void *object = NULL;
+
+	for (uint32_t left = cache->limit; left > 0;) {
+		bool makes = !dry_node_slabs_have_free(cache, home);
+		if (makes && cache->limit - left >= least_of(cache) &&
+		    (left < cache->num || (cache->num < DRY_PIECE && ahead-- == 0)))
+			break;
+		struct dry_slab *fresh = makes ? dry_node_slab(cache, home, gfp) : NULL;
+		uint32_t count = refill_own(cache, fresh, left);
+		left = count != 0 ? left - count : refill_piece(cache, fresh, left, &object);
+	}
+	if (object == NULL && (own = dry_depot_own(cache)) != NULL)
+		object = refill_from(cache, own);
+	return object;
+}
+
+/* From a local or shared array, or else from slabs. */
 static DRY_NOINLINE void *refill(struct dry_cache *cache, dry_gfp gfp)
 {
 	unsigned home = dry_caches_home(cache->caches);
 	struct dry_depot *local = dry_depot_local(cache, false);
 	void *object = local != NULL ? refill_from(cache, local) : NULL;
-	/* relaxed: a hint */
-	size_t ahead = atomic_load_explicit(&cache->node[home].slabs, memory_order_relaxed) / DRY_GROWING;
-	uint32_t least = least_of(cache);
 
 	if (object == NULL)
 		object = refill_from(cache, &cache->node[home].shared);
-	for (uint32_t left = object == NULL ? cache->limit : 0; left > 0;) {
-		bool makes = !dry_node_has_free(cache, home);
-		if (makes && cache->limit - left >= least &&
-		    (left < cache->num || (cache->num < DRY_PIECE && ahead-- == 0)))
-			break;
-		left = refill_piece(cache, makes ? dry_node_slab(cache, home, gfp) : NULL, left, &object);
-	}
+	if (object == NULL)
+		object = refill_slabs(cache, home, gfp);
 	if (object != NULL)
 		count_slow(&cache->node[home].slow_allocs, 1);
 	return object;
@@ -276,6 +305,24 @@ static unsigned spill_into(struct dry_cache *cache, struct dry_depot *depot, uns
 	return count < room ? 0 : left - room;
 }
 
+/*
+ * So many out of the array into an own depot that is full, of which as many go into slabs first; without a copy in between. What
+ * is left.
+ */
+static DRY_NOINLINE unsigned spill_through(struct dry_cache *cache, struct dry_depot *own, unsigned left)
+{
+	unsigned count;
+	void **entries = dry_depot_newest(own, left, &count);
+
+	if (entries == NULL)
+		return left;
+	dry_slab_ref chain = dry_node_put_chained(cache, entries, count);
+	unsigned popped = (unsigned)pop_batch(cache, entries, count);
+	dry_depot_replaced(own, count - popped);
+	dry_node_free_slabs(cache, chain);
+	return popped == count ? left - count : 0;
+}
+
 /* So many out of the array to the node. Apart, because memory for depots is a long way down. */
 static DRY_NOINLINE void spill_rest(struct dry_cache *cache, unsigned home, unsigned left)
 {
@@ -296,7 +343,7 @@ static DRY_NOINLINE void spill_rest(struct dry_cache *cache, unsigned home, unsi
  */
 static void spill(struct dry_cache *cache, unsigned home)
 {
-	struct dry_depot *local = dry_depot_local(cache, true);
+	struct dry_depot *local = dry_depot_local(cache, true), *own;
 	unsigned left = cache->batchcount;
 
 	if (local != NULL)
@@ -305,7 +352,10 @@ static void spill(struct dry_cache *cache, unsigned home)
 		left = spill_into(cache, &cache->node[home].shared, DRY_SHARED_FACTOR, left);
 	else
 		dry_depot_prepare(cache, &cache->node[home].shared, DRY_SHARED_FACTOR);
-	spill_rest(cache, home, left);
+	if (left != 0 && (own = dry_depot_own(cache)) != NULL)
+		left = spill_through(cache, own, left);
+	if (left != 0)
+		spill_rest(cache, home, left);
 }
 
 /*

@@ -9,6 +9,8 @@
 #include "core/depot.h"
 #include "core/slab.h"
 
+#define DRAINED 128 /* objects of a depot that go into slabs at a time */
+
 void dry_node_init(struct dry_node *node)
 {
 	memset(node, 0, sizeof(*node));
@@ -121,7 +123,7 @@ static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, 
 	return chain;
 }
 
-static void free_chain(struct dry_cache *cache, dry_slab_ref chain)
+void dry_node_free_slabs(struct dry_cache *cache, dry_slab_ref chain)
 {
 	while (chain != DRY_SLAB_NIL) {
 		struct dry_slab *slab = dry_backing_deref(&cache->caches->backing, chain);
@@ -175,7 +177,8 @@ static DRY_NOINLINE unsigned put_locked(struct dry_cache *cache, struct dry_node
 	return i;
 }
 
-void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned count)
+/* Inlined into both of its callers: below them there may be little stack left. */
+static inline __attribute__((always_inline)) dry_slab_ref put_chained(struct dry_cache *cache, void *const *objects, unsigned count)
 {
 	dry_slab_ref chain = DRY_SLAB_NIL;
 
@@ -186,20 +189,31 @@ void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned 
 		chain = trim_locked(cache, node, node->free_limit, 2 * cache->limit, chain);
 		dry_lock_release(&node->lock);
 	}
-	free_chain(cache, chain);
+	return chain;
+}
+
+dry_slab_ref dry_node_put_chained(struct dry_cache *cache, void *const *objects, unsigned count)
+{
+	return put_chained(cache, objects, count);
+}
+
+void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned count)
+{
+	dry_node_free_slabs(cache, put_chained(cache, objects, count));
 }
 
 /* ---- flush -------------------------------------------------------------------------------- */
 
-/* So many objects of a depot into the slabs, in pieces. */
+/* So many objects of a depot into the slabs, where they lie; in pieces, because it is locked meanwhile. */
 static DRY_NOINLINE void drain(struct dry_cache *cache, struct dry_depot *depot, uint32_t most)
 {
-	DRY_FILLED_LATER void *piece[DRY_PIECE / 2]; /* the way down to here is long */
+	void **entries;
 	unsigned count;
 
-	while (most != 0 && (count = dry_depot_take(depot, piece, most < DRY_PIECE / 2 ? most : DRY_PIECE / 2)) != 0) {
-		dry_node_put_slabs(cache, piece, count);
-		most -= count;
+	for (; most != 0 && (entries = dry_depot_newest(depot, most < DRAINED ? most : DRAINED, &count)) != NULL; most -= count) {
+		dry_slab_ref chain = dry_node_put_chained(cache, entries, count);
+		dry_depot_taken(depot, entries, count, count);
+		dry_node_free_slabs(cache, chain);
 	}
 }
 
@@ -364,6 +378,11 @@ unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void
 	return count;
 }
 
+unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, void **objects, unsigned max)
+{
+	return take_from_lists(cache, &cache->node[home], objects, max, 0);
+}
+
 unsigned dry_node_take_free(struct dry_cache *cache, unsigned home, void **objects, unsigned max, unsigned more)
 {
 	/* without arrays it may be a pool (debug/pool.h) */
@@ -478,7 +497,7 @@ void dry_node_shrink(struct dry_cache *cache, bool all)
 		dry_slab_ref chain = trim_locked(cache, node, keep, 0, DRY_SLAB_NIL);
 		node->free_low = node->free_slabs;
 		dry_lock_release(&node->lock);
-		free_chain(cache, chain);
+		dry_node_free_slabs(cache, chain);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Batches of objects in and out of a cache's nodes. No lock of a node or depot is held by who calls.
+ * Batches of objects in and out of a cache's nodes. Who calls holds no lock of a node, and none of a depot but where that is said.
  *
  * Must not know: arrays of slots.
  */
@@ -14,13 +14,16 @@ void dry_node_init(struct dry_node *node);
 /* A new slab, its caller's alone; NULL: no memory, or it is on its node's lists, where the cache wants that. */
 struct dry_slab *dry_node_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp);
 
-/* Up to max of its objects, as dry_slab_take(); then it goes onto its node's lists if any are left. */
+/* Up to max of its objects, as dry_slab_take(); then it goes onto its node's lists if any are left. A depot may be locked. */
 unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void **objects, unsigned max, unsigned more);
 
 /* Up to max objects that are free on node `home`, of which so many more will be asked for; 0: there are none. No slab is made. */
 unsigned dry_node_take_free(struct dry_cache *cache, unsigned home, void **objects, unsigned max, unsigned more);
 
-/* The same, or of a new slab, or of another node; 0: no memory anywhere. */
+/* As that, but of slabs alone; a depot may be locked. */
+unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, void **objects, unsigned max);
+
+/* As take_free, or of a new slab, or of another node; 0: no memory anywhere. */
 unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max);
 
 /* A hint: whether there are some. */
@@ -34,6 +37,10 @@ void dry_node_flush(struct dry_cache *cache, unsigned home, void **objects, unsi
 
 /* As flush, any number, straight to the slabs. */
 void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned count);
+
+/* The same while a depot is locked. What is returned is for dry_node_free_slabs(), once it is not: free slabs that are to go. */
+dry_slab_ref dry_node_put_chained(struct dry_cache *cache, void *const *objects, unsigned count);
+void dry_node_free_slabs(struct dry_cache *cache, dry_slab_ref chain);
 
 /* Empty shared and alien arrays into the slabs; only those not used since the last call, unless `all`. */
 void dry_node_drain_depots(struct dry_cache *cache, bool all);

@@ -40,6 +40,12 @@ static bool allocate_locked(struct dry_cache *cache, struct dry_depot *depot, ui
 	return true;
 }
 
+static void set_limit_locked(struct dry_depot *depot, uint32_t limit)
+{
+	/* relaxed: exact under the lock, a hint without */
+	__atomic_store_n(&depot->limit, limit, __ATOMIC_RELAXED);
+}
+
 /* Where it lies, if there is room; or else in memory for more than that, which takes no page before it is used. */
 static bool double_locked(struct dry_cache *cache, struct dry_depot *depot)
 {
@@ -47,7 +53,7 @@ static bool double_locked(struct dry_cache *cache, struct dry_depot *depot)
 
 	if (depot->room < limit && !allocate_locked(cache, depot, room))
 		return false;
-	depot->limit = limit;
+	set_limit_locked(depot, limit);
 	return true;
 }
 
@@ -84,7 +90,7 @@ void dry_depot_prepare(struct dry_cache *cache, struct dry_depot *depot, unsigne
 	if (depot->limit != 0)
 		grow_locked(cache, depot);
 	else if (allocate_locked(cache, depot, batches * cache->batchcount))
-		depot->limit = depot->room;
+		set_limit_locked(depot, depot->room);
 	set_fits(depot, depot->limit != 0);
 	dry_lock_release(&depot->lock);
 }
@@ -153,20 +159,29 @@ void **dry_depot_newest(struct dry_depot *depot, unsigned max, unsigned *count)
 	return NULL;
 }
 
-void dry_depot_taken(struct dry_depot *depot, void **entries, unsigned count, unsigned taken)
+static void leave_locked(struct dry_depot *depot, uint32_t left)
 {
-	uint32_t left = avail_of(depot) - taken;
-
-	if (DRY_UNLIKELY(taken < count))
-		memmove(entries, entries + taken, (count - taken) * sizeof(void *));
 	set_avail_locked(depot, left);
 	if (left < depot->low)
 		depot->low = left;
-	if (left == 0) {
-		set_fits(depot, !depot->overflowed);
+	if (left == 0 && depot->overflowed) {
+		set_fits(depot, false);
 		depot->overflowed = false;
 	}
 	depot->moves++;
+}
+
+void dry_depot_taken(struct dry_depot *depot, void **entries, unsigned count, unsigned taken)
+{
+	if (DRY_UNLIKELY(taken < count))
+		memmove(entries, entries + taken, (count - taken) * sizeof(void *));
+	leave_locked(depot, avail_of(depot) - taken);
+	dry_lock_release(&depot->lock);
+}
+
+void dry_depot_replaced(struct dry_depot *depot, unsigned gone)
+{
+	leave_locked(depot, avail_of(depot) - gone);
 	dry_lock_release(&depot->lock);
 }
 
@@ -194,7 +209,8 @@ void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot)
 		atomic_fetch_sub_explicit(&cache->caches->depots_grown, depot->grown, memory_order_relaxed);
 		depot->grown = 0;
 		depot->entry = NULL;
-		depot->limit = depot->room = 0;
+		depot->room = 0;
+		set_limit_locked(depot, 0);
 		depot->overflowed = false;
 		set_fits(depot, false);
 	}
@@ -254,6 +270,19 @@ struct dry_depot *dry_depot_local(struct dry_cache *cache, bool make)
 	    __atomic_load_n(&caches->slots_open, __ATOMIC_RELAXED) < 2)
 		return NULL;
 	return one_of_more(cache, &cache->node[0], 1 + local_number(), make);
+}
+
+struct dry_depot *dry_depot_own(struct dry_cache *cache)
+{
+	const struct dry_caches *caches = cache->caches;
+	struct dry_depot *own = &cache->node[0].shared;
+
+	if (caches->nodes != 1)
+		return NULL;
+	/* relaxed, both: hints, as in dry_depot_local() */
+	if (__atomic_load_n(&caches->slots_open, __ATOMIC_RELAXED) > 1)
+		own = dry_depot_local(cache, false);
+	return own != NULL && __atomic_load_n(&own->limit, __ATOMIC_RELAXED) != 0 ? own : NULL;
 }
 
 struct dry_depot *dry_depot_apart(struct dry_cache *cache)

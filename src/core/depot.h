@@ -29,6 +29,8 @@ void **dry_depot_room(struct dry_depot *depot, unsigned max, unsigned *count);
 void dry_depot_filled(struct dry_depot *depot, unsigned count);
 void **dry_depot_newest(struct dry_depot *depot, unsigned max, unsigned *count);
 void dry_depot_taken(struct dry_depot *depot, void **entries, unsigned count, unsigned taken);
+/* Instead of taken: others stand in place of all of them but the last ones, so many, which are gone. */
+void dry_depot_replaced(struct dry_depot *depot, unsigned gone);
 /* The alien array on node `home` for objects of node `owner`; NULL: no memory. */
 struct dry_depot *dry_depot_alien(struct dry_cache *cache, unsigned home, unsigned owner);
 /*
@@ -36,6 +38,11 @@ struct dry_depot *dry_depot_alien(struct dry_cache *cache, unsigned home, unsign
  * the shared array; or there is more than one node; or it was not made yet, and is not to be made or there is no memory.
  */
 struct dry_depot *dry_depot_local(struct dry_cache *cache, bool make);
+/*
+ * The one of which the caller's slot need not wait for others to get a batch through it: its local array, or the shared one while
+ * only one slot is in use. NULL: there is none that has memory.
+ */
+struct dry_depot *dry_depot_own(struct dry_cache *cache);
 /* The same for a cache without arrays, and however many slots or nodes there are; of slots of one number the shared array. */
 struct dry_depot *dry_depot_apart(struct dry_cache *cache);
 /* Calls fn for each depot of the node. */

@@ -42,9 +42,9 @@ row() {
 	fi
 	echo "$line"
 }
-row dry_alloc_slow 20000 2 10 12
-row dry_free_slow 20000 2 10 16
-row dry_alloc_slow 400000 1 3 20
-row dry_free_slow 400000 1 3 28
+row dry_alloc_slow 20000 2 10 7
+row dry_free_slow 20000 2 10 12
+row dry_alloc_slow 400000 1 3 12
+row dry_free_slow 400000 1 3 21
 [ $status = 0 ] || echo "FAIL: a batch costs more than its bar" >&2
 exit $status
