@@ -55,7 +55,7 @@ static __always_inline bool dry_before_alloc(struct dry_hooks *hooks, struct kme
 					     gfp_t flags)
 {
 	hooks->objcg = NULL;
-	return slab_pre_alloc_hook(s, lru, &hooks->objcg, size, flags) != NULL;
+	return memcg_slab_pre_alloc_hook(s, lru, &hooks->objcg, size, flags);
 }
 
 /* false: they go back. What is NULL gives back its charge. */
@@ -73,9 +73,9 @@ static __always_inline bool dry_kasan_refuses(struct kmem_cache *s, void *object
 }
 
 /* true: KASAN keeps it for now, or has told that it must not be freed. */
-static __always_inline bool dry_kasan_keeps(struct kmem_cache *s, void *object)
+static __always_inline bool dry_kasan_keeps(struct kmem_cache *s, void *object, bool wiped)
 {
-	return kasan_slab_free(s, object, slab_want_init_on_free(s));
+	return kasan_slab_free(s, object, wiped);
 }
 
 /* Whose charge it is the slab knows: what is freed may be another cache's object, or lie in no slab any more. */

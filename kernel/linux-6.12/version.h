@@ -58,8 +58,7 @@ struct dry_hooks {
 static __always_inline bool dry_before_alloc(struct dry_hooks *hooks, struct kmem_cache *s, struct list_lru *lru, size_t size,
 					     gfp_t flags)
 {
-	might_alloc(flags);
-	return likely(!should_failslab(s, flags));
+	return true; /* it is charged for once it is there */
 }
 
 static inline bool dry_charge(struct kmem_cache *s, struct list_lru *lru, gfp_t flags, size_t size, void **p)
@@ -93,9 +92,9 @@ static __always_inline bool dry_kasan_refuses(struct kmem_cache *s, void *object
 }
 
 /* true: KASAN keeps it for now. */
-static __always_inline bool dry_kasan_keeps(struct kmem_cache *s, void *object)
+static __always_inline bool dry_kasan_keeps(struct kmem_cache *s, void *object, bool wiped)
 {
-	return kasan_slab_free(s, object, slab_want_init_on_free(s), s->flags & SLAB_TYPESAFE_BY_RCU);
+	return kasan_slab_free(s, object, wiped, s->flags & SLAB_TYPESAFE_BY_RCU);
 }
 
 /* Whose charge it is the slab knows: what is freed may be another cache's object, or lie in no slab any more. */

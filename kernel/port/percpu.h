@@ -10,6 +10,7 @@
 #ifndef DRY_KERNEL_PERCPU_H
 #define DRY_KERNEL_PERCPU_H
 
+#include <linux/compiler.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/smp.h>
@@ -57,8 +58,9 @@ static __always_inline void dry_percpu_end(void)
 static __always_inline struct dry_percpu_array *dry_percpu_array(const void *base, size_t disp, size_t at)
 {
 	char *const *slots = (char *const *)((const char *)base + disp);
-	char *area = READ_ONCE(slots[raw_smp_processor_id()]);
+	char *area = slots[raw_smp_processor_id()];
 
+	OPTIMIZER_HIDE_VAR(area); /* read once, which READ_ONCE() takes an instruction more for */
 	return (struct dry_percpu_array *)(likely(area != dry_stopped_area) ? area + at * 8 : area);
 }
 
@@ -94,6 +96,8 @@ static __always_inline void *dry_percpu_pop(const void *base, size_t disp, size_
 	n = array->word & 0xffff;
 	if (likely(n != 0)) {
 		object = array->entry[n - 1];
+		if (object == NULL)
+			__builtin_unreachable(); /* none was ever pushed: spares the caller's test */
 		array->word += 0xffff; /* one less, and a pop more */
 	}
 	dry_percpu_end();
@@ -110,7 +114,8 @@ static __always_inline bool dry_percpu_push(const void *base, size_t disp, size_
 		return false;
 	array = dry_percpu_array(base, disp, at);
 	n = array->word & 0xffff;
-	room = likely(n < array->limit) && likely(n == 0 || array->entry[n - 1] != object); /* not freed twice in a row */
+	/* Not freed twice in a row. Before the first entry is none that is an object, or it is asked for in vain (core/array.h). */
+	room = likely(n < array->limit) && likely((array->entry - 1)[n] != object);
 	if (room) {
 		array->entry[n] = object;
 		array->word++;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* Objects in and out, with all that the kernel wants done at either moment. */
 #include <linux/debugobjects.h>
+#include <linux/fault-inject.h>
 #include <linux/kasan.h>
 #include <linux/kfence.h>
 #include <linux/kmemleak.h>
@@ -14,6 +15,19 @@
 #include "slab/caches.h"
 
 /* ---- out ---- */
+
+/* Without either of these should_failslab() is never true: it is there to be made so. */
+#define MAY_BE_FAILED (IS_ENABLED(CONFIG_FAILSLAB) || IS_ENABLED(CONFIG_FUNCTION_ERROR_INJECTION))
+
+/* false: the allocation is to fail. */
+static __always_inline bool alloc_begin(struct dry_hooks *hooks, struct kmem_cache *s, struct list_lru *lru, size_t size,
+					gfp_t flags)
+{
+	might_alloc(flags);
+	if (MAY_BE_FAILED && unlikely(should_failslab(s, flags)))
+		return false;
+	return dry_before_alloc(hooks, s, lru, size, flags);
+}
 
 /*
  * Of the caller's wishes those that say how memory is got. What kind of memory it is the cache knows; to be movable, zeroed or
@@ -50,28 +64,39 @@ static noinline void *alloc_slow(struct kmem_cache *s, gfp_t flags, int node)
 
 static void put_back(struct kmem_cache *s, size_t size, void **p);
 
+static __always_inline void *alloc_end(struct dry_hooks hooks, struct kmem_cache *s, struct list_lru *lru, gfp_t flags,
+				       void *object, bool zero)
+{
+	if (likely(dry_after_alloc(&hooks, s, lru, flags, 1, &object, zero)))
+		return object;
+	put_back(s, 1, &object);
+	return NULL;
+}
+
+/* Apart, and to the end, so that a hit has nothing to save. */
+static noinline void *alloc_missed(struct dry_hooks hooks, struct kmem_cache *s, struct list_lru *lru, gfp_t flags, int node)
+{
+	return alloc_end(hooks, s, lru, flags, alloc_slow(s, flags, node), slab_want_init_on_alloc(flags, s));
+}
+
 /* `size` was asked for. KFENCE may sample: its objects lie in pages of their own, end there, and are zeroed by it. */
 static __always_inline void *object_alloc(struct kmem_cache *s, struct list_lru *lru, gfp_t flags, int node, size_t size)
 {
 	struct dry_hooks hooks;
-	bool sampled;
 	void *object;
 
 	flags &= gfp_allowed_mask;
-	if (unlikely(!dry_before_alloc(&hooks, s, lru, 1, flags)))
+	if (unlikely(!alloc_begin(&hooks, s, lru, 1, flags)))
 		return NULL;
 	object = kfence_alloc(s, size, flags);
-	sampled = object != NULL;
+	if (unlikely(object != NULL))
+		return alloc_end(hooks, s, lru, flags, object, false);
 	/* An array may hold objects of any node. */
-	if (likely(!sampled) && likely(node == NUMA_NO_NODE || dry_kernel_caches->nodes == 1))
+	if (likely(node == NUMA_NO_NODE || dry_kernel_caches->nodes == 1))
 		object = dry_percpu_pop(DRY_SLOTS(dry_kernel_caches), s->place);
 	if (unlikely(object == NULL))
-		object = alloc_slow(s, flags, node);
-	if (unlikely(!dry_after_alloc(&hooks, s, lru, flags, 1, &object, !sampled && slab_want_init_on_alloc(flags, s)))) {
-		put_back(s, 1, &object);
-		return NULL;
-	}
-	return object;
+		return alloc_missed(hooks, s, lru, flags, node);
+	return alloc_end(hooks, s, lru, flags, object, slab_want_init_on_alloc(flags, s));
 }
 
 void *dry_entry(kmem_cache_alloc)(struct kmem_cache *s, gfp_t flags)
@@ -124,7 +149,7 @@ int dry_entry(kmem_cache_alloc_bulk)(struct kmem_cache *s, gfp_t flags, size_t s
 	size_t got, sampled;
 
 	flags &= gfp_allowed_mask;
-	if (unlikely(!dry_before_alloc(&hooks, s, NULL, size, flags)))
+	if (unlikely(!alloc_begin(&hooks, s, NULL, size, flags)))
 		return 0;
 	sampled = sample(s, flags, size, p);
 	got = dry_alloc_bulk(s->dry, gfp_of_slab(s, flags), size - sampled, p + sampled) + sampled;
@@ -148,7 +173,7 @@ EXPORT_SYMBOL(dry_entry(kmem_cache_alloc_bulk));
 /* ---- in ---- */
 
 /* true: it does not go to its slab. KASAN keeps it, until it calls ___cache_free() or for good, or it was a sample. */
-static __always_inline bool object_leaves(struct kmem_cache *s, void *object)
+static __always_inline bool object_leaves(struct kmem_cache *s, void *object, bool wiped)
 {
 	if (dry_kasan_refuses(s, object))
 		return true;
@@ -157,9 +182,9 @@ static __always_inline bool object_leaves(struct kmem_cache *s, void *object)
 	debug_check_no_locks_freed(object, s->object_size);
 	if (!(s->flags & SLAB_DEBUG_OBJECTS))
 		debug_check_no_obj_freed(object, s->object_size);
-	if (unlikely(slab_want_init_on_free(s)) && !is_kfence_address(object))
+	if (wiped && !is_kfence_address(object))
 		memset(object, 0, s->object_size);
-	return dry_kasan_keeps(s, object) || kfence_free(object);
+	return dry_kasan_keeps(s, object, wiped) || kfence_free(object);
 }
 
 static __always_inline void object_put(struct kmem_cache *s, void *object)
@@ -168,9 +193,18 @@ static __always_inline void object_put(struct kmem_cache *s, void *object)
 		dry_free_slow(s->dry, object);
 }
 
+/* Apart, so that others have nothing to save. */
+static noinline void free_wiped(struct kmem_cache *s, void *object)
+{
+	if (!object_leaves(s, object, true))
+		object_put(s, object);
+}
+
 static __always_inline void object_free(struct kmem_cache *s, void *object)
 {
-	if (!object_leaves(s, object))
+	if (unlikely(slab_want_init_on_free(s)))
+		free_wiped(s, object);
+	else if (!object_leaves(s, object, false))
 		object_put(s, object);
 }
 
@@ -203,7 +237,7 @@ static void put_back(struct kmem_cache *s, size_t size, void **p)
 	size_t pushed;
 
 	for (size_t i = 0; i < size;) {
-		if (object_leaves(s, p[i]))
+		if (object_leaves(s, p[i], slab_want_init_on_free(s)))
 			p[i] = p[--size];
 		else
 			i++;

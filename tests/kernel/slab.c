@@ -99,12 +99,10 @@ gfp_t kmalloc_fix_flags(gfp_t flags)
 	return flags & ~GFP_SLAB_BUG_MASK;
 }
 
-struct kmem_cache *slab_pre_alloc_hook(struct kmem_cache *s, struct list_lru *lru, struct obj_cgroup **objcg, size_t size,
-				       gfp_t flags)
+bool memcg_slab_pre_alloc_hook(struct kmem_cache *s, struct list_lru *lru, struct obj_cgroup **objcg, size_t size, gfp_t flags)
 {
-	(void)lru, (void)objcg, (void)size;
-	mock_might(flags);
-	return s;
+	(void)s, (void)lru, (void)objcg, (void)size, (void)flags;
+	return true;
 }
 
 void slab_post_alloc_hook(struct kmem_cache *s, struct obj_cgroup *objcg, gfp_t flags, size_t size, void **p, bool init)

@@ -88,8 +88,7 @@ void __kmem_cache_release(struct kmem_cache *s);
 int __kmem_cache_shrink(struct kmem_cache *s);
 bool __kmem_cache_empty(struct kmem_cache *s);
 
-struct kmem_cache *slab_pre_alloc_hook(struct kmem_cache *s, struct list_lru *lru, struct obj_cgroup **objcg, size_t size,
-				       gfp_t flags);
+bool memcg_slab_pre_alloc_hook(struct kmem_cache *s, struct list_lru *lru, struct obj_cgroup **objcg, size_t size, gfp_t flags);
 void slab_post_alloc_hook(struct kmem_cache *s, struct obj_cgroup *objcg, gfp_t flags, size_t size, void **p, bool init);
 #define slab_want_init_on_alloc(flags, s) (((flags) & __GFP_ZERO) != 0)
 #define slab_want_init_on_free(s)         false
