@@ -178,7 +178,7 @@ static DRY_NOINLINE unsigned put_locked(struct dry_cache *cache, struct dry_node
 }
 
 /* Inlined into both of its callers: below them there may be little stack left. */
-static inline __attribute__((always_inline)) dry_slab_ref put_chained(struct dry_cache *cache, void *const *objects, unsigned count)
+DRY_FAST dry_slab_ref put_chained(struct dry_cache *cache, void *const *objects, unsigned count)
 {
 	dry_slab_ref chain = DRY_SLAB_NIL;
 
