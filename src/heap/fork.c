@@ -2,25 +2,33 @@
 /*
  * fork() needs everything at rest. All locks of one kind are taken together,
  * which the ranks do not allow for; nobody else ever holds two of a kind, so there is no cycle.
+ * Kind after kind within a cache, too: who empties an alien array of one node holds it while it waits for the slabs of another.
  * At the end of a process it is only asked whether all are free.
  */
 #include "core/walk.h"
 #include "heap/heap.h"
 
+static void each_lock_of_cache(struct dry_cache *cache, uint32_t nodes, void (*fn)(struct dry_lock *lock))
+{
+	for (uint32_t n = 0; n < nodes; n++) {
+		struct dry_node *node = &cache->node[n];
+		struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire);
+		for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++)
+			fn(&more[i].depot.lock);
+	}
+	for (uint32_t n = 0; n < nodes; n++)
+		fn(&cache->node[n].shared.lock);
+	for (uint32_t n = 0; n < nodes; n++)
+		fn(&cache->node[n].lock);
+}
+
 static void each_lock_of(struct dry_heap *heap, void (*fn)(struct dry_lock *lock))
 {
 	struct dry_caches *caches = &heap->caches;
 
-	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
-		for (uint32_t n = 0; cache->root == cache && n < caches->nodes; n++) {
-			struct dry_node *node = &cache->node[n];
-			struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire);
-			for (uint32_t i = 0; more != NULL && i < dry_depots_more(caches); i++)
-				fn(&more[i].depot.lock);
-			fn(&node->shared.lock);
-			fn(&node->lock);
-		}
-	}
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
+		if (cache->root == cache)
+			each_lock_of_cache(cache, caches->nodes, fn);
 	fn(&heap->extents.lock);
 	fn(&caches->backing.meta.lock);
 	if (caches->backing.arena.owns_memory) /* else there is none */
