@@ -31,6 +31,8 @@
  *
  * Objects
  *   dry_backing_slab_of   the pages of 2^order that an object of a cache with that order lies in; no question whether
+ *   struct dry_locator, dry_backing_locator   what it takes to find the slabs of many objects of a cache with that order
+ *   dry_backing_locate    the slab of one of them, and how far from the slab's address it lies
  *   dry_backing_cache_of, dry_backing_set_cache   whose the slab is; core's to read and write, as what is in the descriptor
  *   dry_backing_is_slab   whether these are a slab now
  *   dry_backing_find      any pointer: the slab that it lies in, or NULL

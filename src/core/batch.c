@@ -71,11 +71,16 @@ static void list_add_locked(const struct dry_backing *backing, struct dry_node *
 		node->free_slabs++;
 }
 
+static uint8_t list_with_free(const struct dry_cache *cache, const struct dry_slab *slab)
+{
+	return dry_slab_is_empty(cache, slab) ? DRY_LIST_FREE : (uint8_t)(slab->active * cache->fill_scale >> 16);
+}
+
 static uint8_t list_of(const struct dry_cache *cache, const struct dry_slab *slab)
 {
 	if (slab->active == cache->num)
 		return cache->debug ? DRY_LIST_FULL : DRY_LIST_NONE;
-	return dry_slab_is_empty(cache, slab) ? DRY_LIST_FREE : (uint8_t)(slab->active * cache->fill_scale >> 16);
+	return list_with_free(cache, slab);
 }
 
 static DRY_NOINLINE void move_locked(struct dry_cache *cache, struct dry_node *node, struct dry_slab *slab, uint8_t list)
@@ -89,10 +94,8 @@ static DRY_NOINLINE void move_locked(struct dry_cache *cache, struct dry_node *n
 }
 
 /* Put the slab where its fill belongs. */
-static void relist_locked(struct dry_cache *cache, struct dry_node *node, struct dry_slab *slab)
+static void relist_locked(struct dry_cache *cache, struct dry_node *node, struct dry_slab *slab, uint8_t list)
 {
-	uint8_t list = list_of(cache, slab);
-
 	if (DRY_UNLIKELY(list != slab->list))
 		move_locked(cache, node, slab, list);
 }
@@ -143,9 +146,9 @@ static void check_slab_locked(const struct dry_cache *cache, const struct dry_sl
 }
 
 /* Put objects back that lie in one slab; their number. */
-static unsigned put_run_locked(struct dry_cache *cache, struct dry_slab *slab, bool has_bits, void *const *objects, unsigned count)
+static unsigned put_run_locked(struct dry_cache *cache, struct dry_slab *slab, void *const *objects, unsigned count)
 {
-	unsigned run = has_bits ? dry_slab_put_bits(cache, slab, objects, count) : 0;
+	unsigned run = dry_slab_has_bits(cache, slab) ? dry_slab_put_bits(cache, slab, objects, count) : 0;
 
 	return DRY_LIKELY(run != 0) ? run : dry_slab_put(cache, slab, objects, count);
 }
@@ -153,28 +156,29 @@ static unsigned put_run_locked(struct dry_cache *cache, struct dry_slab *slab, b
 /* Put objects back that lead the array and are of this node; their number. */
 static DRY_NOINLINE unsigned put_locked(struct dry_cache *cache, struct dry_node *node, void *const *objects, unsigned count)
 {
-	struct dry_slab *slab = dry_slab_of(cache, objects[0]), *next;
-	size_t free = 0;
-	unsigned i = 0, run;
+	const struct dry_locator locator = dry_backing_locator(&cache->caches->backing, cache->order);
+	const bool one_node = cache->caches->nodes == 1;
+	void *const *at = objects, *const *const end = objects + count;
+	size_t free = 0, offset, next_offset = 0;
+	struct dry_slab *slab = dry_backing_locate(&locator, *at, &offset), *next;
 
-	for (; slab != NULL && &cache->node[dry_slab_node(cache, slab)] == node; i += run, slab = next) {
-		bool has_bits = dry_slab_has_bits(cache, slab);
-		unsigned before = slab->active;
-		run = 1;
-		next = i + run < count ? dry_slab_of(cache, objects[i + run]) : NULL;
+	for (; at != end && (one_node || &cache->node[dry_backing_node_of(slab)] == node); slab = next, offset = next_offset) {
+		unsigned before = slab->active, run = 1;
+		next = at + 1 != end ? dry_backing_locate(&locator, at[1], &next_offset) : NULL;
 		/* one by itself is the usual thing where objects of a program's life come back */
-		if (next == slab || !has_bits || !dry_slab_put_bit(cache, slab, objects[i])) {
-			run = put_run_locked(cache, slab, has_bits, objects + i, count - i);
-			next = i + run < count ? dry_slab_of(cache, objects[i + run]) : NULL;
+		if (next == slab || !dry_slab_has_bits(cache, slab) || !dry_slab_put_bit(cache, slab, offset)) {
+			run = put_run_locked(cache, slab, at, (unsigned)(end - at));
+			next = at + run != end ? dry_backing_locate(&locator, at[run], &next_offset) : NULL;
 		}
+		at += run;
 		if (DRY_LIKELY(slab->active != before)) {
 			check_slab_locked(cache, slab);
 			free += before - slab->active;
-			relist_locked(cache, node, slab);
+			relist_locked(cache, node, slab, list_with_free(cache, slab));
 		}
 	}
 	add_locked(&node->free_objects, free);
-	return i;
+	return (unsigned)(at - objects);
 }
 
 /* Inlined into both of its callers: below them there may be little stack left. */
@@ -304,7 +308,7 @@ static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, 
 		rest = more != 0 && slab->active < cache->num; /* for the next piece */
 		restore = cache->debug && dry_slab_wrote_into(cache, slab);
 		check_slab_locked(cache, slab);
-		relist_locked(cache, node, slab);
+		relist_locked(cache, node, slab, list_of(cache, slab));
 	}
 	add_locked(&node->free_objects, -(size_t)count);
 	dry_lock_release(&node->lock);
@@ -320,7 +324,7 @@ static void attach(struct dry_cache *cache, struct dry_slab *slab)
 
 	node_acquire(node);
 	add_locked(&node->free_objects, cache->num - slab->active);
-	relist_locked(cache, node, slab);
+	relist_locked(cache, node, slab, list_of(cache, slab));
 	dry_lock_release(&node->lock);
 }
 

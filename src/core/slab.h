@@ -111,11 +111,13 @@ static inline bool dry_slab_has_bits(const struct dry_cache *cache, const struct
 	return DRY_LIKELY(cache->mgmt == DRY_MGMT_BITMAP && dry_backing_is_slab(slab) && dry_backing_cache_of(slab) == cache);
 }
 
-/* As dry_slab_put() of one object of a slab that has bits; false, and nothing is done: there is something to report. */
-static inline bool dry_slab_put_bit(const struct dry_cache *cache, struct dry_slab *slab, const void *object)
+/*
+ * As dry_slab_put() of one object, so far from the slab's address, of a slab that has bits; false, and nothing is done: there is
+ * something to report.
+ */
+static inline bool dry_slab_put_bit(const struct dry_cache *cache, struct dry_slab *slab, size_t offset)
 {
-	size_t offset = (uintptr_t)object - (uintptr_t)dry_slab_objects(cache, slab);
-	size_t index = dry_offset_index(offset, cache->inverse, cache->shift);
+	size_t index = dry_offset_index(offset - slab->first, cache->inverse, cache->shift);
 
 	if (DRY_UNLIKELY(index >= dry_slab_num(cache, slab)))
 		return false;

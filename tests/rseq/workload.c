@@ -348,7 +348,7 @@ void run_workload(uint64_t seed, bool by_cpu)
 	CHECK(small = dry_heap_create(&(struct dry_heap_attr){ .name = "small", .limit = 3 << 20 }));
 	struct dry_heap *const of[TYPED] = { [0] = small, [COUNTED] = heap, [SAMPLED] = NULL };
 	for (unsigned c = 0; c < TYPED; c++) {
-		/* A limit of each kind: what a free leaves in a full array is 8 objects, or 7, which are copied by ones, twos and fours. */
+		/* A limit of each kind: what a free leaves in a full array is 8 objects, or 7, copied by ones, twos and fours. */
 		struct dry_cache_attr attr = { .name = "typed", .size = typed_size[c], .flags = DRY_CACHE_NO_MERGE };
 
 		attr.limit = c == 1 ? 13 : 0;

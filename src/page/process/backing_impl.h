@@ -131,6 +131,29 @@ static inline struct dry_slab *dry_backing_slab_of(const struct dry_backing *bac
 	return dry_slab_of_page(&arena->desc[dry_arena_block_start(arena, dry_arena_index(arena, object), order)]);
 }
 
+/* Blocks of 2^order pages are aligned by address. A copy of what does not change spares loads: slabs are written in between. */
+struct dry_locator {
+	uintptr_t within, base; /* within: a mask */
+	struct dry_page *desc;
+	unsigned page_shift;
+};
+
+static inline struct dry_locator dry_backing_locator(const struct dry_backing *backing, unsigned order)
+{
+	const struct dry_arena *arena = &backing->arena;
+	uintptr_t within = ((uintptr_t)1 << (order + arena->page_shift)) - 1;
+
+	return (struct dry_locator){ within, arena->base, arena->desc, arena->page_shift };
+}
+
+static inline struct dry_slab *dry_backing_locate(const struct dry_locator *locator, const void *object, size_t *offset)
+{
+	uintptr_t at = (uintptr_t)object;
+
+	*offset = at & locator->within;
+	return dry_slab_of_page(&locator->desc[(at - *offset - locator->base) >> locator->page_shift]);
+}
+
 static inline struct dry_cache *dry_backing_cache_of(const struct dry_slab *slab)
 {
 	return slab->cache;
