@@ -316,9 +316,10 @@ static DRY_NOINLINE unsigned spill_through(struct dry_cache *cache, struct dry_d
 
 	if (entries == NULL)
 		return left;
+	dry_depot_leaving(own, count);
 	dry_slab_ref chain = dry_node_put_chained(cache, entries, count);
 	unsigned popped = (unsigned)pop_batch(cache, entries, count);
-	dry_depot_replaced(own, count - popped);
+	dry_depot_replaced(own, popped);
 	dry_node_free_slabs(cache, chain);
 	return popped == count ? left - count : 0;
 }

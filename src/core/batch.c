@@ -215,8 +215,9 @@ static DRY_NOINLINE void drain(struct dry_cache *cache, struct dry_depot *depot,
 	unsigned count;
 
 	for (; most != 0 && (entries = dry_depot_newest(depot, most < DRAINED ? most : DRAINED, &count)) != NULL; most -= count) {
+		dry_depot_leaving(depot, count);
 		dry_slab_ref chain = dry_node_put_chained(cache, entries, count);
-		dry_depot_taken(depot, entries, count, count);
+		dry_depot_replaced(depot, 0);
 		dry_node_free_slabs(cache, chain);
 	}
 }

@@ -179,9 +179,14 @@ void dry_depot_taken(struct dry_depot *depot, void **entries, unsigned count, un
 	dry_lock_release(&depot->lock);
 }
 
-void dry_depot_replaced(struct dry_depot *depot, unsigned gone)
+void dry_depot_leaving(struct dry_depot *depot, unsigned count)
 {
-	leave_locked(depot, avail_of(depot) - gone);
+	set_avail_locked(depot, avail_of(depot) - count);
+}
+
+void dry_depot_replaced(struct dry_depot *depot, unsigned others)
+{
+	leave_locked(depot, avail_of(depot) + others);
 	dry_lock_release(&depot->lock);
 }
 

@@ -29,8 +29,12 @@ void **dry_depot_room(struct dry_depot *depot, unsigned max, unsigned *count);
 void dry_depot_filled(struct dry_depot *depot, unsigned count);
 void **dry_depot_newest(struct dry_depot *depot, unsigned max, unsigned *count);
 void dry_depot_taken(struct dry_depot *depot, void **entries, unsigned count, unsigned taken);
-/* Instead of taken: others stand in place of all of them but the last ones, so many, which are gone. */
-void dry_depot_replaced(struct dry_depot *depot, unsigned gone);
+/*
+ * Instead of taken, where slabs get them: they are the depot's no more before the first one is in its slab, for who leaves a
+ * report by a jump leaves nothing in two places. Then others, so many, stand in place of the first of them.
+ */
+void dry_depot_leaving(struct dry_depot *depot, unsigned count);
+void dry_depot_replaced(struct dry_depot *depot, unsigned others);
 /* The alien array on node `home` for objects of node `owner`; NULL: no memory. */
 struct dry_depot *dry_depot_alien(struct dry_cache *cache, unsigned home, unsigned owner);
 /*

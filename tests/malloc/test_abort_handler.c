@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * A program's handler of SIGABRT runs when an error is reported, wherever that was found: it may allocate, fork, begin a thread, or
- * leave by a jump, as crash handlers do, and does not wait for a lock of the thread that it runs in.
+ * leave by a jump, as crash handlers do, and does not wait for a lock of the thread that it runs in. Nor is a block given to two
+ * after a jump: what was on its way to its slab is not where it came from, too.
  * The program starts itself again with each profile.
  */
 #define _GNU_SOURCE 1
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -19,6 +21,7 @@
 
 #define SIZE    200
 #define COUNT   4000
+#define BATCH   40
 /* A write after a free is found under some profiles only; at the end the default looks where libc says that there is one thread. */
 #ifdef __GLIBC__
 #define UNSEEN  1
@@ -28,11 +31,13 @@
 #define SECONDS 20 /* for one that hangs */
 #define HANDLED 42
 
-enum { ALLOCATES, FORKS, BEGINS, JUMPS, WAYS };
-enum { TWICE, INTERIOR, WRITTEN, LEFT, BUGS }; /* the last: found when the process ends */
+enum { ALLOCATES, FORKS, BEGINS, JUMPS, WAYS, JUMPED };
+/* Found at once or in a trim; the same; the same; by a free that makes room; when the process ends. */
+enum { TWICE, INTERIOR, WRITTEN, AMONG, LEFT, BUGS };
 
 static const char *const ways[] = { "allocates", "forks", "begins a thread", "jumps" };
-static const char *const bugs[] = { "freed twice", "pointer into a block", "written after free", "freed twice, at the end" };
+static const char *const bugs[] = { "freed twice",         "pointer into a block",       "written after free",
+				    "freed twice of many", "freed twice, at the end" };
 static volatile int way;
 static sigjmp_buf away;
 static char *block[COUNT];
@@ -49,6 +54,29 @@ static void use(void)
 		free(got[i]);
 }
 
+static void check_own(char *const *own)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		CHECK(memcmp(own[i], &i, sizeof(i)) == 0);
+}
+
+/* Nobody else has blocks that are handed out, and a trim takes none of them. */
+static void keep(void)
+{
+	static char *own[COUNT];
+
+	for (size_t i = 0; i < COUNT; i++) {
+		CHECK(own[i] = malloc(SIZE));
+		memcpy(own[i], &i, sizeof(i));
+	}
+	check_own(own);
+	malloc_trim(0);
+	use();
+	check_own(own);
+	for (size_t i = 0; i < COUNT; i++)
+		free(own[i]);
+}
+
 static void *work(void *unused)
 {
 	use();
@@ -61,8 +89,12 @@ static void handle(int signal)
 	pid_t child;
 
 	(void)signal;
-	if (way == JUMPS)
+	if (way == JUMPED) /* reported for nothing, or another time */
+		_exit(1);
+	if (way == JUMPS) {
+		way = JUMPED;
 		siglongjmp(away, 1);
+	}
 	if (way == ALLOCATES)
 		use();
 	if (way == FORKS) {
@@ -76,12 +108,26 @@ static void handle(int signal)
 	_exit(HANDLED);
 }
 
+/* One of so many is freed again, when it is not the newest any more. */
+static void err_among(size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(block[i]);
+		if (i == count / 4 + BATCH / 2)
+			free(block[count / 4]);
+	}
+	malloc_trim(0);
+	exit(0);
+}
+
 static void err(int bug)
 {
 	char *volatile victim;
 
 	for (size_t i = 0; i < COUNT; i++)
 		CHECK(block[i] = malloc(SIZE));
+	if (bug == AMONG)
+		err_among(COUNT);
 	victim = block[COUNT / 2];
 	block[COUNT / 2] = NULL;
 	if (bug == INTERIOR) {
@@ -117,6 +163,7 @@ static int run(int bug, int how)
 		CHECK(sigaction(SIGABRT, &action, NULL) == 0);
 		if (sigsetjmp(away, 1) == 0)
 			err(bug);
+		keep();
 		use();
 		_exit(HANDLED);
 	}
