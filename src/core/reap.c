@@ -49,13 +49,13 @@ static bool is_unasked(const struct dry_cache *cache, const struct look *look)
 	       look->free >= look->slabs * cache->num / 2;
 }
 
-/* Of a stopped array into the slabs. */
+/* Of a stopped array into the slabs. It is empty before that: who leaves a report by a jump leaves nothing in two places. */
 static void empty_array(struct dry_cache *cache, struct dry_array *array, unsigned avail)
 {
-	dry_node_put_slabs(cache, array->entry, avail);
 	/* relaxed: statistics look at any time */
 	dry_poke64(&array->word, array->word & ~(uint64_t)0xffff);
 	array->seen = dry_array_seen(array->word);
+	dry_node_put_slabs(cache, array->entry, avail);
 }
 
 static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry_array *array)

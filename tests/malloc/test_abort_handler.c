@@ -32,12 +32,12 @@
 #define HANDLED 42
 
 enum { ALLOCATES, FORKS, BEGINS, JUMPS, WAYS, JUMPED };
-/* Found at once or in a trim; the same; the same; by a free that makes room; when the process ends. */
-enum { TWICE, INTERIOR, WRITTEN, AMONG, LEFT, BUGS };
+/* Found at once or in a trim; the same; the same; by a free that makes room; in the trim; when the process ends. */
+enum { TWICE, INTERIOR, WRITTEN, AMONG, FEW, LEFT, BUGS };
 
 static const char *const ways[] = { "allocates", "forks", "begins a thread", "jumps" };
 static const char *const bugs[] = { "freed twice",         "pointer into a block",       "written after free",
-				    "freed twice of many", "freed twice, at the end" };
+				    "freed twice of many", "freed twice of a few", "freed twice, at the end" };
 static volatile int way;
 static sigjmp_buf away;
 static char *block[COUNT];
@@ -126,8 +126,8 @@ static void err(int bug)
 
 	for (size_t i = 0; i < COUNT; i++)
 		CHECK(block[i] = malloc(SIZE));
-	if (bug == AMONG)
-		err_among(COUNT);
+	if (bug == AMONG || bug == FEW)
+		err_among(bug == AMONG ? COUNT : BATCH);
 	victim = block[COUNT / 2];
 	block[COUNT / 2] = NULL;
 	if (bug == INTERIOR) {
