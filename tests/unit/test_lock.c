@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The port's lock: mutual exclusion, sleeping and waking, try, fork; ranks in debug builds. */
+/* The port's lock: mutual exclusion, sleeping and waking, try, fork, abort; ranks in debug builds. */
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -192,6 +193,38 @@ static void ranks(void)
 }
 #endif
 
+static sigjmp_buf away;
+
+static void leave(int signal)
+{
+	(void)signal;
+	siglongjmp(away, 1);
+}
+
+/* A handler of SIGABRT finds no lock of its thread held, as many as there may be at a time. */
+static void lets_go_at_abort(void)
+{
+	static const enum dry_rank most[] = { DRY_RANK_HEAPS,	    DRY_RANK_REAP,   DRY_RANK_CACHES, DRY_RANK_MAIN_REAP,
+					      DRY_RANK_MAIN_CACHES, DRY_RANK_SHARED, DRY_RANK_NODE };
+	enum { MOST = sizeof(most) / sizeof(most[0]) };
+	static struct dry_lock held[MOST];
+	struct sigaction action = { .sa_handler = leave }, before;
+
+	CHECK(!sigaction(SIGABRT, &action, &before));
+	for (size_t i = 0; i < MOST; i++) {
+		dry_lock_init(&held[i], most[i]);
+		dry_lock_acquire(&held[i]);
+	}
+	if (sigsetjmp(away, 1) == 0)
+		dry_port_abort();
+	CHECK(dry_lock_none_held());
+	for (size_t i = 0; i < MOST; i++) {
+		CHECK(dry_lock_try(&held[i]));
+		dry_lock_release(&held[i]);
+	}
+	CHECK(!sigaction(SIGABRT, &before, NULL));
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
@@ -201,6 +234,7 @@ int main(int argc, char **argv)
 	fork_while_held();
 	tells_who_waits();
 	keeps_errno();
+	lets_go_at_abort();
 	ranks();
 	return 0;
 }

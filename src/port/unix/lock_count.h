@@ -10,7 +10,12 @@
 
 #include "base/compiler.h"
 
-#define DRY_LOCKS_NOTED 6u /* more than one thread holds at once, but in a fork */
+/*
+ * More than one thread holds at once, but in a fork: at the limit of the process heaps are trimmed under the list's lock, and a
+ * grace-period provider that is called there may find the default heap without memory. That is two heaps' pairs, a depot, a node.
+ */
+#define DRY_LOCKS_NOTED 8u
+
 
 struct dry_lock;
 /* The first of those that the thread holds, in the order in which it took them. */
