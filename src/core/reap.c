@@ -69,8 +69,8 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 		due = is_unasked(cache, &look);
 	}
 	if (!due) {
-		if (drain->mark)
-			array->seen = now;
+		if (drain->mark) /* relaxed: a push may look at the word that it is in */
+			__atomic_store_n(&array->seen, now, __ATOMIC_RELAXED);
 		return;
 	}
 	if (avail == 0)

@@ -127,8 +127,11 @@ static inline bool dry_percpu_push(const void *base, size_t disp, size_t at, voi
 {
 	struct dry_percpu_array *array = dry_percpu_enter(base, disp, at);
 	size_t n = dry_percpu_word(array) & 0xffff;
-	/* Not freed twice in a row. Below the entries of an empty array lies its limit, which is no address of an object. */
-	bool room = n < array->limit && ((void *const *)(const void *)array)[n + 1] != object;
+	/*
+	 * Not freed twice in a row. Below the entries of an empty array lies its limit, which is no address of an object; relaxed:
+	 * with it a mark that a reap may write just now.
+	 */
+	bool room = n < array->limit && __atomic_load_n((void *const *)(const void *)array + n + 1, __ATOMIC_RELAXED) != object;
 
 	if (room) {
 		array->entry[n] = object;
