@@ -16,7 +16,6 @@
  */
 #define DRY_LOCKS_NOTED 8u
 
-
 struct dry_lock;
 /* The first of those that the thread holds, in the order in which it took them. */
 extern _Thread_local struct dry_lock *dry_locks_noted[DRY_LOCKS_NOTED]; /* lock_rank.c */
