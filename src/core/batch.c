@@ -228,12 +228,13 @@ static DRY_NOINLINE void drain(struct dry_cache *cache, struct dry_depot *depot,
  */
 static void reap(struct dry_cache *cache, struct dry_depot *depot, bool all)
 {
+	/* relaxed: one that has memory since a moment ago is not idle */
+	if (__atomic_load_n(&depot->limit, __ATOMIC_RELAXED) == 0)
+		return;
 	dry_lock_acquire(&depot->lock);
 	bool idle = depot->seen == depot->moves;
-	uint32_t low = depot->low, limit = depot->limit;
+	uint32_t low = depot->low;
 	dry_lock_release(&depot->lock);
-	if (limit == 0)
-		return;
 	if (all || idle) {
 		drain(cache, depot, UINT32_MAX);
 		dry_depot_close(cache, depot);

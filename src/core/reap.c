@@ -20,7 +20,6 @@ struct drain {
 
 struct look {
 	size_t refills, slabs;
-	size_t free; /* objects, not in arrays */
 };
 
 static struct look look_at(const struct dry_cache *cache)
@@ -31,10 +30,21 @@ static struct look look_at(const struct dry_cache *cache)
 	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
 		const struct dry_node *node = &cache->node[n];
 		look.refills += atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
-		look.free += atomic_load_explicit(&node->free_objects, memory_order_relaxed) + dry_depots_avail(cache, node);
 		look.slabs += atomic_load_explicit(&node->slabs, memory_order_relaxed);
 	}
 	return look;
+}
+
+/* Objects that are in no array. */
+static size_t free_of(const struct dry_cache *cache)
+{
+	size_t free = 0;
+
+	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
+		const struct dry_node *node = &cache->node[n];
+		free += atomic_load_explicit(&node->free_objects, memory_order_relaxed) + dry_depots_avail(cache, node);
+	}
+	return free;
 }
 
 static bool is_look(enum dry_reap which)
@@ -46,7 +56,7 @@ static bool is_look(enum dry_reap which)
 static bool is_unasked(const struct dry_cache *cache, const struct look *look)
 {
 	return look->slabs > FEW_SLABS && look->refills - cache->refills_seen <= FEW_REFILLS &&
-	       look->free >= look->slabs * cache->num / 2;
+	       free_of(cache) >= look->slabs * cache->num / 2;
 }
 
 /* Of a stopped array into the slabs. It is empty before that: who leaves a report by a jump leaves nothing in two places. */
