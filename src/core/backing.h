@@ -33,6 +33,7 @@
  *   dry_backing_slab_of   the pages of 2^order that an object of a cache with that order lies in; no question whether
  *   struct dry_locator, dry_backing_locator   what it takes to find the slabs of many objects of a cache with that order
  *   dry_backing_locate    the slab of one of them, and how far from the slab's address it lies
+ *   DRY_LOCATOR           if defined: the backing has these three; or else they ask dry_backing_slab_of and _address
  *   dry_backing_cache_of, dry_backing_set_cache   whose the slab is; core's to read and write, as what is in the descriptor
  *   dry_backing_is_slab   whether these are a slab now
  *   dry_backing_find      any pointer: the slab that it lies in, or NULL
@@ -62,5 +63,25 @@
 #define DRY_CORE_BACKING_H
 
 #include "backing_impl.h"
+
+#ifndef DRY_LOCATOR
+struct dry_locator {
+	const struct dry_backing *backing;
+	unsigned order;
+};
+
+static inline struct dry_locator dry_backing_locator(const struct dry_backing *backing, unsigned order)
+{
+	return (struct dry_locator){ backing, order };
+}
+
+static inline struct dry_slab *dry_backing_locate(const struct dry_locator *locator, const void *object, size_t *offset)
+{
+	struct dry_slab *slab = dry_backing_slab_of(locator->backing, object, locator->order);
+
+	*offset = (size_t)((const char *)object - (const char *)dry_backing_address(locator->backing, slab));
+	return slab;
+}
+#endif
 
 #endif

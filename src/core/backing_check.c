@@ -26,6 +26,8 @@ CALL(dry_backing_node_of, unsigned (const struct dry_slab *));
 CALL(dry_backing_ref, dry_slab_ref (const struct dry_backing *, const struct dry_slab *));
 CALL(dry_backing_deref, struct dry_slab *(const struct dry_backing *, dry_slab_ref));
 CALL(dry_backing_slab_of, struct dry_slab *(const struct dry_backing *, const void *, unsigned order));
+CALL(dry_backing_locator, struct dry_locator (const struct dry_backing *, unsigned order));
+CALL(dry_backing_locate, struct dry_slab *(const struct dry_locator *, const void *, size_t *offset));
 CALL(dry_backing_cache_of, struct dry_cache *(const struct dry_slab *));
 CALL(dry_backing_set_cache, void (struct dry_slab *, struct dry_cache *));
 CALL(dry_backing_is_slab, bool (const struct dry_slab *));

@@ -106,24 +106,6 @@ static inline struct dry_slab *dry_backing_slab_of(const struct dry_backing *bac
 	return page->state == PLAIN_FREE || page->single ? page : &backing->page[(page - backing->page) >> order << order];
 }
 
-struct dry_locator {
-	const struct dry_backing *backing;
-	unsigned order;
-};
-
-static inline struct dry_locator dry_backing_locator(const struct dry_backing *backing, unsigned order)
-{
-	return (struct dry_locator){ backing, order };
-}
-
-static inline struct dry_slab *dry_backing_locate(const struct dry_locator *locator, const void *object, size_t *offset)
-{
-	struct dry_slab *slab = dry_backing_slab_of(locator->backing, object, locator->order);
-
-	*offset = (size_t)((const char *)object - (const char *)dry_backing_address(locator->backing, slab));
-	return slab;
-}
-
 static inline bool dry_backing_is_single(const struct dry_slab *slab, unsigned order)
 {
 	(void)order;

@@ -132,6 +132,7 @@ static inline struct dry_slab *dry_backing_slab_of(const struct dry_backing *bac
 }
 
 /* Blocks of 2^order pages are aligned by address. A copy of what does not change spares loads: slabs are written in between. */
+#define DRY_LOCATOR
 struct dry_locator {
 	uintptr_t within, base; /* within: a mask */
 	struct dry_page *desc;
