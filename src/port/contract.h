@@ -159,7 +159,7 @@ _Noreturn void dry_port_park(void);
 void dry_port_rest_over(void);
 /*
  * If the process has no other threads than the caller and the library's, the helper ends: for what depends on there being one
- * thread. Waits for that, some 20 ms at most.
+ * thread. Waits for that, some 100 ms at most.
  */
 void dry_port_rest_end(void);
 

@@ -13,7 +13,7 @@
 #include "port/unix/threads.h"
 
 #define PATIENCE    100 /* yields, some 50 us each: in a child that was made without our knowledge there is no helper */
-#define END_MOST_MS 20  /* a round of its that is under way */
+#define END_MOST_MS 100 /* a round of its that is under way, and a busy machine */
 
 /* seq_cst, as the filter's state: who asks for a filter sees RESTS, or the helper sees that one comes. The same with `ends`. */
 static _Atomic uint32_t rest;
