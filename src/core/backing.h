@@ -20,7 +20,9 @@
  *
  * Pages
  *   dry_backing_alloc     2^order pages aligned to their size, if possible on `node`; NULL: no memory. Not yet a slab.
- *                         single (order > 0): or one page, if so many side by side cannot be had; a backing need not do that.
+ *                         single (order > 0): or one page, if so many side by side cannot be had, or while the cache has few; a
+ *                         backing need not do that. So many objects it has, in percent of a page's share of them in a slab of
+ *                         2^order; 0: it will not do
  *                         slabs: so many the cache has; a hint of how much of this one is going to be used
  *   dry_backing_is_single whether that was done: a slab of a cache whose slabs have 2^order pages has one page, and others more
  *   dry_backing_publish   objects can be had now: the pages are known as those of a slab whose frees go to `place`

@@ -16,7 +16,7 @@ _Static_assert(sizeof(((struct dry_slab *)0)->grace) >= sizeof(struct dry_grace_
 
 #define CALL(call, ...) _Static_assert(__builtin_types_compatible_p(__typeof__(call), __VA_ARGS__), #call " is of another type")
 
-CALL(dry_backing_alloc, struct dry_slab *(struct dry_backing *, unsigned order, bool single, unsigned node, dry_gfp gfp,
+CALL(dry_backing_alloc, struct dry_slab *(struct dry_backing *, unsigned order, unsigned single, unsigned node, dry_gfp gfp,
 					    size_t slabs));
 CALL(dry_backing_is_single, bool (const struct dry_slab *, unsigned order));
 CALL(dry_backing_publish, void (struct dry_backing *, struct dry_slab *, uint32_t place));

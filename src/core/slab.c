@@ -28,15 +28,17 @@ struct dry_slab *dry_slab_new(struct dry_cache *cache, unsigned node, dry_gfp gf
 	struct dry_backing *backing = &cache->caches->backing;
 	/* relaxed: a hint */
 	size_t slabs = atomic_load_explicit(&cache->node[node].slabs, memory_order_relaxed);
-	struct dry_slab *slab = dry_backing_alloc(backing, cache->order, cache->num_single != 0, node, gfp, slabs);
+	unsigned single = (cache->num_single << cache->order) * 100 / cache->num;
+	struct dry_slab *slab = dry_backing_alloc(backing, cache->order, single, node, gfp, slabs);
 
 	if (slab == NULL)
 		return NULL;
-	bool single = dry_backing_is_single(slab, cache->order);
 	slab->next = slab->prev = DRY_SLAB_NIL;
 	dry_backing_set_cache(slab, cache);
 	slab->active = (uint16_t)dry_slab_lacks(cache, slab);
-	slab->first = (uint16_t)(cache->before + cache->lead + (single ? 0 : colour % cache->colours * cache->colour_unit));
+	slab->first = (uint16_t)(cache->before + cache->lead);
+	if (!dry_backing_is_single(slab, cache->order))
+		slab->first += (uint16_t)(colour % cache->colours * cache->colour_unit);
 	slab->list = DRY_LIST_NONE;
 	for (uint32_t i = 0; i < dry_slab_num(cache, slab) && (cache->ctor || cache->debug); i++) {
 		if (cache->ctor)

@@ -36,15 +36,15 @@ static void of_pieces(size_t size, slab_flags_t flags)
 	kmem_cache_destroy(s);
 }
 
-/* On each node a cache begins with single pages, four times as many as a large slab has; from then on it has large ones. */
-void test_grows(bool plain)
+/* On each node a cache begins with single pages, `halves` times half as many as a large slab has; then come large ones. */
+static void check_growth(bool plain, unsigned int size, unsigned int halves)
 {
 	static char *at[2000];
-	struct kmem_cache *s = kmem_cache_create("grows", 1000, 0, 0, NULL);
-	unsigned int first = 4u << s->dry->order, singles = 0, large = 0;
+	struct kmem_cache *s = kmem_cache_create("grows", size, 0, 0, NULL);
+	unsigned int first = halves << s->dry->order >> 1, singles = 0, large = 0;
 
 	if (plain)
-		CHECK(s->dry->order > 0 && s->num_single == PAGE_SIZE / 1000);
+		CHECK(s->dry->order > 0 && s->num_single == PAGE_SIZE / size);
 	for (unsigned int i = 0; i < ARRAY_SIZE(at); i++) {
 		CHECK((at[i] = kmem_cache_alloc(s, GFP_KERNEL)) != NULL);
 		struct slab *slab = virt_to_slab(at[i]);
@@ -59,6 +59,13 @@ void test_grows(bool plain)
 	kmem_cache_free_bulk(s, ARRAY_SIZE(at), (void **)at);
 	check_accounts();
 	kmem_cache_destroy(s);
+}
+
+/* Four times as many as a large slab has; half as many where each wastes nearly half of itself. */
+void test_grows(bool plain)
+{
+	check_growth(plain, 1000, 8);
+	check_growth(plain, 2112, 1);
 }
 
 /* No slab has more pages than who waits can count on, but where one object needs them. */

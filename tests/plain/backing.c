@@ -58,21 +58,21 @@ static uint32_t find_on(const struct dry_backing *backing, unsigned order, unsig
 	return head;
 }
 
-struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, bool single, unsigned node, dry_gfp gfp,
+struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned single, unsigned node, dry_gfp gfp,
 				   size_t slabs)
 {
 	uint32_t count, head = DRY_SLAB_NIL;
 
 	(void)slabs;
 	no_lock_from(DRY_RANK_HEAPS, "pages are asked for with a lock held");
-	if (order > backing->max_order || node >= backing->nodes || (single && order == 0))
+	if (order > backing->max_order || node >= backing->nodes || (single != 0 && order == 0) || single > 100)
 		plain_wrong("pages of an order or node that there is not");
 	if (refuses(backing) || gfp == PLAIN_GFP_NEVER)
 		return NULL;
 	if (order == 0 || backing->in_pieces == NULL || !backing->in_pieces())
 		head = find_on(backing, order, node);
-	single = single && head == DRY_SLAB_NIL;
-	if (single)
+	bool one = single != 0 && head == DRY_SLAB_NIL;
+	if (one)
 		head = find_on(backing, order = 0, node);
 	if (head == DRY_SLAB_NIL)
 		return NULL;
@@ -80,7 +80,7 @@ struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, 
 	for (uint32_t i = head; i < head + count; i++) {
 		backing->page[i].state = PLAIN_TAKEN;
 		backing->page[i].order = (uint8_t)order;
-		backing->page[i].single = single;
+		backing->page[i].single = one;
 		backing->page[i].head = head;
 	}
 	backing->blocks_out++;

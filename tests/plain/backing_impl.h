@@ -59,7 +59,7 @@ struct dry_backing {
 };
 
 /* backing.c */
-struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, bool single, unsigned node, dry_gfp gfp,
+struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned single, unsigned node, dry_gfp gfp,
 				   size_t slabs);
 void dry_backing_publish(struct dry_backing *backing, struct dry_slab *slab, uint32_t place);
 void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab);

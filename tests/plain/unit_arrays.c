@@ -182,7 +182,7 @@ static void test_wrong_frees(void)
 		plain_holds(other, 0);
 	}
 	dry_free_slow(cache, NULL);
-	pages = dry_backing_alloc(&caches->backing, 0, false, 0, DRY_GFP_DEFAULT, 0); /* no slab: pages of somebody else's */
+	pages = dry_backing_alloc(&caches->backing, 0, 0, 0, DRY_GFP_DEFAULT, 0); /* no slab: pages of somebody else's */
 	CHECK(dry_backing_find(&caches->backing, dry_backing_address(&caches->backing, pages)) == NULL);
 	dry_backing_free(&caches->backing, pages);
 	/* Twice in a row, into an array with room and into a full one. */

@@ -67,7 +67,7 @@ static inline struct dry_slab *dry_slab_in(struct dry_page *run)
 
 /* ---- pages ---- */
 
-static inline struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, bool single, unsigned node,
+static inline struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned single, unsigned node,
 						 dry_gfp gfp, size_t slabs)
 {
 	struct dry_page *run;
