@@ -90,6 +90,19 @@ chmod +x cut
 "$cli" doctor ./cut >out 2>err
 [ $? -le 1 ] || fail "a program that is cut: $(cat err)"
 
+# libraries that are named by where the program lies: there is where a link to it leads; and one that is gone
+mkdir bin lib
+echo 'int f(void) { return 0; }' >f.c
+echo 'int f(void); int main(void) { return f(); }' >m.c
+cc -shared -fPIC f.c -o lib/libf.so
+cc m.c -o bin/m -Llib -lf -Wl,-rpath,'$ORIGIN/../lib'
+ln -s bin/m link
+found ok preload ./link
+found ok preload bin/m
+rm lib/libf.so
+found no missing ./link
+"$cli" doctor ./link | grep -q 'a library is missing, .*: libf.so => not found$' || fail "a missing library: $("$cli" doctor ./link)"
+
 # the text, and calls that make no sense
 "$cli" doctor ./plain >out 2>err || fail "text: $(cat err)"
 tail -n 1 out | grep -q '^`drystone run` would serve ./plain$' || fail "text: $(tail -n 1 out)"

@@ -130,7 +130,7 @@ static void judge_library(const char *path, bool *ours)
 			   owner != NULL ? " (" : "", owner != NULL ? owner : "", owner != NULL ? ")" : "");
 }
 
-/* The lines of `ld.so --list` are "NAME => PATH (ADDRESS)" and "PATH (ADDRESS)". */
+/* The lines of the dynamic linker's list are "NAME => PATH (ADDRESS)" and "PATH (ADDRESS)". */
 static void judge_line(char *line, bool *ours)
 {
 	char *path = strstr(line, "=> "), *end;
@@ -140,8 +140,8 @@ static void judge_line(char *line, bool *ours)
 	if (strstr(line, "cannot be preloaded") != NULL)
 		doctor_say(AREA, LEVEL_NO, "refused", "%s", line + strcspn(line, "'"));
 	else if (strstr(line, "not found") != NULL)
-		doctor_say(AREA, LEVEL_NOTE, "missing", "a library is missing: %.*s", (int)strcspn(line, "\n"),
-			   line + strspn(line, "\t "));
+		doctor_say(AREA, LEVEL_NO, "missing", "a library is missing, without which it does not start: %.*s",
+			   (int)strcspn(line + strspn(line, "\t "), "\n"), line + strspn(line, "\t "));
 	if (end == NULL || path[0] != '/')
 		return;
 	*end = '\0';
@@ -153,10 +153,24 @@ static const char *own_linker(struct elf_file *self)
 	return elf_file_open(self, "/proc/self/exe") == ELF_FILE_OK ? elf_file_interpreter(self) : NULL;
 }
 
-/* A child that lists the libraries of the program; its output, or NULL. */
+/* The path that the system would tell the dynamic linker: without links, for libraries may be named by where the program lies. */
+static const char *real_path(const char *path, char *room)
+{
+	struct stat named, real;
+
+	return realpath(path, room) != NULL && stat(path, &named) == 0 && stat(room, &real) == 0 && named.st_dev == real.st_dev &&
+			       named.st_ino == real.st_ino ?
+		       room :
+		       path;
+}
+
+/* A child that lists the libraries of the program, as ldd(1) does: also those that are missing. Its output, or NULL. */
 static FILE *list_libraries(const char *linker, const char *library, const char *path, pid_t *child)
 {
+	char room[PATH_MAX];
 	int ends[2];
+
+	path = real_path(path, room);
 
 	if (pipe(ends) != 0)
 		return NULL;
@@ -167,7 +181,8 @@ static FILE *list_libraries(const char *linker, const char *library, const char 
 		dup2(ends[1], STDERR_FILENO);
 		close(ends[0]);
 		setenv("LD_PRELOAD", library, 1);
-		execl(linker, linker, "--list", path, (char *)NULL);
+		setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
+		execl(linker, linker, path, (char *)NULL);
 		_exit(CLI_NOT_FOUND);
 	}
 	close(ends[1]);
