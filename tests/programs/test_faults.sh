@@ -47,6 +47,9 @@ for conf in check:1 secure:1; do
 	grep -q '^  main+0x' "$work/err" || fail "$conf: no caller: $(cat "$work/err")"
 	rm "$work"/log.[0-9]*
 done
+# What a log has no room for is said on standard error.
+LD_PRELOAD=$lib DRYSTONE_CONF=check:1,log:/dev/full "$work/twice" 2>"$work/err"
+grep -q '^drystone: double free: 0x' "$work/err" && grep -q '^  main+0x' "$work/err" || fail "a full log: $(cat "$work/err")"
 # Reports are kept out of what the program opens once it has closed all that it did not open.
 cat >"$work/closes.c" <<'END'
 #define _GNU_SOURCE

@@ -224,8 +224,15 @@ static void open_log(pid_t pid)
 	log_owner = pid;
 }
 
-/* Where text goes. */
-static int text_fd(void)
+static int stderr_fd(void)
+{
+	int fd = dry_unix_kept_fd(&report);
+
+	return fd >= 0 ? fd : 2;
+}
+
+/* -1: there is none, or it cannot be opened. */
+static int log_fd(void)
 {
 	int fd = -1;
 	pid_t pid;
@@ -238,24 +245,27 @@ static int text_fd(void)
 			fd = atomic_load_explicit(&log_file.fd, memory_order_relaxed);
 		}
 	}
-	if (fd < 0)
-		fd = dry_unix_kept_fd(&report);
-	return fd >= 0 ? fd : 2;
+	return fd;
 }
 
+struct text {
+	const char *from;
+	size_t bytes; /* that are not written yet */
+};
+
 /* 0, or why not all of it is written. */
-static int write_text(int fd, const char *text, size_t bytes)
+static int write_text(int fd, struct text *text)
 {
 	ssize_t done;
 
-	while (bytes > 0) {
-		done = write(fd, text, bytes);
+	while (text->bytes > 0) {
+		done = write(fd, text->from, text->bytes);
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
 			return done < 0 ? errno : EIO;
-		text += done;
-		bytes -= (size_t)done;
+		text->from += done;
+		text->bytes -= (size_t)done;
 	}
 	return 0;
 }
@@ -271,7 +281,7 @@ static void set_of(sigset_t *set, int one, int other)
  * A pipe without a reader and a limit on files must not end the program: the signals of both wait meanwhile, and one that this
  * raised is taken back.
  */
-static DRY_NOINLINE void write_quietly(int fd, const char *text, size_t bytes)
+static DRY_NOINLINE void write_quietly(int fd, struct text *text)
 {
 	static const struct timespec now;
 	sigset_t set, before;
@@ -287,7 +297,7 @@ static DRY_NOINLINE void write_quietly(int fd, const char *text, size_t bytes)
 		pipe = sigismember(&set, SIGPIPE) == 1;
 		size = sigismember(&set, SIGXFSZ) == 1;
 	}
-	error = write_text(fd, text, bytes);
+	error = write_text(fd, text);
 	if ((error == EPIPE && !pipe) || (error == EFBIG && !size)) {
 		set_of(&set, error == EPIPE ? SIGPIPE : SIGXFSZ, error == EPIPE ? SIGPIPE : SIGXFSZ);
 		sigtimedwait(&set, NULL, &now);
@@ -295,18 +305,27 @@ static DRY_NOINLINE void write_quietly(int fd, const char *text, size_t bytes)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void dry_port_write(const char *text, size_t bytes)
+static void write_to(int fd, struct text *text)
 {
+	/* A filter on system calls may not expect that signals are blocked. No lock is taken here: reports are made under any. */
+	if (!dry_port_confined())
+		write_quietly(fd, text);
+	else
+		write_text(fd, text);
+}
+
+void dry_port_write(const char *from, size_t bytes)
+{
+	struct text text = { from, bytes };
 	int saved = errno, cancel, fd;
 
 	/* free() may report, and must not become a cancellation point by it. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	fd = text_fd();
-	/* A filter on system calls may not expect that signals are blocked. No lock is taken here: reports are made under any. */
-	if (!dry_port_confined())
-		write_quietly(fd, text, bytes);
-	else
-		write_text(fd, text, bytes);
+	fd = log_fd();
+	if (fd >= 0)
+		write_to(fd, &text);
+	if (text.bytes > 0) /* there is no log, or no room for it */
+		write_to(stderr_fd(), &text);
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }
