@@ -137,6 +137,8 @@ LD_PRELOAD=$lib DRYSTONE_CONF=metrics:/nowhere/x true 2>"$work/err"
 [ "$(grep -c 'metrics: cannot be written: /nowhere/x' "$work/err")" -le 1 ] || fail "a file that cannot be had: $(cat "$work/err")"
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:/nowhere/x "$work/profiled" 2>"$work/err" >"$work/out"
 grep -q '^drystone: metrics: no such socket can be made: unix:/nowhere/x' "$work/err" || fail "a socket that cannot be had: $(cat "$work/err")"
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix: "$work/profiled" 2>"$work/err" >"$work/out"
+grep -q '^drystone: metrics: no such socket can be made: unix:$' "$work/err" || fail "a socket without a name: $(cat "$work/err")"
 # nor is a file taken for a socket that was left behind; such a socket is replaced
 echo precious >"$work/file"
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:$work/file "$work/profiled" 2>"$work/err" >"$work/out"

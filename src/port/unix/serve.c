@@ -47,7 +47,8 @@ bool dry_port_listen(const char *path)
 	int saved = errno, fd = -1;
 
 	dry_unix_path(name, sizeof(name), path, (unsigned long)getpid());
-	if (strlen(name) < sizeof(place.sun_path) && !dry_port_confined())
+	/* without a name the system chooses one that nobody knows */
+	if (name[0] != '\0' && strlen(name) < sizeof(place.sun_path) && !dry_port_confined())
 		fd = dry_unix_fd_high(socket(AF_UNIX, SOCK_STREAM, 0));
 	if (fd >= 0) {
 		place.sun_family = AF_UNIX;
