@@ -66,6 +66,10 @@ report r secure:1 ./whole
 judge "run --symbolize"
 "$cli" run --symbolize --library "$lib" -- sh -c 'echo said >&2; exit 7' 2>whole.txt
 [ $? = 7 ] && [ "$(cat whole.txt)" = said ] || fail "run --symbolize changes what others say: $(cat whole.txt)"
+printf 'a\0b\nc\n\0\nd' >bytes
+"$cli" symbolize bytes | cmp - bytes || fail "bytes that are no text are changed"
+"$cli" symbolize "$work" >out 2>err
+[ $? = 1 ] && [ ! -s out ] && grep -q "^drystone: symbolize: $work: Is a directory" err || fail "a folder: $(cat out err)"
 
 objcopy --only-keep-debug whole lines.debug
 strip whole

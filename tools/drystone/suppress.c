@@ -74,8 +74,12 @@ bool suppress_read(struct suppressions *suppressions, const char *path)
 		number++;
 		good = add_line(suppressions, line);
 	}
-	if (!good)
+	if (!good) {
 		cli_error("%s:%zu: no suppression of a leak (leak:PATTERN)", path, number);
+	} else if (ferror(file)) {
+		cli_error("cannot read the suppressions %s: %s", path, strerror(errno));
+		good = false;
+	}
 	free(line);
 	fclose(file);
 	return good;

@@ -170,13 +170,15 @@ static const char *place_in(const char *line, char *module, size_t room, uint64_
 	return open;
 }
 
-static void symbolize(FILE *report, FILE *out)
+/* false: it could not be read to the end. */
+static bool symbolize(FILE *report, FILE *out)
 {
 	char *line = NULL, name[NAME_MAX + 1], end[NAME_MAX + 32], build[BUILD + 1];
 	size_t room = 0;
+	ssize_t length;
 	bool exact = false; /* the address is the instruction's, not behind a call */
 
-	while (getline(&line, &room, report) > 0) {
+	while ((length = getline(&line, &room, report)) > 0) {
 		struct printer last = { .out = out };
 		uint64_t offset = 0;
 		if (place_in(line, name, sizeof(name), &offset, build) != NULL) {
@@ -190,12 +192,13 @@ static void symbolize(FILE *report, FILE *out)
 			free((char *)last.name);
 			free((char *)last.file);
 		} else {
-			fputs(line, out);
+			fwrite(line, 1, (size_t)length, out); /* a program may say NUL, too */
 		}
 		exact = strstr(line, "access by thread") != NULL;
 		fflush(out);
 	}
 	free(line);
+	return !ferror(report);
 }
 
 /* ---- of a program that runs ---------------------------------------------------------------------- */
@@ -237,7 +240,7 @@ void run_whole_end(const struct run_whole *whole)
 static int main_symbolize(int argc, char **argv)
 {
 	FILE *report = stdin;
-	int c;
+	int c, status = 0;
 
 	while ((c = cli_next_option(&cli_symbolize, argc, argv)) != -1) {
 		if (c != 'f')
@@ -257,7 +260,10 @@ static int main_symbolize(int argc, char **argv)
 		cli_error("symbolize: %s: %s", argv[optind], strerror(errno));
 		return CLI_FAILED;
 	}
-	symbolize(report, stdout);
+	if (!symbolize(report, stdout)) {
+		cli_error("symbolize: %s: %s", report != stdin ? argv[optind] : "standard input", strerror(errno));
+		status = CLI_FAILED;
+	}
 	for (size_t i = 0; i < module_count; i++) {
 		symbols_close(modules[i].symbols);
 		free(modules[i].name);
@@ -267,7 +273,7 @@ static int main_symbolize(int argc, char **argv)
 	free(files);
 	if (report != stdin)
 		fclose(report);
-	return 0;
+	return status;
 }
 
 static const struct cli_option options[] = {
