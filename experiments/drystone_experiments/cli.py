@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -72,6 +73,20 @@ def main(arguments, workers, data):
         return 1
     progress.end()
     about.done()
+    try:
+        show(options, results, about)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter tries again, and complains
+        return 1
+    except OSError as error:
+        print("drystone: experiment: %s" % error, file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+def show(options, results, about):
     if options.out:
         if not plot.available():
             print("drystone: experiment: no matplotlib (Debian: python3-matplotlib), so the report has no plots", file=sys.stderr)
@@ -84,4 +99,3 @@ def main(arguments, workers, data):
         print("%s; %d s" % (options.out / "report.html", round(about.seconds)))
     else:
         print("\n".join(report.section_md(i, r, about) for i, r in enumerate(results, 1)))
-    return 0

@@ -41,4 +41,6 @@ with tempfile.TemporaryDirectory() as folder:
 check("usage" in command("no-such-thing", status=2).stderr, "an unknown experiment")
 check("census" in command("repeat", "--slabinfo", "x", status=2).stderr, "a listing for another experiment")
 check("--slabinfo" in command("--help").stdout, "help")
+done = command("census", "--quick", "--out", "/dev/null/x", status=1)
+check("drystone: experiment: " in done.stderr and "Traceback" not in done.stderr, "a folder that cannot be made: %s" % done.stderr)
 ok("report")

@@ -18,6 +18,9 @@ for command in run info top profile map diff doctor symbolize experiment; do
 	grep -qi "^usage: drystone $command " "$work/one" || fail "help $command: $(head -n 1 "$work/one")"
 	[ "$(awk 'length > 100' "$work/one" | wc -l)" = 0 ] || fail "help $command: lines are long"
 done
+for one in help --help -h; do
+	"$cli" help $one | cmp -s - "$work/help" || fail "help $one"
+done
 "$cli" help nonsense 2>"$work/err"
 [ $? = 2 ] && grep -q 'no command "nonsense"' "$work/err" || fail "help nonsense: $(cat "$work/err")"
 "$cli" experiment >"$work/out" 2>"$work/err"

@@ -67,6 +67,8 @@ python3 "$here/make_core.py" "$child" "$work/core" || fail "no core file was mad
 info --json "$work/core" >"$work/core.json"
 figures same "$work/json" "$work/core.json"
 info "$work/core" | grep -q "^holder, core file of process $child: [0-9]* objects" || fail "core file: no summary"
+timeout 20 "$cli" info --watch=0.1 "$work/core" >"$work/out" 2>"$work/err" || fail "--watch of a core file: status $?"
+[ "$(grep -c '^holder, core file' "$work/out")" = 1 ] || fail "--watch of a core file: $(head -n 5 "$work/out" "$work/err")"
 for size in 3000000 100000; do
 	truncate -s $size "$work/core"
 	"$cli" info "$work/core" >"$work/out" 2>"$work/err"

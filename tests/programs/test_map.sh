@@ -121,6 +121,7 @@ LD_PRELOAD=$lib sleep 10 &
 children=$!
 for _ in $(seq 500); do "$cli" info $! >"$work/out" 2>&1 && break || sleep 0.02; done
 "$cli" map -o /dev/full $! 2>"$work/err" && fail "a full disk went unnoticed"
+grep -q '^drystone: cannot write /dev/full: No space left on device$' "$work/err" || fail "a full disk: $(cat "$work/err")"
 "$cli" map -o "$work" $! 2>"$work/err"
 [ $? = 1 ] && grep -q 'cannot write' "$work/err" || fail "a folder as the page: $(cat "$work/err")"
 finish

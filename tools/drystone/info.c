@@ -278,7 +278,7 @@ static int main_info(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (info.interval != 0)
+	if (info.interval != 0 && info.source.path == NULL) /* a core file stays as it is */
 		return watch(&info);
 	if (!take(&info, &s))
 		return CLI_FAILED;

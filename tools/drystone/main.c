@@ -122,12 +122,13 @@ static int help(char *name)
 {
 	static char option[] = "--help";
 	char *argv[] = { name, option, NULL };
-	const struct cli_command *command = name != NULL ? find(name) : NULL;
+	const struct cli_command *command;
 
-	if (name == NULL) {
+	if (name == NULL || strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
 		print_usage(stdout);
 		return 0;
 	}
+	command = find(name);
 	return command != NULL ? command->main(2, argv) : CLI_USAGE;
 }
 

@@ -99,10 +99,13 @@ FILE *output_open(const char *path)
 
 bool output_close(FILE *file)
 {
+	bool bad = ferror(file);
 	int error;
 
 	errno = 0;
-	if (!(ferror(file) | fclose(file)) && (fresh[0] == '\0' || rename(fresh, place) == 0)) {
+	if (bad && fflush(file) == 0) /* why an earlier write failed, the next one says */
+		(void)!write(fileno(file), "", 1);
+	if (!(bad | fclose(file)) && (fresh[0] == '\0' || rename(fresh, place) == 0)) {
 		fresh[0] = '\0';
 		return true;
 	}
