@@ -355,8 +355,11 @@ void dry_profile_begin(void)
 		dry_warn("leaks_file: not together with debug, fail, secure or a memory checker, and not without memory");
 	if (dry_option_profile == 0)
 		return;
-	if (profile(dry_option_profile) != 0)
+	if (profile(dry_option_profile) != 0) {
 		dry_warn("profile: not together with debug, fail, secure, leaks_file or a memory checker, and not without memory");
+		dry_option_profile_file[0] = '\0'; /* nobody takes an empty one for an answer */
+		return;
+	}
 	if (dry_option_profile_signal != 0 && !dry_port_on_signal((int)dry_option_profile_signal, ask_to_write))
 		dry_warn("profile_signal: no program can handle signal %u", dry_option_profile_signal);
 }

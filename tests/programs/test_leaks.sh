@@ -119,6 +119,13 @@ silent busy_lists
 leaks 0 -- "$work/busy_lists" 3 fork
 silent "busy_lists, forked"
 
+leaks 125 --suppressions "$work" -- "$work/lost" none
+said "cannot read the suppressions $work: Is a directory"
+leaks 125 --allocator tiny -- "$work/lost" none
+said 'for the allocator drystone alone'
+leaks 127 -- "$work/no-such-program"
+grep -q 'was not searched' "$work/err" && fail "a second reason: $(cat "$work/err")"
+
 # what cannot be searched is no success
 leaks 137 -- sh -c 'kill -9 $$'
 said 'was not searched for leaks'

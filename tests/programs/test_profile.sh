@@ -46,6 +46,16 @@ ls -d "$TMPDIR"/* >/dev/null 2>&1 && fail "run --profile leaves its folder: $(ls
 [ $? = 7 ] && [ -s "$work/seven.txt" ] || fail "the program's exit status is lost"
 "$cli" run --library "$lib" --profile "$work/none.txt" -- python3 -c 'import os; os._exit(7)' 2>"$work/err"
 [ $? = 7 ] && grep -q 'left no profile: .*_exit()' "$work/err" || fail "ended by _exit(): $(cat "$work/err")"
+# without a profile it is no success, and the reason is said once
+for conf in debug:F secure:1; do
+	"$cli" run --library "$lib" --conf $conf --profile "$work/none.txt" -- true 2>"$work/err"
+	[ $? = 125 ] && [ ! -e "$work/none.txt" ] && [ "$(wc -l <"$work/err")" = 1 ] && grep -q 'profile: not together with' "$work/err" ||
+		fail "--profile and $conf: $(cat "$work/err")"
+done
+"$cli" run --library "$lib" --profile "$work/none.txt" -- "$work/no-such-program" 2>"$work/err"
+[ $? = 127 ] && [ "$(wc -l <"$work/err")" = 1 ] || fail "--profile and no program: $(cat "$work/err")"
+"$cli" profile "$work/seven.txt" 2>"$work/err"
+[ $? = 1 ] && grep -q 'seven.txt: it is no heap profile, nor ' "$work/err" || fail "profile of a table: $(cat "$work/err")"
 
 # as the library writes it; pprof itself, where there is one
 LD_PRELOAD=$lib DRYSTONE_CONF=profile:512,profile_file:$work/own.%p "$work/profiled" >"$work/truth" || fail "profiled"

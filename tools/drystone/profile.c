@@ -52,7 +52,7 @@ static bool open_subject(struct subject *subject, const char *text)
 	if (error == NULL && result == TARGET_OK)
 		result = target_find_layout(&subject->target, true, &subject->layout);
 	if (error != NULL)
-		cli_error("profile: %s: %s", text, error);
+		cli_error("profile: %s: it is no heap profile, nor is it read as a core file: %s", text, error);
 	if (error == NULL && result != TARGET_OK) {
 		source_explain(&subject->source, result, &subject->layout);
 		cli_error("%s", subject->source.error);

@@ -201,6 +201,10 @@ static int parse(struct run *run, int argc, char **argv)
 		cli_error("run: either --leaks or --profile");
 		return CLI_RUN_FAILED;
 	}
+	if (run->name != allocators[0].library && (run->fail != NULL || run->leaks.wanted || run->profile.output != NULL)) {
+		cli_error("run: --fail, --leaks and --profile are for the allocator %s alone", allocators[0].name);
+		return CLI_RUN_FAILED;
+	}
 	if (optind < argc)
 		return -1;
 	cli_error("run: which program? Try `drystone run --help`");

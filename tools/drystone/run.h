@@ -23,6 +23,13 @@ bool run_files_begin(struct run_files *files, const char *options);
 void run_files_end(const struct run_files *files);
 /* Run the program to its end. The exit status. */
 int run_child(char **argv, pid_t *child);
+/* With that status; one that could not be run has told so. */
+bool run_has_begun(int status);
+/*
+ * Whether an option of the program's library leaves no room for a search or a profile, which the library says itself: the last of
+ * its name counts.
+ */
+bool run_is_refused(void);
 
 /* run_fail.c: whether the library takes such a value of option fail; false after a message. */
 bool run_fail_is_good(const char *which);

@@ -78,3 +78,24 @@ int run_child(char **argv, pid_t *child)
 	signal(SIGQUIT, SIG_IGN);
 	return wait_for(*child);
 }
+
+bool run_has_begun(int status)
+{
+	return status != CLI_NOT_FOUND && status != CLI_NOT_EXECUTABLE;
+}
+
+bool run_is_refused(void)
+{
+	static const char *const others[] = { "debug:", "fail:", "secure:" };
+	bool set[] = { false, false, false };
+
+	for (const char *at = getenv("DRYSTONE_CONF"); at != NULL; at = strchr(at, ',')) {
+		at += *at == ',';
+		for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+			size_t name = strlen(others[i]);
+			if (strncmp(at, others[i], name) == 0)
+				set[i] = strcspn(at + name, ",") != 0 && at[name] != '0';
+		}
+	}
+	return set[0] || set[1] || set[2];
+}

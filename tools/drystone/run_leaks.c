@@ -180,23 +180,6 @@ static int is_process(const struct dirent *file)
 	return strspn(file->d_name, "0123456789") == strlen(file->d_name);
 }
 
-/* By an option that leaves no room for a search, and the library says so itself: the last of its name counts. */
-static bool is_refused(const char *conf)
-{
-	static const char *const others[] = { "debug:", "fail:", "secure:" };
-	bool set[] = { false, false, false };
-
-	for (const char *at = conf; at != NULL; at = strchr(at, ',')) {
-		at += *at == ',';
-		for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-			size_t name = strlen(others[i]);
-			if (strncmp(at, others[i], name) == 0)
-				set[i] = strcspn(at + name, ",") != 0 && at[name] != '0';
-		}
-	}
-	return set[0] || set[1] || set[2];
-}
-
 int run_leaks_program(const struct run_leaks *leaks, char **argv)
 {
 	struct dirent **file = NULL;
@@ -216,7 +199,7 @@ int run_leaks_program(const struct run_leaks *leaks, char **argv)
 	if (lost && leaks->status != 0)
 		return leaks->status;
 	if (child > 0 && !searched) {
-		if (!is_refused(getenv("DRYSTONE_CONF")))
+		if (run_has_begun(status) && !run_is_refused())
 			cli_error("run: %s was not searched for leaks: it did not end by exit(), or has a malloc of its own",
 				  argv[0]);
 		return status != 0 ? status : CLI_RUN_FAILED;

@@ -20,10 +20,14 @@ int run_profile_program(const struct run_profile *profile, char **argv)
 	int status = run_child(argv, &child);
 
 	snprintf(path, sizeof(path), "%s/%d", profile->files.folder, (int)child);
-	if (child > 0 && access(path, R_OK) != 0)
-		cli_error("run: %s left no profile: it was killed, or ended by _exit(), or has a malloc of its own", argv[0]);
-	else if (child > 0 && profile_show_file(path, profile->output) != 0 && status == 0)
+	if (child > 0 && access(path, R_OK) != 0) {
+		if (run_has_begun(status) && !run_is_refused())
+			cli_error("run: %s left no profile: it was killed, or ended by _exit(), or has a malloc of its own",
+				  argv[0]);
+		status = status != 0 ? status : CLI_RUN_FAILED;
+	} else if (child > 0 && profile_show_file(path, profile->output) != 0 && status == 0) {
 		status = CLI_RUN_FAILED;
+	}
 	run_files_end(&profile->files);
 	return status;
 }
