@@ -125,10 +125,13 @@ mutants: ## 73 plausible bugs, one by one: the simulation must catch them all; s
 	@scripts/setup build mutants
 	@scripts/mutants
 
+# Where the dynamic linker looks, and by a cache only, that is made anew: else programs do not find libdrystone.so.0.
 install: ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	@scripts/setup build
 	@scripts/build release
 	@cmake --install build --prefix "$(PREFIX)"
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ] && PATH=$$PATH:/sbin:/usr/sbin ldconfig -v -N -X 2>/dev/null | \
+		grep -q "^$(PREFIX)/lib:"; then PATH=$$PATH:/sbin:/usr/sbin ldconfig; fi
 
 uninstall: ## remove what the last `make install` put there (DESTDIR is honoured)
 	@cmake -P cmake/uninstall.cmake
