@@ -90,6 +90,11 @@ chmod +x cut
 "$cli" doctor ./cut >out 2>err
 [ $? -le 1 ] || fail "a program that is cut: $(cat err)"
 
+# names that are no text
+cp plain "$(printf 'pl\377\303\274ain')"
+found ok preload "$(printf './pl\377\303\274ain')"
+python3 -c 'import sys; sys.exit("pl?\u00fcain" not in open(sys.argv[1], encoding="utf-8").read())' out || fail "a name that is no text: $(cat out)"
+
 # libraries that are named by where the program lies: there is where a link to it leads; and one that is gone
 mkdir bin lib
 echo 'int f(void) { return 0; }' >f.c

@@ -146,6 +146,60 @@ for _ in $(seq 500); do grep -q steady "$work/said" && break || sleep 0.02; done
 grep -q 'made no allocation' "$work/err" || fail "idle: $(cat "$work/err")"
 kill $idle
 
+# names that are no text: of caches as in listings, of files as text
+cat >"$work/named.c" <<'END'
+#include <drystone/drystone.h>
+#pragma weak dry_cache_create
+#pragma weak dry_cache_alloc
+int main(void)
+{
+	static const char *const names[] = { "odd\nline", "odd1\xff\xfe b", "odd2<script>" };
+	void *volatile kept;
+
+	for (int i = 0; i < 3; i++) {
+		dry_cache *cache = dry_cache_create(0, &(struct dry_cache_attr){ .name = names[i], .size = 1000,
+										 .flags = DRY_CACHE_NO_MERGE });
+		for (int k = 0; k < 100; k++)
+			kept = dry_cache_alloc(cache);
+	}
+	return kept == 0;
+}
+END
+named=$work/$(printf 'na\377\303\274med')
+"${CC:-cc}" -w -I"$top/include" "$work/named.c" -o "$named" || fail "named.c does not compile"
+for kind in pb.gz html folded txt; do
+	"$cli" run --library "$lib" --profile "$work/odd.$kind" --conf profile:100 -- "$named" 2>"$work/err" || fail "odd names: $(cat "$work/err")"
+done
+python3 - "$work" <<'END' 2>"$work/err" || fail "odd names: $(tail -n 3 "$work/err")"
+import gzip, os, sys
+for kind in "html", "folded":
+    with open(os.path.join(sys.argv[1], "odd." + kind), encoding="utf-8") as file:
+        text = file.read()
+    for name in "odd?line", "odd1??_b", "odd2":
+        assert name in text, (kind, name)
+    assert kind != "html" or "odd2<" not in text
+if os.path.exists(os.path.join(sys.argv[1], "out.pb.gz")):
+    data = gzip.open(os.path.join(sys.argv[1], "odd.pb.gz")).read()
+    at = 0
+    def number():
+        global at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at, value, shift = at + 1, value | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                return value
+    strings = []
+    while at < len(data):
+        key = number()
+        value = number()
+        if key & 7 == 2:
+            if key >> 3 == 6:
+                strings.append(data[at:at + value].decode("utf-8"))
+            at += value
+    assert "odd1??_b" in strings and any(s.endswith("na?\u00fcmed") for s in strings), strings
+END
+
 # code without frame pointers
 if [ -x /usr/bin/python3 ]; then
 	PYTHONMALLOC=malloc "$cli" run --library "$lib" --profile "$work/python.folded" --conf profile:4096 -- /usr/bin/python3 -c \

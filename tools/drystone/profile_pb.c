@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "profile.h"
+#include "text.h"
 
 #define MOST ((size_t)1 << 30) /* bytes of a profile that is read */
 
@@ -130,8 +131,12 @@ static uint64_t string(struct table *strings, const char *text)
 {
 	uint64_t number;
 
-	if (add(strings, text, &number))
-		put_block(strings->out, 6, text, strlen(text));
+	if (add(strings, text, &number)) {
+		char *copy = cli_realloc(NULL, strlen(text) + 1, 1);
+		text_make_utf8(strcpy(copy, text)); /* a string of another kind makes readers refuse all of it */
+		put_block(strings->out, 6, copy, strlen(copy));
+		free(copy);
+	}
 	return number;
 }
 

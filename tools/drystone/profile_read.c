@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "profile.h"
+#include "text.h"
 
 #define MAX_BYTES  ((uint64_t)1 << 30) /* of sites */
 #define MAX_FRAMES 256
@@ -54,6 +55,7 @@ static const char *read_sites(struct profile *profile, const unsigned char *byte
 		memcpy(to->frame, bytes + at + sizeof(site), site.frames * sizeof(uint64_t));
 		if (site.name < sizeof(to->name) && site.name <= site.bytes - sizeof(site) - site.frames * sizeof(uint64_t))
 			memcpy(to->name, bytes + at + sizeof(site) + site.frames * sizeof(uint64_t), site.name);
+		text_make_column(to->name);
 		at += site.bytes;
 	}
 	return NULL;
@@ -130,6 +132,7 @@ static void read_cache(struct profile_site *cache, const char *line)
 	if (sscanf(line, "# cache %" SCNu64 " %63[^\n]", &class_size, name) < 1 && sscanf(line, "# big %" SCNu64, &class_size) != 1)
 		return;
 	cache->class_size = class_size;
+	text_make_column(name);
 	memcpy(cache->name, name, sizeof(name));
 }
 

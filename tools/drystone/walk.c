@@ -5,8 +5,8 @@
  */
 #include "reader.h"
 #include "cli.h"
+#include "text.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -81,11 +81,7 @@ static void read_name(struct reader *r, uint64_t base, const struct dry_inspect_
 	if (field->offset > MAX_STRUCT || !target_read(r->target, base + field->offset, name, size))
 		reader_damaged(r, "a structure is not mapped");
 	name[ROW_NAME - 1] = '\0';
-	for (char *c = name; *c != '\0'; c++)
-		if (*c == ' ')
-			*c = '_';
-		else if (!isgraph((unsigned char)*c) || (unsigned char)*c > 126)
-			*c = '?';
+	text_make_column(name);
 	if (name[0] == '\0')
 		name[1] = '\0'; /* what stood behind it was not looked at */
 	if (name[0] == '\0' || name[0] == '#')

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "text.h"
+
+#include <stdint.h>
+
+size_t text_character(const char *text)
+{
+	static const uint32_t least[] = { 0, 1, 0x80, 0x800, 0x10000 }; /* of so many bytes */
+	const unsigned char *byte = (const unsigned char *)text;
+	size_t size = byte[0] == 0 ? 0 : byte[0] < 0x80 ? 1 : byte[0] < 0xc0 ? 0 : byte[0] < 0xe0 ? 2 : byte[0] < 0xf0 ? 3 :
+		      byte[0] < 0xf8 ? 4 : 0;
+	uint32_t code = size > 1 ? byte[0] & (0x7fu >> size) : byte[0];
+
+	for (size_t i = 1; i < size; i++) { /* the 0 at the end is none of these */
+		if ((byte[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (byte[i] & 0x3f);
+	}
+	return code < least[size] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : size;
+}
+
+void text_make_utf8(char *text)
+{
+	while (*text != '\0') {
+		size_t size = text_character(text);
+		if (size == 0)
+			*text = '?';
+		text += size != 0 ? size : 1;
+	}
+}
+
+void text_make_column(char *text)
+{
+	for (; *text != '\0'; text++)
+		*text = *text == ' ' ? '_' : *text > ' ' && *text <= '~' ? *text : '?';
+}
