@@ -11,7 +11,7 @@ all: ## build the release: build/libdrystone.so, build/libdrystone.a, build/drys
 	@scripts/setup build
 	@scripts/build release
 
-check: ## all tests, some 17 minutes on two cores; ends with "N passed, N failed"
+check: ## all tests, 15 to 20 minutes on two cores; ends with "N passed, N failed"
 	@scripts/setup build check
 	@scripts/check
 
