@@ -37,8 +37,12 @@ const char *dry_fatal_text(enum dry_fatal_code code)
 }
 
 /* One call for the whole line, so that lines of several threads do not mix. */
+/* One line, whatever is in names of the program's. */
 static void write_line(char *line, size_t length)
 {
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == '\x7f')
+			line[i] = '?';
 	line[length] = '\n'; /* in place of the terminator */
 	dry_port_write(line, length + 1);
 }

@@ -113,6 +113,10 @@ static void report_cache(void)
 {
 	dry_fatal(DRY_FATAL_DEAD_CACHE, NULL, "tree", NULL);
 }
+static void report_controls(void)
+{
+	dry_fatal(DRY_FATAL_DEAD_CACHE, NULL, "two\nlines\033[2J\x7f \xc3\xa4", NULL);
+}
 static void report_long(void)
 {
 	char name[600];
@@ -134,6 +138,7 @@ static void reports(void)
 	expect(report_full, "drystone: double free: 0x7f12, cache kmalloc-64: freed twice\n");
 	expect(report_address, "drystone: invalid pointer: 0x1\n");
 	expect(report_cache, "drystone: cache already destroyed: cache tree\n");
+	expect(report_controls, "drystone: cache already destroyed: cache two?lines?[2J? \xc3\xa4\n");
 	expect(warn, "drystone: cache tree: 3 objects remain\n");
 	memset(line + strlen(line), 'n', sizeof(line) - strlen(line));
 	line[sizeof(line) - 1] = '\0';
