@@ -34,7 +34,7 @@ shell=$!
 children="$children $shell"
 exec 3>"$work/orders"
 for _ in $(seq 500); do [ -s "$work/live.txt" ] && [ -S "$work/socket" ] && grep -q ready "$work/said2" && break || sleep 0.02; done
-python3 - "$work/live.txt" "$work/socket" "$work/plain.txt" "$work/http.txt" <<'EOF' || fail "file or socket, while it runs"
+python3 - "$work/live.txt" "$work/socket" "$work/plain.txt" "$work/http.txt" "$work/head.txt" <<'EOF' || fail "file or socket, while it runs"
 import socket, sys, time
 seen = set()
 end = time.monotonic() + 20
@@ -43,7 +43,8 @@ while len(seen) < 5 and time.monotonic() < end:
     assert text.startswith("# TYPE drystone_resident_bytes") and text.endswith("# EOF\n"), text[-80:]
     seen.add(text)
 assert len(seen) == 5, "it is not rewritten"
-for request, path in ((b"", sys.argv[3]), (b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", sys.argv[4])):
+for request, path in ((b"", sys.argv[3]), (b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", sys.argv[4]),
+                      (b"HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n", sys.argv[5])):
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(sys.argv[2])
         client.sendall(request)
@@ -62,6 +63,7 @@ EOF
 python3 "$here/openmetrics.py" <"$work/plain.txt" >"$work/count" || fail "socket: $(head -n 5 "$work/plain.txt")"
 head -n 1 "$work/http.txt" | grep -q '^HTTP/1.0 200 OK' && sed '1,/^.$/d' "$work/http.txt" | python3 "$here/openmetrics.py" >"$work/count" ||
 	fail "HTTP: $(head -n 5 "$work/http.txt")"
+[ "$(sed '/^.$/q' "$work/http.txt")" = "$(cat "$work/head.txt")" ] || fail "HTTP, HEAD: $(head -n 9 "$work/head.txt")"
 "$cli" info --openmetrics $shell >"$work/command.txt"
 for name in caches active_bytes cache_bytes cache_live_bytes waste_bytes metadata_bytes reserved_bytes; do
 	said() { sed -n "s/^drystone_$name.*[ }]\([0-9]*\)\$/\1/p" "$1" | awk '{ s += $1 } END { print s }'; }

@@ -72,13 +72,17 @@ static void answer(int fd, void (*fill)(dry_port_writer *write, void *arg))
 	struct pollfd asks = { .fd = fd, .events = POLLIN };
 	struct timeval patience = { .tv_sec = 2 };
 	struct dry_unix_writer guest = { .fd = fd, .socket = true };
+	bool head = false; /* what it says of the figures is all that is asked for */
 
 	/* Who does not read what it asked for has its door shut. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	if (poll(&asks, 1, PATIENCE) == 1 && recv(fd, guest.text, sizeof(guest.text), MSG_DONTWAIT) >= 4 &&
-	    memcmp(guest.text, "GET ", 4) == 0)
-		dry_unix_put(&guest, header, sizeof(header) - 1);
-	fill(dry_unix_put, &guest);
+	if (poll(&asks, 1, PATIENCE) == 1 && recv(fd, guest.text, sizeof(guest.text), MSG_DONTWAIT) >= 5) {
+		head = memcmp(guest.text, "HEAD ", 5) == 0;
+		if (head || memcmp(guest.text, "GET ", 4) == 0)
+			dry_unix_put(&guest, header, sizeof(header) - 1);
+	}
+	if (!head)
+		fill(dry_unix_put, &guest);
 	dry_unix_flush(&guest);
 	shutdown(fd, SHUT_WR);
 }
