@@ -51,6 +51,10 @@ expect 125 "$cli" run --unknown true
 said "unrecognized option '--unknown'"
 expect 125 "$cli" run --library "$work/nothing.so" true
 said 'cannot read the library'
+for other in "$work" "$0"; do
+	expect 125 "$cli" run --library "$other" true
+	said 'is no library of this machine'
+done
 mkdir "$work/a b"
 cp "$lib" "$work/a b/libdrystone.so"
 expect 125 "$cli" run --library "$work/a b/libdrystone.so" true

@@ -4,6 +4,7 @@
  * it execs, the program has this process's id, gets its signals and gives its exit status.
  */
 #include "cli.h"
+#include "elf_file.h"
 #include "run.h"
 
 #include <drystone/drystone.h>
@@ -66,6 +67,16 @@ bool cli_find_library(const char *wanted, const char *name, char *path)
 	return false;
 }
 
+/* What the dynamic linker would refuse in silence, or with a line of its own, and then run the program without. */
+static bool is_elf(const char *path)
+{
+	struct elf_file file;
+	bool good = elf_file_open(&file, path) == ELF_FILE_OK;
+
+	elf_file_close(&file);
+	return good;
+}
+
 /* Set variable to "first<separator>second"; an empty or missing part is left out. */
 static bool set_joined(const char *variable, const char *first, char separator, const char *second)
 {
@@ -100,6 +111,10 @@ static bool set_environment(struct run *run)
 		return false;
 	if (strpbrk(library, " :") != NULL) {
 		cli_error("the path of the library may not hold a space or colon (LD_PRELOAD): %s", library);
+		return false;
+	}
+	if (!is_elf(library)) {
+		cli_error("%s is no library of this machine", library);
 		return false;
 	}
 	if (!set_joined("LD_PRELOAD", library, ':', getenv("LD_PRELOAD")))
