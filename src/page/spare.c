@@ -190,9 +190,9 @@ void dry_spare_put_locked(struct dry_extents *extents, struct dry_extent_spare s
 {
 	unsigned index, i;
 
-	/* Room first, until it holds: the lock is dropped on the way. */
+	/* Room first, until it holds: the lock is dropped on the way. A whole one: a part of it would leave its place taken. */
 	while (extents->cached == DRY_EXTENT_CACHED)
-		dry_spare_release_locked(extents, extents->cached_bytes - 1, 0);
+		dry_spare_release_locked(extents, extents->cached_bytes - extents->spare[first_to_go(extents)].size, 0);
 	index = place_of(extents, spare.addr);
 	extents->cached_bytes += spare.size;
 	if (index < extents->cached && join(extents, &spare, &extents->spare[index]))
