@@ -28,6 +28,11 @@
 #define GROWN_LEAST ((size_t)1 << 18) /* so much and 1/128 the heap grows between two looks for what is idle in it */
 
 static _Atomic int running; /* 0: OFF, 1: RUNNING, below: so many pokes until OFF */
+/*
+ * The thread is there for huge pages only, or has ended for what needs one thread: a program that had one thread then gives back
+ * in its calls, too. Relaxed.
+ */
+static _Atomic bool early;
 
 static size_t dirty_bytes(const struct dry_heap *heap)
 {
@@ -131,6 +136,8 @@ static void run(void)
 		idle = idle_bytes(heap) == 0 ? idle + 1 : 0;
 		small = held_bytes(heap) < START_BYTES && idle != 0 ? small + 1 : 0;
 	}
+	if (!stays) /* a program with one thread, which may make no 1,000 calls any more: meanwhile it gives back in those it makes */
+		atomic_store_explicit(&early, true, memory_order_relaxed);
 	dry_port_rest_over();
 	/* release: a later starter sees what this thread did */
 	atomic_store_explicit(&running, stays ? 0 : -RETRY, memory_order_release);
@@ -156,8 +163,6 @@ static DRY_SLOW void start(void)
 
 /* ---- with one thread, or in a filter that allows of no helper: in calls -------------------- */
 
-/* The thread is there for huge pages only: a program that had one thread then gives back in its calls, too. Relaxed. */
-static _Atomic bool early;
 static _Atomic bool inside; /* somebody is, where there may be more than one */
 
 /* Whether the caller is the only one here. */

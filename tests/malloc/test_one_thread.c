@@ -2,12 +2,14 @@
 /*
  * A program of one thread, with a heap so big that there is a thread that returns memory, has one thread where that matters: when
  * it forks (Python warns of forks beside threads, which it counts right afterwards), takes a namespace of users (the kernel
- * refuses it to more than one), or gives up privileges. Later the thread is there again, and does its work.
+ * refuses it to more than one), or gives up privileges. Later the thread is there again, and does its work; until then, which may
+ * be for ever, the frees do it.
  * DRY_TEST_NO_POSIX: there it stays. DRY_TEST_NO_NORSEQ: threads that end are no matter of slots.
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -88,9 +90,16 @@ static int usual_word(void)
 	return WEXITSTATUS(status);
 }
 
-static void gives_back(void)
+static void gives_back(bool forks)
 {
 	want_helper();
+	if (forks) {
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(0);
+		end_well(child);
+	}
 	for (size_t i = 0; i < COUNT; i++) {
 		free(block[i]);
 		block[i] = NULL;
@@ -108,7 +117,9 @@ int main(void)
 	replace(0, COUNT);
 	for (size_t i = 0; i < FORKS; i++)
 		forks();
-	gives_back();
+	gives_back(false);
+	replace(0, COUNT);
+	gives_back(true);
 	replace(0, COUNT);
 	want_helper();
 	CHECK_EQ(try_namespace(), usual);
