@@ -90,13 +90,14 @@ static void *copy_to(struct dry_heap *heap, void *object, size_t room, void *cop
 
 /*
  * A block of no class, or one that is watched. DONE: `result` is what realloc returns; else it takes a copy of `room` bytes.
- * big: the secondary allocator was asked; and if there is no memory for a copy, the block may be resized yet.
+ * big: the secondary allocator was asked; and if there is no memory for a copy, the block may be resized yet. watched: it is known
+ * of it what was asked for.
  */
 #define DONE SIZE_MAX
 struct way {
 	size_t room;
 	void *result;
-	bool big;
+	bool big, watched;
 };
 
 static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, size_t size)
@@ -109,19 +110,20 @@ static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, siz
 	if (place.room == DRY_NOT_LIVE || place.room == DRY_REPORTED || size > DRY_SIZE_LIMIT)
 		return (struct way){ .room = DONE };
 	if (DRY_UNLIKELY(dry_annotate != NULL)) /* It always moves, so that pointers to the old place are found out. */
-		return (struct way){ .room = dry_annotate->size(object, place.room) };
+		return (struct way){ .room = dry_annotate->size(object, place.room), .watched = true };
 	if (place.secondary != NULL && place.room != 0 && place.secondary->resize(object, size))
 		return (struct way){ .room = DONE, .result = object };
 	if (place.secondary != NULL)
-		return (struct way){ .room = place.room };
+		return (struct way){ .room = place.room, .watched = true };
 	/* A big block that would stay is as good as a new one for who takes samples. */
 	copy = place.slab == NULL ? dry_general_ask_secondary(heap, size, 16, false) : NULL;
 	if (copy != NULL)
-		return (struct way){ DONE, copy_to(heap, object, place.room, copy, size), false };
+		return (struct way){ DONE, copy_to(heap, object, place.room, copy, size), false, false };
 	copy = resize(heap, &place, object, size);
 	if (copy != NULL || place.room == DRY_REPORTED)
-		return (struct way){ DONE, copy, false };
-	return (struct way){ .room = place.room, .big = place.slab == NULL };
+		return (struct way){ DONE, copy, false, false };
+	return (struct way){ .room = place.room, .big = place.slab == NULL,
+			     .watched = place.slab != NULL && place.slab->cache->debug != NULL };
 }
 
 /* Not part of its caller, whose frame is bigger (docs/design/stack.md). */
@@ -138,6 +140,14 @@ static DRY_NOINLINE void *resize_again(struct dry_heap *heap, void *object, size
 	struct dry_found place = dry_general_find(heap, object, false);
 
 	return resize(heap, &place, object, size);
+}
+
+/* There is no memory for a copy of its first bytes: as with libc it stays as it is, but where it shall fail, or sizes are known. */
+static bool stays_bigger(const struct dry_heap *heap, const struct way *way, size_t size)
+{
+	const struct dry_debug_hooks *hooks = heap->caches.hooks;
+
+	return size <= way->room && !way->watched && hooks->tail == 0 && hooks->allows == NULL && !dry_live_is_on();
 }
 
 void *dry_general_realloc(struct dry_heap *heap, void *pointer, size_t size)
@@ -157,5 +167,7 @@ void *dry_general_realloc(struct dry_heap *heap, void *pointer, size_t size)
 	if (size > DRY_SIZE_LIMIT)
 		return NULL;
 	void *copy = move(heap, object, way.room, size, way.big);
-	return copy == NULL && way.big ? resize_again(heap, object, size) : copy;
+	if (copy == NULL && way.big)
+		copy = resize_again(heap, object, size);
+	return copy == NULL && stays_bigger(heap, &way, size) ? object : copy;
 }

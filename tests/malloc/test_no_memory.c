@@ -78,6 +78,32 @@ static void step(struct rng *rng, bool big)
 		replace(i, size, rng);
 }
 
+/* As with libc: what is to be smaller stays where it is, if there is no memory for less. */
+static void shrinks(void)
+{
+	static const size_t sizes[] = { 4000, 30000, 100000, 600000, 5000000 };
+	static void *filling[10000];
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		char *block = malloc(sizes[i]);
+		size_t least[] = { 40, 300, 3000, 33000, 140000 }, n = 0;
+
+		CHECK(block);
+		pattern_fill_key(block, sizes[i], i);
+		limit_to(test_address_space());
+		for (size_t size = 1 << 20; size >= 16 && n < 10000; filling[n] == NULL ? size /= 2 : n++)
+			filling[n] = malloc(size);
+		for (size_t j = i + 1; j-- > 0;) {
+			block = realloc(block, least[j]);
+			CHECK(block && pattern_holds_key(block, least[j] / 8 * 8, i));
+		}
+		limit_to(RLIM_INFINITY);
+		while (n > 0)
+			free(filling[--n]);
+		free(block);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
@@ -107,6 +133,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < N; i++)
 		free(blocks[i].at);
+	shrinks();
 	printf("%zu refused, %zu granted\n", failures, successes);
 	/* An allocator may find address space of its own to give up; then nothing is refused. */
 	CHECK(successes > 0);
