@@ -3,6 +3,7 @@
 #ifndef DRY_MALLOC_FOUND_H
 #define DRY_MALLOC_FOUND_H
 
+#include "debug/hooks.h"
 #include "debug/live.h"
 #include "debug/secure.h"
 #include "heap/heap.h"
@@ -28,6 +29,13 @@ void dry_general_free_at(struct dry_heap *heap, void *object);
 
 /* Not from the secondary allocator. */
 void *dry_general_alloc_own(struct dry_heap *heap, size_t size, size_t align, bool zero);
+
+/* secure:1: what lies in a big block that is not guarded, behind its first `from` bytes, may have been another's. */
+static inline bool dry_general_clears(const struct dry_heap *heap)
+{
+	return heap->caches.hooks == &dry_hooks_secure && dry_secure_zero;
+}
+void dry_general_clear_from(struct dry_heap *heap, void *object, size_t from);
 
 /* The size of a block in a page of a class, without a look at the page. 0: it may be anything else. */
 static inline size_t dry_general_class_size(const struct dry_heap *heap, const void *object)

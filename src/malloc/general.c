@@ -241,6 +241,14 @@ void *dry_general_alloc_own(struct dry_heap *heap, size_t size, size_t align, bo
 	return alloc_big_hard(heap, size, align, zero);
 }
 
+DRY_SLOW void dry_general_clear_from(struct dry_heap *heap, void *object, size_t from)
+{
+	struct dry_found place = dry_general_find(heap, object, false);
+
+	if (place.slab == NULL && place.room != DRY_NOT_LIVE && place.room > from)
+		memset((char *)object + from, 0, place.room - from);
+}
+
 static DRY_NOINLINE void *alloc_asked(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	void *object = dry_general_ask_secondary(heap, size, align, zero);
@@ -248,9 +256,11 @@ static DRY_NOINLINE void *alloc_asked(struct dry_heap *heap, size_t size, size_t
 	if (object != NULL)
 		return object;
 	/* secure:1: too many are guarded for one that no slot holds. What lay there before is not for its owner to read. */
-	if (heap->caches.hooks == &dry_hooks_secure && dry_general_class(heap, size, align) == DRY_CLASS_COUNT)
-		zero |= dry_secure_zero;
-	return dry_general_alloc_own(heap, size, align, zero);
+	bool clears = dry_general_clears(heap) && dry_general_class(heap, size, align) == DRY_CLASS_COUNT;
+	object = dry_general_alloc_own(heap, size, align, zero || clears);
+	if (clears && object != NULL) /* and what it has more than was asked for, which a realloc() may give */
+		dry_general_clear_from(heap, object, size);
+	return object;
 }
 
 void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)

@@ -10,8 +10,11 @@
 
 static void *resize_extent(struct dry_heap *heap, void *object, size_t size)
 {
+	size_t room = dry_general_clears(heap) ? dry_extent_size(&heap->extents, object) : 0;
 	void *same = dry_extent_resize(&heap->extents, object, size);
 
+	if (DRY_UNLIKELY(room != 0) && same != NULL)
+		dry_general_clear_from(heap, same, room);
 	dry_heap_balance(heap);
 	return same;
 }
@@ -49,7 +52,11 @@ static void *resize_big(struct dry_heap *heap, struct dry_found *place, void *ob
 	    size > dry_backing_bytes(&heap->caches.backing))
 		return NULL;
 	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
-	return resize_run(arena, place, object, pages) ? object : NULL;
+	if (!resize_run(arena, place, object, pages))
+		return NULL;
+	if (DRY_UNLIKELY(dry_general_clears(heap)))
+		dry_general_clear_from(heap, object, place->room);
+	return object;
 }
 
 /* In a block of a class; check:1 knows a block's size by its class. */
@@ -131,6 +138,8 @@ static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room,
 {
 	void *copy = big ? dry_general_alloc_own(heap, size, 16, false) : dry_general_alloc(heap, size, 16, false);
 
+	if (DRY_UNLIKELY(dry_general_clears(heap)) && big && copy != NULL && dry_general_class(heap, size, 16) == DRY_CLASS_COUNT)
+		dry_general_clear_from(heap, copy, room);
 	return copy_to(heap, object, room, copy, size);
 }
 
