@@ -136,7 +136,7 @@ static void run(void)
 		idle = idle_bytes(heap) == 0 ? idle + 1 : 0;
 		small = held_bytes(heap) < START_BYTES && idle != 0 ? small + 1 : 0;
 	}
-	if (!stays) /* a program with one thread, which may make no 1,000 calls any more: meanwhile it gives back in those it makes */
+	if (!stays) /* a program of one thread, which may make no 1,000 calls any more: meanwhile it gives back in those it makes */
 		atomic_store_explicit(&early, true, memory_order_relaxed);
 	dry_port_rest_over();
 	/* release: a later starter sees what this thread did */

@@ -255,7 +255,7 @@ static DRY_NOINLINE void *alloc_asked(struct dry_heap *heap, size_t size, size_t
 
 	if (object != NULL)
 		return object;
-	/* secure:1: too many are guarded for one that no slot holds. What lay there before is not for its owner to read. */
+	/* secure:1: too many are guarded, or it is a heap of its own. What lay there before is not for its owner to read. */
 	bool clears = dry_general_clears(heap) && dry_general_class(heap, size, align) == DRY_CLASS_COUNT;
 	object = dry_general_alloc_own(heap, size, align, zero || clears);
 	if (clears && object != NULL) /* and what it has more than was asked for, which a realloc() may give */
@@ -267,8 +267,9 @@ void *dry_general_alloc(struct dry_heap *heap, size_t size, size_t align, bool z
 {
 	if (size > DRY_SIZE_LIMIT || align > DRY_SIZE_LIMIT / 2 + 1)
 		return NULL;
-	return DRY_UNLIKELY(dry_heap_secondary(heap) != NULL) ? alloc_asked(heap, size, align, zero) :
-								dry_general_alloc_own(heap, size, align, zero);
+	return DRY_UNLIKELY(dry_heap_secondary(heap) != NULL || dry_general_clears(heap)) ?
+		       alloc_asked(heap, size, align, zero) :
+		       dry_general_alloc_own(heap, size, align, zero);
 }
 
 /* What begins a page may have been a big block, whose memory is gone. */

@@ -103,8 +103,12 @@ static void *copy_to(struct dry_heap *heap, void *object, size_t room, void *cop
 #define DONE SIZE_MAX
 struct way {
 	size_t room;
-	void *result;
-	bool big, watched;
+	union {
+		void *result;
+		struct {
+			bool big, watched;
+		};
+	};
 };
 
 static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, size_t size)
@@ -125,10 +129,10 @@ static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, siz
 	/* A big block that would stay is as good as a new one for who takes samples. */
 	copy = place.slab == NULL ? dry_general_ask_secondary(heap, size, 16, false) : NULL;
 	if (copy != NULL)
-		return (struct way){ DONE, copy_to(heap, object, place.room, copy, size), false, false };
+		return (struct way){ .room = DONE, .result = copy_to(heap, object, place.room, copy, size) };
 	copy = resize(heap, &place, object, size);
 	if (copy != NULL || place.room == DRY_REPORTED)
-		return (struct way){ DONE, copy, false, false };
+		return (struct way){ .room = DONE, .result = copy };
 	return (struct way){ .room = place.room, .big = place.slab == NULL,
 			     .watched = place.slab != NULL && place.slab->cache->debug != NULL };
 }
@@ -136,10 +140,10 @@ static DRY_NOINLINE struct way find_way(struct dry_heap *heap, void *object, siz
 /* Not part of its caller, whose frame is bigger (docs/design/stack.md). */
 static DRY_NOINLINE void *move(struct dry_heap *heap, void *object, size_t room, size_t size, bool big)
 {
-	void *copy = big ? dry_general_alloc_own(heap, size, 16, false) : dry_general_alloc(heap, size, 16, false);
+	/* secure:1 clears what it gives in the latter only */
+	void *copy = big && !dry_general_clears(heap) ? dry_general_alloc_own(heap, size, 16, false) :
+							dry_general_alloc(heap, size, 16, false);
 
-	if (DRY_UNLIKELY(dry_general_clears(heap)) && big && copy != NULL && dry_general_class(heap, size, 16) == DRY_CLASS_COUNT)
-		dry_general_clear_from(heap, copy, room);
 	return copy_to(heap, object, room, copy, size);
 }
 

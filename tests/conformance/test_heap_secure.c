@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * A heap of its own. secure:1: its blocks of all sizes have nothing that another one left, nor what realloc() gives them. As it
+ * is, only that nothing is lost.
+ *
+ * DRY_TEST_CONF: secure=secure:1
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "../support/exercise.h"
+
+#define SECRETS 8
+
+static bool secure;
+
+static void is_zero(const char *block, size_t from, size_t to)
+{
+	for (; secure && from < to; from++)
+		CHECK(block[from] == 0);
+}
+
+static void grows(dry_heap *heap, size_t size, size_t more)
+{
+	char *block[SECRETS];
+
+	for (int i = 0; i < SECRETS; i++) {
+		CHECK((block[i] = dry_alloc(heap, 2 * size)) != NULL);
+		memset(block[i], 'S', 2 * size);
+	}
+	for (int i = 0; i < SECRETS; i++)
+		dry_free(heap, block[i]);
+	CHECK((block[0] = dry_alloc(heap, size)) != NULL);
+	is_zero(block[0], 0, size);
+	memset(block[0], 'a', size);
+	CHECK((block[0] = dry_realloc(heap, block[0], more)) != NULL);
+	CHECK(block[0][0] == 'a' && block[0][size - 1] == 'a');
+	is_zero(block[0], size, more);
+	dry_free(heap, block[0]);
+}
+
+int main(void)
+{
+	static const size_t sizes[] = { 20, 1000, 9000, 40000, 100000, 400000, 3000000 };
+	const char *options = getenv("DRYSTONE_CONF");
+	dry_heap *heap = dry_heap_create(NULL);
+
+	secure = options != NULL && strstr(options, "secure:1") != NULL;
+	CHECK(heap != NULL);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		grows(heap, sizes[i], sizes[i] + sizes[i] / 40);
+		grows(heap, sizes[i], sizes[i] + sizes[i] * 3 / 4);
+	}
+	CHECK_EQ(dry_heap_check(heap), 0);
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+	return 0;
+}
