@@ -116,6 +116,8 @@ static unsigned sleep_ms(unsigned idle)
 	return idle > 4 && half < LONG_SLEEP ? LONG_SLEEP : half;
 }
 
+static void hand_over(void);
+
 static void run(void)
 {
 	struct dry_heap *heap = &dry_main_heap;
@@ -136,8 +138,8 @@ static void run(void)
 		idle = idle_bytes(heap) == 0 ? idle + 1 : 0;
 		small = held_bytes(heap) < START_BYTES && idle != 0 ? small + 1 : 0;
 	}
-	if (!stays) /* a program of one thread, which may make no 1,000 calls any more: meanwhile it gives back in those it makes */
-		atomic_store_explicit(&early, true, memory_order_relaxed);
+	if (!stays)
+		hand_over();
 	dry_port_rest_over();
 	/* release: a later starter sees what this thread did */
 	atomic_store_explicit(&running, stays ? 0 : -RETRY, memory_order_release);
@@ -188,6 +190,21 @@ static struct {
 	uint64_t round;    /* when the last round of reaping was */
 	unsigned calls;
 } alone;
+
+/*
+ * The thread ends, and the program, which has one thread then, may make no 1,000 calls any more: meanwhile it gives back in those
+ * that it makes. What was taken again before the thread was there keeps nothing.
+ */
+static void hand_over(void)
+{
+	atomic_store_explicit(&early, true, memory_order_relaxed);
+	if (enters()) {
+		alone.keep = 0;
+		alone.gone = 0;
+		alone.rest = 0;
+		leaves();
+	}
+}
 
 static size_t kept(void)
 {
