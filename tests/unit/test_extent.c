@@ -6,6 +6,7 @@
 #include "check.h"
 #include "page/dense.h"
 #include "page/extent.h"
+#include "port_source.h"
 #include "random.h"
 
 #define HELD    300
@@ -286,38 +287,11 @@ static void decay(void)
 	dry_extents_fini(&extents);
 }
 
-static size_t releases;
-
-static void *source_reserve(void *arg, size_t size, size_t align)
-{
-	(void)arg;
-	return dry_port_reserve(size, align, false);
-}
-
-static int source_commit(void *arg, void *addr, size_t size, unsigned node)
-{
-	(void)arg;
-	(void)node;
-	return dry_port_commit(addr, size);
-}
-
-static void source_purge(void *arg, void *addr, size_t size)
-{
-	(void)arg;
-	dry_port_purge(addr, size);
-}
-
-static void source_release(void *arg, void *addr, size_t size)
-{
-	(void)arg;
-	releases++;
-	dry_port_release(addr, size);
-}
-
 /* Where as many wait as can, one of them makes room for the next as a whole: not page by page. */
 static void full(void)
 {
-	const struct dry_page_source source = { source_reserve, source_commit, source_purge, source_release, NULL, 0 };
+	size_t releases = 0;
+	const struct dry_page_source source = port_source(&releases);
 	size_t page = dry_port_page_size(), pages = ((size_t)4 << 20) / page, dirty, i;
 	char *at[DRY_EXTENT_CACHED + 8];
 

@@ -11,6 +11,7 @@
 #include "base/bits.h"
 #include "check.h"
 #include "page/page.h"
+#include "port_source.h"
 #include "random.h"
 
 #define MAX_RUNS  512
@@ -431,33 +432,11 @@ static void neighbours_keep_maps(void)
 	}
 }
 
-static void *source_reserve(void *arg, size_t size, size_t align)
-{
-	(void)arg;
-	return dry_port_reserve(size, align, false);
-}
-static int source_commit(void *arg, void *addr, size_t size, unsigned node)
-{
-	(void)arg;
-	(void)node;
-	return dry_port_commit(addr, size);
-}
-static void source_purge(void *arg, void *addr, size_t size)
-{
-	(void)arg;
-	dry_port_purge(addr, size);
-}
-static void source_release(void *arg, void *addr, size_t size)
-{
-	(void)arg;
-	dry_port_release(addr, size);
-}
-
 /* What an arena gives up belongs to others from then on, also when the arena goes. */
 static void give_up(void)
 {
-	static const struct dry_page_source source = { .reserve = source_reserve, .commit = source_commit,
-						       .purge = source_purge, .release = source_release };
+	size_t releases = 0;
+	const struct dry_page_source source = port_source(&releases);
 	struct dry_arena_attr attr = { .reserve = (size_t)16 << 20, .source = &source };
 	struct dry_arena *arena = &model.arena;
 	uint32_t chunk;
