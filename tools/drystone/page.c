@@ -15,17 +15,5 @@ const char *page_begin(const char *page, FILE *out)
 
 void page_text(FILE *out, const char *text)
 {
-	putc('"', out);
-	for (size_t size; *text != '\0'; text += size != 0 ? size : 1) {
-		size = text_character(text);
-		if (*text == '"' || *text == '\\')
-			putc('\\', out);
-		if ((unsigned char)*text < ' ' || *text == '<' || *text == '>')
-			fprintf(out, "\\u%04x", (unsigned char)*text);
-		else if (size != 0)
-			fwrite(text, 1, size, out);
-		else
-			putc('?', out);
-	}
-	putc('"', out);
+	text_put_json(out, text, "<>");
 }

@@ -4,25 +4,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "text.h"
 
 void json_text(const char *key, const char *text)
 {
-	printf("\"%s\": \"", key);
-	for (size_t size; *text != '\0'; text += size != 0 ? size : 1) {
-		size = text_character(text);
-		if (*text == '"' || *text == '\\')
-			printf("\\%c", *text);
-		else if ((unsigned char)*text < ' ')
-			printf("\\u%04x", (unsigned char)*text);
-		else if (size != 0)
-			fwrite(text, 1, size, stdout);
-		else
-			putchar('?');
-	}
-	putchar('"');
+	printf("\"%s\": ", key);
+	text_put_json(stdout, text, "");
 }
 
 static void print_value(const char *comma, const char *key, enum unit unit, uint64_t value)

@@ -2,8 +2,10 @@
 #include "text.h"
 
 #include <stdint.h>
+#include <string.h>
 
-size_t text_character(const char *text)
+/* Bytes of the character of UTF-8 that begins there; 0: there is none, or the text ends. */
+static size_t character(const char *text)
 {
 	static const uint32_t least[] = { 0, 1, 0x80, 0x800, 0x10000 }; /* of so many bytes */
 	const unsigned char *byte = (const unsigned char *)text;
@@ -19,10 +21,27 @@ size_t text_character(const char *text)
 	return code < least[size] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : size;
 }
 
+void text_put_json(FILE *out, const char *text, const char *more)
+{
+	putc('"', out);
+	for (size_t size; *text != '\0'; text += size != 0 ? size : 1) {
+		size = character(text);
+		if (*text == '"' || *text == '\\')
+			putc('\\', out);
+		if ((unsigned char)*text < ' ' || strchr(more, *text) != NULL)
+			fprintf(out, "\\u%04x", (unsigned char)*text);
+		else if (size != 0)
+			fwrite(text, 1, size, out);
+		else
+			putc('?', out);
+	}
+	putc('"', out);
+}
+
 void text_make_utf8(char *text)
 {
 	while (*text != '\0') {
-		size_t size = text_character(text);
+		size_t size = character(text);
 		if (size == 0)
 			*text = '?';
 		text += size != 0 ? size : 1;

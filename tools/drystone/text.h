@@ -3,10 +3,10 @@
 #ifndef DRYSTONE_TEXT_H
 #define DRYSTONE_TEXT_H
 
-#include <stddef.h>
+#include <stdio.h>
 
-/* Bytes of the character of UTF-8 that begins there; 0: there is none, or the text ends. */
-size_t text_character(const char *text);
+/* A string of JSON, with its quotation marks; characters of `more` are escaped, too. Each byte that is of no character is '?'. */
+void text_put_json(FILE *out, const char *text, const char *more);
 /* Each byte that is of no character becomes '?'. */
 void text_make_utf8(char *text);
 /* As listings have names of caches: '_' for blanks, '?' for all but visible ASCII. */
