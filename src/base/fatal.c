@@ -36,8 +36,7 @@ const char *dry_fatal_text(enum dry_fatal_code code)
 	return what[code];
 }
 
-/* One call for the whole line, so that lines of several threads do not mix. */
-/* One line, whatever is in names of the program's. */
+/* One call for the whole line, so that lines of several threads do not mix; and one line, whatever is in names of the program's. */
 static void write_line(char *line, size_t length)
 {
 	for (size_t i = 0; i < length; i++)

@@ -90,16 +90,12 @@ static int usual_word(void)
 	return WEXITSTATUS(status);
 }
 
-static void gives_back(bool forks)
+static void gives_back(bool after_fork)
 {
-	want_helper();
-	if (forks) {
-		pid_t child = fork();
-
-		if (child == 0)
-			_exit(0);
-		end_well(child);
-	}
+	if (after_fork)
+		forks();
+	else
+		want_helper();
 	for (size_t i = 0; i < COUNT; i++) {
 		free(block[i]);
 		block[i] = NULL;
