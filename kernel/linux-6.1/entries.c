@@ -3,16 +3,6 @@
 #include "slab/caches.h"
 #include "slab/letters.h"
 
-void *__kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node, size_t orig_size, unsigned long caller)
-{
-	return dry_kernel_alloc(s, flags, node, orig_size);
-}
-
-void __kmem_cache_free(struct kmem_cache *s, void *object, unsigned long caller)
-{
-	__kmem_cache_free_object(s, object);
-}
-
 int __kmem_cache_create(struct kmem_cache *s, slab_flags_t flags)
 {
 	return dry_kernel_create(s, kmem_cache_flags(s->object_size, flags, s->name));

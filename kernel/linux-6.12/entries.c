@@ -60,7 +60,7 @@ static __always_inline void *general_alloc(size_t size, kmem_buckets *b, gfp_t f
 	if (unlikely(size == 0))
 		return ZERO_SIZE_PTR;
 	s = kmalloc_slab(size, b, flags, caller);
-	object = dry_kernel_alloc(s, flags, node, size);
+	object = __kmem_cache_alloc_node(s, flags, node, size, 0);
 	trace_kmalloc(caller, object, size, s->size, flags, node);
 	return kasan_kmalloc(s, object, size, flags);
 }
@@ -85,7 +85,7 @@ EXPORT_SYMBOL(__kmalloc_node_track_caller_noprof);
 
 void *__kmalloc_cache_noprof(struct kmem_cache *s, gfp_t flags, size_t size)
 {
-	void *object = dry_kernel_alloc(s, flags, NUMA_NO_NODE, size);
+	void *object = __kmem_cache_alloc_node(s, flags, NUMA_NO_NODE, size, 0);
 
 	trace_kmalloc(_RET_IP_, object, size, s->size, flags, NUMA_NO_NODE);
 	return kasan_kmalloc(s, object, size, flags);
@@ -94,7 +94,7 @@ EXPORT_SYMBOL(__kmalloc_cache_noprof);
 
 void *__kmalloc_cache_node_noprof(struct kmem_cache *s, gfp_t flags, int node, size_t size)
 {
-	void *object = dry_kernel_alloc(s, flags, node, size);
+	void *object = __kmem_cache_alloc_node(s, flags, node, size, 0);
 
 	trace_kmalloc(_RET_IP_, object, size, s->size, flags, node);
 	return kasan_kmalloc(s, object, size, flags);
@@ -128,7 +128,7 @@ void kfree(const void *at)
 		return;
 	folio = virt_to_folio(at);
 	if (likely(folio_test_slab(folio)))
-		__kmem_cache_free_object(folio_slab(folio)->slab_cache, (void *)at);
+		__kmem_cache_free(folio_slab(folio)->slab_cache, (void *)at, 0);
 	else
 		dry_free_large(folio, (void *)at);
 }

@@ -32,7 +32,10 @@ struct dry_percpu_array {
 	void *entry[];
 };
 
-DECLARE_PER_CPU(u8, dry_percpu_busy); /* 1: a sequence is under way; port.c */
+DECLARE_PER_CPU(u8, dry_percpu_busy);	 /* 1: a sequence is under way; port.c */
+DECLARE_PER_CPU(char *, dry_percpu_area); /* what slots[] has of it, without a look for the table and the processor's number */
+
+#define DRY_SLOT_PUBLISH(slot, area) smp_store_release(&per_cpu(dry_percpu_area, slot), area)
 
 /* Whether there is none, and then the mark is set. A handler leaves it as it was, so between look and mark one may come. */
 static __always_inline bool dry_percpu_begin(void)
@@ -57,8 +60,7 @@ static __always_inline void dry_percpu_end(void)
 /* In a sequence. An acquire is not needed: the address is what the rest is reached through. */
 static __always_inline struct dry_percpu_array *dry_percpu_array(const void *base, size_t disp, size_t at)
 {
-	char *const *slots = (char *const *)((const char *)base + disp);
-	char *area = slots[raw_smp_processor_id()];
+	char *area = __this_cpu_read(dry_percpu_area);
 
 	OPTIMIZER_HIDE_VAR(area); /* read once, which READ_ONCE() takes an instruction more for */
 	return (struct dry_percpu_array *)(likely(area != dry_stopped_area) ? area + at * 8 : area);
@@ -74,14 +76,14 @@ static __always_inline size_t dry_percpu_room(const struct dry_percpu_array *arr
 /* By words: a batch is too short for memcpy(), which moves bytes where the processor says that it is quick at that. */
 static __always_inline void dry_percpu_copy(void **to, void *const *from, size_t count)
 {
-	void *const *end = from + (count & ~(size_t)1);
-
-	for (; from != end; from += 2, to += 2) {
+	for (; count >= 4; from += 4, to += 4, count -= 4) {
 		to[0] = READ_ONCE(from[0]); /* or the compiler makes one call of it */
 		to[1] = READ_ONCE(from[1]);
+		to[2] = READ_ONCE(from[2]);
+		to[3] = READ_ONCE(from[3]);
 	}
-	if (count & 1)
-		*to = *from;
+	while (count-- != 0)
+		*to++ = READ_ONCE(*from++);
 }
 
 static __always_inline void *dry_percpu_pop(const void *base, size_t disp, size_t at)

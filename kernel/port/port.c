@@ -73,6 +73,7 @@ bool dry_port_slot_attach(void)
 }
 
 DEFINE_PER_CPU(u8, dry_percpu_busy);
+DEFINE_PER_CPU(char *, dry_percpu_area);
 
 static void look(void *any)
 {

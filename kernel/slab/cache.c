@@ -129,6 +129,7 @@ void __init kmem_cache_init(void)
 {
 	static struct kmem_cache cache_of_caches;
 	struct dry_caches *caches = dry_backing_meta_alloc(NULL, struct_size(caches, slots, nr_cpu_ids + 1));
+	unsigned int cpu;
 
 	if (!has_name(max_pfn))
 		panic("drystone: there is memory beyond its reach");
@@ -141,6 +142,8 @@ void __init kmem_cache_init(void)
 	caches->hooks = dry_letters_hooks();
 	if (!dry_caches_init(caches, nr_cpu_ids, caches->backing.nodes, area_bytes(), false))
 		panic("drystone: no memory for its slots");
+	for_each_possible_cpu(cpu)
+		per_cpu(dry_percpu_area, cpu) = dry_stopped_area;
 	dry_slot_open_locked(caches, smp_processor_id());
 
 	kmem_cache = &cache_of_caches;

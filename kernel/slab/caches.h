@@ -13,10 +13,12 @@ int dry_kernel_create(struct kmem_cache *s, slab_flags_t flags);
 /* A processor is to run. Without memory for its arrays it takes objects from slabs. */
 void dry_kernel_prepare_cpu(unsigned int cpu);
 
-/* objects.c: an object with all that the kernel wants done, but for traces of who it is for. */
-void *dry_kernel_alloc(struct kmem_cache *s, gfp_t flags, int node, size_t size);
-/* KFENCE's reports name who called functions whose names begin so. */
-void __kmem_cache_free_object(struct kmem_cache *s, void *object);
+/*
+ * objects.c: an object with all that the kernel wants done, but for traces of who it is for; by the names that 6.1 has, of which
+ * KFENCE's reports leave out those above. caller: not used.
+ */
+void *__kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node, size_t size, unsigned long caller);
+void __kmem_cache_free(struct kmem_cache *s, void *object, unsigned long caller);
 
 /* meta.c: bytes of memory for metadata. */
 size_t dry_kernel_meta_bytes(void);

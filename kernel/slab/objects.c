@@ -127,7 +127,7 @@ void *dry_entry(kmem_cache_alloc_node)(struct kmem_cache *s, gfp_t flags, int no
 EXPORT_SYMBOL(dry_entry(kmem_cache_alloc_node));
 
 /* For kmalloc(), which has its own tracepoints. */
-void *dry_kernel_alloc(struct kmem_cache *s, gfp_t flags, int node, size_t size)
+void *__kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node, size_t size, unsigned long caller)
 {
 	return object_alloc(s, NULL, flags, node, size);
 }
@@ -208,7 +208,7 @@ static __always_inline void object_free(struct kmem_cache *s, void *object)
 		object_put(s, object);
 }
 
-void __kmem_cache_free_object(struct kmem_cache *s, void *object)
+void __kmem_cache_free(struct kmem_cache *s, void *object, unsigned long caller)
 {
 	object_free(s, object);
 }
@@ -256,7 +256,7 @@ void kmem_cache_free_bulk(struct kmem_cache *s, size_t size, void **p)
 		struct folio *folio = virt_to_folio(p[i]);
 
 		if (likely(folio_test_slab(folio)))
-			__kmem_cache_free_object(folio_slab(folio)->slab_cache, p[i]);
+			__kmem_cache_free(folio_slab(folio)->slab_cache, p[i], 0);
 		else
 			dry_free_large(folio, p[i]);
 	}

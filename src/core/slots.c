@@ -30,6 +30,11 @@
 #define DRY_STOPPED_BYTES (DRY_AREA_FIRST + sizeof(struct dry_array))
 #endif
 
+/* Where a port's sequences find a slot's area elsewhere than in slots[]. */
+#ifndef DRY_SLOT_PUBLISH
+#define DRY_SLOT_PUBLISH(slot, area) ((void)0)
+#endif
+
 /* All zero for ever: avail 0, limit 0 wherever one looks. */
 char dry_stopped_area[DRY_STOPPED_BYTES] DRY_ALIGNED(64);
 
@@ -42,6 +47,13 @@ static bool is_stop(uint32_t stops)
 static uint32_t stops_of(const struct dry_caches *caches)
 {
 	return __atomic_load_n(&caches->stops, __ATOMIC_ACQUIRE);
+}
+
+/* release: pairs with the sequences' dependent loads through it; who finds an area again finds what was done to its arrays */
+static void set_slot(struct dry_caches *caches, uint32_t slot, char *area)
+{
+	__atomic_store_n(&caches->slots[slot], area, __ATOMIC_RELEASE);
+	DRY_SLOT_PUBLISH(slot, area);
 }
 
 static void array_init(struct dry_caches *caches, uint32_t slot, uint32_t place, const struct dry_array *as)
@@ -112,10 +124,10 @@ static bool nowhere_grow(struct dry_caches *caches)
 		if (nowhere == NULL)
 			return false;
 		__atomic_store_n(&caches->nowhere, nowhere, __ATOMIC_RELAXED);
-		/* release: who finds it knows what it is (dry_slot_is_nowhere) */
+		/* who finds it knows what it is (dry_slot_is_nowhere) */
 		for (uint32_t slot = 0; slot <= caches->slot_count; slot++)
 			if (caches->slots[slot] == dry_stopped_area)
-				__atomic_store_n(&caches->slots[slot], nowhere, __ATOMIC_RELEASE);
+				set_slot(caches, slot, nowhere);
 	}
 	return dry_port_slot_fence();
 }
@@ -214,9 +226,8 @@ void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot)
 	if (slot >= caches->slots_open)
 		/* relaxed: a hint without the lock */
 		__atomic_store_n(&caches->slots_open, slot + 1, __ATOMIC_RELAXED);
-	/* release: pairs with the sequences' dependent loads through slots[slot] */
 	if (!is_stop(caches->stops))
-		__atomic_store_n(&caches->slots[slot], area, __ATOMIC_RELEASE);
+		set_slot(caches, slot, area);
 }
 
 /*
@@ -285,7 +296,7 @@ bool dry_slots_stop_locked(struct dry_caches *caches)
 	__atomic_store_n(&caches->stops, (caches->stops + 1) | 1, __ATOMIC_RELAXED);
 	/* those above have that already */
 	for (uint32_t slot = 0; slot < caches->slots_open; slot++) {
-		__atomic_store_n(&caches->slots[slot], caches->nowhere, __ATOMIC_RELAXED);
+		set_slot(caches, slot, caches->nowhere);
 		set_number(caches->areas[slot], DRY_NUMBER_NOWHERE);
 	}
 	/* The fence is a full barrier on every thread: sequences that begin after it see the stores. */
@@ -297,12 +308,11 @@ bool dry_slots_stop_locked(struct dry_caches *caches)
 
 void dry_slots_start_locked(struct dry_caches *caches)
 {
-	/* release: what was done to the arrays is seen by who finds the area again */
 	for (uint32_t slot = 0; slot < caches->slots_open; slot++) {
 		char *area = caches->areas[slot];
 
 		set_number(area, slot);
-		__atomic_store_n(&caches->slots[slot], area != dry_stopped_area ? area : caches->nowhere, __ATOMIC_RELEASE);
+		set_slot(caches, slot, area != dry_stopped_area ? area : caches->nowhere);
 	}
 	/* release: who need not wait finds its area */
 	__atomic_store_n(&caches->stops, caches->stops + 1, __ATOMIC_RELEASE);

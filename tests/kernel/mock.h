@@ -121,6 +121,7 @@ unsigned int raw_smp_processor_id(void);
 #define num_possible_cpus() NR_CPUS
 extern unsigned long mock_total; /* pages of the machine, as it says: by them arrays and depots are sized */
 #define totalram_pages()    mock_total
+#define for_each_possible_cpu for_each_online_cpu
 #define for_each_online_cpu(cpu) for (cpu = 0; cpu < NR_CPUS; cpu++)
 #define for_each_online_node(node) for (node = 0; node < (int)nr_node_ids; node++)
 void mock_irq_save(unsigned long *flags);
@@ -135,11 +136,13 @@ void mock_on_each_cpu(void (*fn)(void *), void *arg);
 #define preempt_enable()  ((void)mock_pinned--)
 #define barrier()         ((void)0)
 #define smp_wmb()         ((void)0)
+#define smp_store_release(to, what) ((void)(*(to) = (what)))
 extern void (*mock_handler)(void); /* of an interrupt, which may come before each likely(), and when interrupts are on again */
 void mock_interrupt(void);
 
 #define DECLARE_PER_CPU(type, name) extern type name[NR_CPUS]
 #define DEFINE_PER_CPU(type, name)  type name[NR_CPUS]
+#define per_cpu(name, cpu)          ((name)[cpu])
 #define __this_cpu_read(name)       ((name)[raw_smp_processor_id()])
 #define __this_cpu_write(name, to)  ((name)[raw_smp_processor_id()] = (to))
 
