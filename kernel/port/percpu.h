@@ -35,7 +35,12 @@ struct dry_percpu_array {
 DECLARE_PER_CPU(u8, dry_percpu_busy);	 /* 1: a sequence is under way; port.c */
 DECLARE_PER_CPU(char *, dry_percpu_area); /* what slots[] has of it, without a look for the table and the processor's number */
 
-#define DRY_SLOT_PUBLISH(slot, area) smp_store_release(&per_cpu(dry_percpu_area, slot), area)
+/* There may be numbers of no processor among those that there are, which have no variables. */
+#define DRY_SLOT_PUBLISH(slot, area)                                                 \
+	do {                                                                         \
+		if (cpu_possible(slot))                                              \
+			smp_store_release(&per_cpu(dry_percpu_area, slot), area);    \
+	} while (0)
 
 /* Whether there is none, and then the mark is set. A handler leaves it as it was, so between look and mark one may come. */
 static __always_inline bool dry_percpu_begin(void)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* What core and base ask of Linux besides pages: locks and the fence. */
+#include <linux/cpumask.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>
 
@@ -43,13 +44,13 @@ bool dry_lock_acquire_contended(struct dry_lock *lock)
 	return waits;
 }
 
-/* Of a rare lock: from any context, where a mutex cannot be tried in all of them. */
+/* Of a rare lock: from any context, where a mutex cannot be tried in all of them, nor released where it would wake somebody. */
 bool dry_lock_try(struct dry_lock *lock)
 {
 	unsigned long flags;
 
 	if (lock->rank < DRY_RANK_ALIEN)
-		return !in_interrupt() && mutex_trylock(&dry_port_mutexes[lock->rank]);
+		return !in_interrupt() && !irqs_disabled() && mutex_trylock(&dry_port_mutexes[lock->rank]);
 	if (!spin_trylock_irqsave(&lock->spin, flags))
 		return false;
 	lock->flags = flags;
@@ -75,24 +76,26 @@ bool dry_port_slot_attach(void)
 DEFINE_PER_CPU(u8, dry_percpu_busy);
 DEFINE_PER_CPU(char *, dry_percpu_area);
 
-static void look(void *any)
+static cpumask_t asked; /* which may be in a sequence that began before the fence; guarded by the caches' lock */
+
+static void look(void *unused)
 {
-	if (__this_cpu_read(dry_percpu_busy))
-		WRITE_ONCE(*(bool *)any, true);
+	if (!__this_cpu_read(dry_percpu_busy))
+		cpumask_clear_cpu(smp_processor_id(), &asked);
 }
 
 /*
- * Each processor that an interrupt finds without a mark reads its slot anew from then on; a sequence that it came into goes on
- * to its end meanwhile. On one processor none is under way: who waits for a fence may be moved.
+ * Each processor that an interrupt finds without a mark reads its slot anew from then on, and is not asked again; a sequence that
+ * it came into goes on to its end meanwhile. On one processor none is under way: who waits for a fence may be moved.
  */
 bool dry_port_slot_fence(void)
 {
-	bool any;
-
-	if (num_online_cpus() > 1)
-		do {
-			any = false;
-			on_each_cpu(look, &any, 1);
-		} while (any);
+	if (num_online_cpus() == 1)
+		return true;
+	cpumask_copy(&asked, cpu_online_mask);
+	do {
+		on_each_cpu_mask(&asked, look, NULL, true);
+		cpumask_and(&asked, &asked, cpu_online_mask);
+	} while (!cpumask_empty(&asked));
 	return true;
 }

@@ -52,7 +52,14 @@ void mock_log(const char *format, ...)
 unsigned int raw_smp_processor_id(void)
 {
 	if (mock_atomic == 0 && mock_pinned == 0 && prandom_u32_state(&chance) % 8 == 0)
-		cpu = prandom_u32_state(&chance) % NR_CPUS;
+		cpu = prandom_u32_state(&chance) % 2 * 2;
+	return cpu;
+}
+
+unsigned int mock_variables_of(unsigned int cpu)
+{
+	if (!cpu_possible(cpu))
+		mock_wrong("variables of a processor that cannot be");
 	return cpu;
 }
 
@@ -82,15 +89,20 @@ void mock_interrupt(void)
 	mock_irq_restore(flags);
 }
 
-void mock_on_each_cpu(void (*fn)(void *), void *arg)
+static const cpumask_t online = { 5 };
+const cpumask_t *const cpu_online_mask = &online;
+
+void mock_on_each_cpu(const cpumask_t *mask, void (*fn)(void *), void *arg)
 {
+	unsigned long bits = mask->bits & online.bits;
 	unsigned int here = cpu;
 
 	if (mock_atomic != 0)
 		mock_wrong("IPI with interrupts off");
 	mock_atomic++;
-	for (cpu = 0; cpu < NR_CPUS; cpu++)
-		fn(arg);
+	for_each_online_cpu(cpu)
+		if (bits >> cpu & 1)
+			fn(arg);
 	cpu = here;
 	mock_atomic--;
 }

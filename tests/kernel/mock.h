@@ -112,17 +112,26 @@ static inline void list_del(struct list_head *link)
 
 /* ---- processors, interrupts, locks ---- */
 
-#define NR_CPUS 2
+#define NR_CPUS 3 /* of which number 1 is none */
 extern unsigned int nr_cpu_ids, nr_node_ids, mock_held, mock_atomic; /* spinlocks held; depth of interrupts off */
 extern unsigned int mock_pinned;                                     /* depth of preemption off */
 unsigned int raw_smp_processor_id(void);
 #define smp_processor_id raw_smp_processor_id
-#define num_online_cpus() NR_CPUS
-#define num_possible_cpus() NR_CPUS
+#define num_online_cpus() 2
+#define num_possible_cpus() 2
+#define cpu_possible(cpu) ((cpu) != 1)
 extern unsigned long mock_total; /* pages of the machine, as it says: by them arrays and depots are sized */
 #define totalram_pages()    mock_total
+#define for_each_online_cpu(cpu) for (cpu = 0; cpu < NR_CPUS; cpu += 2)
 #define for_each_possible_cpu for_each_online_cpu
-#define for_each_online_cpu(cpu) for (cpu = 0; cpu < NR_CPUS; cpu++)
+typedef struct {
+	unsigned long bits;
+} cpumask_t;
+extern const cpumask_t *const cpu_online_mask;
+#define cpumask_copy(to, from)       ((void)(*(to) = *(from)))
+#define cpumask_and(to, one, two)    ((void)((to)->bits = (one)->bits & (two)->bits))
+#define cpumask_empty(mask)          ((mask)->bits == 0)
+#define cpumask_clear_cpu(cpu, mask) ((void)((mask)->bits &= ~(1ul << (cpu))))
 #define for_each_online_node(node) for (node = 0; node < (int)nr_node_ids; node++)
 void mock_irq_save(unsigned long *flags);
 void mock_irq_restore(unsigned long flags);
@@ -130,8 +139,8 @@ void mock_irq_restore(unsigned long flags);
 #define local_irq_restore(flags) mock_irq_restore(flags)
 #define irqs_disabled()          (mock_atomic != 0)
 #define in_interrupt()           0
-void mock_on_each_cpu(void (*fn)(void *), void *arg);
-#define on_each_cpu(fn, arg, wait) mock_on_each_cpu(fn, arg)
+void mock_on_each_cpu(const cpumask_t *mask, void (*fn)(void *), void *arg);
+#define on_each_cpu_mask(mask, fn, arg, wait) mock_on_each_cpu(mask, fn, arg)
 #define preempt_disable() ((void)mock_pinned++)
 #define preempt_enable()  ((void)mock_pinned--)
 #define barrier()         ((void)0)
@@ -142,7 +151,8 @@ void mock_interrupt(void);
 
 #define DECLARE_PER_CPU(type, name) extern type name[NR_CPUS]
 #define DEFINE_PER_CPU(type, name)  type name[NR_CPUS]
-#define per_cpu(name, cpu)          ((name)[cpu])
+unsigned int mock_variables_of(unsigned int cpu);
+#define per_cpu(name, cpu)          ((name)[mock_variables_of(cpu)])
 #define __this_cpu_read(name)       ((name)[raw_smp_processor_id()])
 #define __this_cpu_write(name, to)  ((name)[raw_smp_processor_id()] = (to))
 
@@ -315,7 +325,7 @@ int folio_order(struct folio *folio);
 #define folio_size(folio)  (PAGE_SIZE << folio_order(folio))
 #define folio_pgdat(folio) 0
 #define page_pgdat(page)   0
-#define numa_mem_id()      ((int)(raw_smp_processor_id() % nr_node_ids)) /* a processor a node */
+#define numa_mem_id()      ((int)(raw_smp_processor_id() / 2 % nr_node_ids)) /* a processor a node */
 enum { NR_SLAB_UNRECLAIMABLE_B };
 #define mod_node_page_state(node, item, by) (mock_slab_bytes += (long)(by))
 
