@@ -4,6 +4,7 @@
 #include "port/stack.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -31,10 +32,12 @@ uint32_t dry_port_thread(void)
 void dry_port_sleep_ms(unsigned ms)
 {
 	struct timespec left = { (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 };
-	int saved = errno;
+	int saved = errno, cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* free() must not become a cancellation point */
 	while (nanosleep(&left, &left) != 0 && errno == EINTR)
 		;
+	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }
 
