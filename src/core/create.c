@@ -15,7 +15,7 @@
 #include "core/slots.h"
 #include "core/walk.h"
 
-#define EMPTY_TRIES 100 /* each waits some 20 ms for threads inside of a sequence */
+#define EMPTY_TRIES 100 /* each waits a tenth of a second for threads inside of a sequence */
 
 static const struct dry_debug_hooks no_hooks;
 

@@ -9,7 +9,8 @@
  * find every array empty and full at once. Until they are started
  * again all arrays belong to who stopped them; everybody else works on the
  * slabs directly, but for frees, which wait a while where they can. Who frees an object again finds it as the newest of the
- * array; past stopped arrays it would be in a slab, which nobody asks once they go on, or be put into one while an array has it.
+ * array, unless a whole stop lies between the two; past stopped arrays it would be in a slab, which nobody asks once they go on,
+ * or be put into one while an array has it.
  */
 #include "core/slots.h"
 

@@ -14,7 +14,7 @@
 /* Give the calling thread a slot if it has none. false: none is left, or the thread is exiting. */
 bool dry_thread_slot_attach(void);
 
-/* Wait, for 20 ms at most, until no owner is inside a sequence. false: one still is. */
+/* Wait, for a tenth of a second, until no owner is inside a sequence. false: one still is. */
 bool dry_thread_slots_quiet(void);
 
 /* In the child of a fork: all slots but the caller's are nobody's again. */
