@@ -19,6 +19,7 @@
 
 #include "../support/check.h"
 #include "../support/glibc.h"
+#include "../support/mappings.h"
 #include "../support/random.h"
 
 #define SIZE  1000
@@ -71,13 +72,14 @@ static bool advised(void)
 
 static int run(const char *word)
 {
-	size_t before;
+	size_t before, mappings = test_mappings();
 
 	for (size_t i = 0; i < COUNT; i++) {
 		blocks[i] = malloc(SIZE);
 		CHECK(blocks[i] != NULL);
 		memset(blocks[i], (int)i | 1, SIZE);
 	}
+	CHECK(test_mappings() <= mappings + 12); /* not one for each huge page */
 	printf("%s: %zu KiB in huge pages of %zu\n", word, huge(), kib("Rss:"));
 	fflush(stdout);
 	CHECK(strcmp(word, "thp:never") == 0 ? huge() == 0 : huge() >= 32 * MIB);

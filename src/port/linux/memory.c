@@ -193,14 +193,18 @@ bool dry_port_populate(void *addr, size_t size)
 
 /*
  * What is advised to have huge pages, khugepaged makes of them again, however little of it has memory by then: so the advice
- * is taken back. There is no call that only forgets it.
+ * is taken back. There is no call that only forgets it. It is given as well before there is memory: so the range is one mapping
+ * with what lies before it. Whatever has got memory by itself stays a mapping by itself, of which a process has 65,530.
  */
 bool dry_port_populate_huge(void *addr, size_t size)
 {
 	int huge = atomic_load_explicit(&huge_pages, memory_order_relaxed), saved = errno;
 
-	if (huge == DRY_HUGE_NEVER || huge == DRY_HUGE_COLLAPSE || dry_port_confined() ||
-	    madvise(addr, size, MADV_HUGEPAGE) != 0) {
+	if (huge == DRY_HUGE_NEVER || huge == DRY_HUGE_COLLAPSE || dry_port_confined())
+		return false;
+	if (huge == DRY_HUGE_SYSTEM)
+		madvise(addr, size, MADV_NOHUGEPAGE);
+	if (madvise(addr, size, MADV_HUGEPAGE) != 0) {
 		errno = saved;
 		return false;
 	}
