@@ -13,8 +13,10 @@
 #ifndef DRY_MALLOC_BACKGROUND_H
 #define DRY_MALLOC_BACKGROUND_H
 
-/* After a slow allocation: start the thread if the heap is big, or do its work if that is due. Cheap. */
+/* Before a slow allocation: start the thread if the heap is big, or do its work if that is due. Cheap. */
 void dry_background_poke(void);
+/* Of a block of so many bytes after it, too: it may have made the heap big alone. */
+#define DRY_BACKGROUND_BIG ((size_t)1 << 20)
 /* After a slow free: with one thread, give back what is much. Cheap. */
 void dry_background_freed(void);
 

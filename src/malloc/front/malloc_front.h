@@ -44,6 +44,21 @@ DRY_FAST size_t granule_of(const void *object)
 	return ((uintptr_t)object - ARENA->base) >> DRY_GRANULE_SHIFT;
 }
 
+/* What came of no class's cache; NULL: nothing. */
+static void *big_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
+{
+	void *object = heap != NULL ? dry_general_alloc(heap, size, align, zero) : NULL;
+	int saved = errno;
+
+	if (DRY_UNLIKELY(object == NULL)) {
+		errno = ENOMEM;
+	} else if (size >= DRY_BACKGROUND_BIG) {
+		dry_background_poke();
+		errno = saved;
+	}
+	return object;
+}
+
 /* Neither a hit nor one of check:1. */
 static DRY_SLOW void *malloc_miss(size_t size)
 {
@@ -60,10 +75,7 @@ static DRY_SLOW void *malloc_miss(size_t size)
 		return object != NULL ? object : dry_general_alloc_slow(cache, slot);
 	}
 	dry_process_begin();
-	object = heap != NULL ? dry_general_alloc(heap, size, ALIGN, false) : NULL;
-	if (object == NULL)
-		errno = ENOMEM;
-	return object;
+	return big_alloc(heap, size, ALIGN, false);
 }
 
 /* Out of an array of that place. Its slab may be gone, if two threads freed it at the same moment. */
@@ -229,10 +241,7 @@ static inline void *front_zalloc(size_t size)
 	}
 	struct dry_heap *heap = dry_heap_get(NULL);
 	dry_background_poke();
-	void *object = heap != NULL ? dry_general_alloc(heap, size, ALIGN, true) : NULL;
-	if (object == NULL)
-		errno = ENOMEM;
-	return object;
+	return big_alloc(heap, size, ALIGN, true);
 }
 
 static DRY_NOINLINE void *aligned_slow(size_t align, size_t size)
