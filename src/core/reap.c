@@ -47,6 +47,11 @@ static size_t free_of(const struct dry_cache *cache)
 	return free;
 }
 
+static bool is_all(enum dry_reap which)
+{
+	return which == DRY_REAP_ALL || which == DRY_REAP_UNUSED;
+}
+
 static bool is_look(enum dry_reap which)
 {
 	return which == DRY_REAP_UNASKED || which == DRY_REAP_SHARED;
@@ -72,7 +77,7 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 {
 	unsigned avail = dry_array_avail(array);
 	uint32_t now = dry_array_seen(dry_peek64(&array->word)); /* a hint in a dry run */
-	bool due = drain->which == DRY_REAP_ALL || array->seen == now;
+	bool due = is_all(drain->which) || array->seen == now;
 
 	if (!due && is_look(drain->which) && avail != 0) {
 		struct look look = look_at(cache);
@@ -122,7 +127,7 @@ bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache,
 		drain.mark = true;
 		drain_slots(&drain);
 		dry_slots_start_locked(caches);
-	} else if (which != DRY_REAP_ALL) {
+	} else if (!is_all(which)) {
 		drain.mark = true;
 		drain_slots(&drain);
 	}
@@ -160,7 +165,7 @@ static void drain_quarantine(struct dry_cache *cache)
 /* Depots and free slabs. */
 static void reap_nodes(struct dry_cache *cache, enum dry_reap which)
 {
-	bool all = which == DRY_REAP_ALL;
+	bool all = is_all(which);
 
 	if (is_look(which)) {
 		struct look look = look_at(cache);

@@ -8,6 +8,7 @@
 enum dry_reap {
 	DRY_REAP_IDLE,    /* arrays that were not used since the last reap, and of the others what was not needed since */
 	DRY_REAP_ALL,
+	DRY_REAP_UNUSED,  /* all but what waits in quarantines, or to be chosen */
 	DRY_REAP_UNASKED, /* caches with arrays: as IDLE, and all of those with next to no refill since the last such look */
 	DRY_REAP_SHARED,  /* such a look that leaves the arrays, for which CPUs are fenced */
 };

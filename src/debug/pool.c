@@ -88,6 +88,8 @@ static bool is_shared(const struct dry_cache *cache, const struct dry_depot *dep
 	return depot == &cache->node[0].shared;
 }
 
+static _Atomic uint64_t pools; /* made so far */
+
 /* NULL: no memory. */
 static struct dry_object_pool *make_locked(struct dry_cache *cache, struct dry_depot *depot)
 {
@@ -98,6 +100,8 @@ static struct dry_object_pool *make_locked(struct dry_cache *cache, struct dry_d
 		ring *= 2;
 	struct dry_object_pool *pool = dry_backing_meta_alloc(&cache->caches->backing, bytes_of(room, ring));
 	if (pool != NULL) {
+		/* relaxed: a number. No pool makes the choices of another one, as of one before it at the same place */
+		pool->choices = atomic_fetch_add_explicit(&pools, 1, memory_order_relaxed) << 32;
 		pool->room = room;
 		pool->ring = ring;
 	}
@@ -112,7 +116,7 @@ DRY_FAST void *choose_locked(struct dry_cache *cache, struct dry_depot *depot)
 	struct dry_object_pool *pool = pool_in(depot);
 
 	if (pool->choices++ % 4 == 0)
-		pool->chance = dry_secret_choice(((uint64_t)(uintptr_t)pool << 20) + pool->choices);
+		pool->chance = dry_secret_choice(pool->choices);
 	void **chosen = &pool->entry[(pool->chance & 0xffff) * pool->candidates >> 16], *object = *chosen;
 
 	pool->chance >>= 16;

@@ -27,7 +27,7 @@ struct dry_object_pool {
 	uint32_t ring;       /* its places: a power of two */
 	uint32_t places;     /* of them to be used */
 	size_t most_bytes;   /* of those that may wait, when `places` was last reckoned */
-	uint64_t choices;    /* made */
+	uint64_t choices;    /* made, and in the upper half the pool's number */
 	uint64_t chance;     /* for the next four, 16 bits each, of which those are gone that were used */
 	void *entry[];
 };

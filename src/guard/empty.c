@@ -49,7 +49,8 @@ void *dry_empty_alloc(size_t align)
 	if (align > dry_port_page_size() || !make())
 		return NULL;
 	for (size_t tries = 0; tries < TRIES; tries++) {
-		size_t at = atomic_fetch_add_explicit(&turn, stride, memory_order_relaxed) / stride * stride % COUNT;
+		/* rounded up: what is before the turn was handed out last */
+		size_t at = (atomic_fetch_add_explicit(&turn, stride, memory_order_relaxed) + stride - 1) / stride * stride % COUNT;
 		uint64_t bit = (uint64_t)1 << at % 64;
 		/* relaxed: nothing hangs on it but the address */
 		if ((atomic_fetch_or_explicit(&bits[at / 64], bit, memory_order_relaxed) & bit) == 0)

@@ -84,6 +84,8 @@ void dry_heaps_debug(const struct dry_debug_hooks *hooks);
  * so that the process does not grow while it holds memory of no use to it.
  */
 void dry_heap_balance(struct dry_heap *heap);
+/* As dry_heap_trim(), but what waits so that it is not used again soon (quarantines) stays. */
+void dry_heap_trim_unused(struct dry_heap *heap);
 /* Where limits count what is mapped: the arena gives up some `bytes` of what it does not use, for an extent. false: it has none. */
 bool dry_heap_give_up(struct dry_heap *heap, size_t bytes);
 

@@ -36,18 +36,26 @@ void dry_heap_balance(struct dry_heap *heap)
 		dry_arena_balance(arena, (bytes - done) >> arena->page_shift, BALANCE_KEEP >> arena->page_shift);
 }
 
-DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
+static size_t trim_of(struct dry_heap *heap, enum dry_reap which)
 {
 	size_t bytes;
 
-	heap = dry_heap_get(heap);
-	if (heap == NULL)
-		return 0;
-	dry_caches_reap(&heap->caches, DRY_REAP_ALL);
+	dry_caches_reap(&heap->caches, which);
 	dry_kept_release(&heap->kept, dry_heap_arena(heap));
 	dry_meta_purge(&heap->caches.backing.meta);
 	bytes = dry_arena_purge_all(dry_heap_arena(heap)) << dry_heap_arena(heap)->page_shift;
 	return bytes + dry_extent_decay(&heap->extents, 0);
+}
+
+DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
+{
+	heap = dry_heap_get(heap);
+	return heap != NULL ? trim_of(heap, DRY_REAP_ALL) : 0;
+}
+
+void dry_heap_trim_unused(struct dry_heap *heap)
+{
+	trim_of(heap, DRY_REAP_UNUSED);
 }
 
 bool dry_heap_give_up(struct dry_heap *heap, size_t bytes)

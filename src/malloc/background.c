@@ -247,7 +247,7 @@ static DRY_SLOW void give_back(struct dry_heap *heap)
 	}
 	if (now < alone.rest)
 		return;
-	dry_heap_trim(heap);
+	dry_heap_trim_unused(heap);
 	alone.held = held_bytes(heap);
 	alone.gone = held > alone.held ? held - alone.held : 0;
 	alone.step = now;
