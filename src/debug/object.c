@@ -184,6 +184,9 @@ static bool sized(struct dry_cache *cache, void *object, size_t size)
 
 	if (owner == NULL)
 		return true;
+	verify_owner(cache, owner); /* what is painted over is looked at first */
+	if (cache->flags & DRY_CACHE_RED_ZONE)
+		verify_zones(cache, object, owner->asked);
 	owner->asked = size & ASKED_MAX;
 	if (cache->flags & DRY_CACHE_RED_ZONE)
 		memset((char *)object + size, DRY_BYTE_ZONE, cache->object_size - size);

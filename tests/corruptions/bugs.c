@@ -66,17 +66,6 @@ OVERFLOW(left_1, 64, -1, 0)
 OVERFLOW(left_8, 64, -8, 0)
 OVERFLOW(left_64, 512, -64, 0)
 
-static void overflow_after_shrink(void)
-{
-	char *block = realloc(get(100), 70);
-
-	CHECK(block);
-	OPAQUE(block);
-	block[70] = 0x41;
-	give(block);
-	settle(100);
-}
-
 static void overflow_calloc(void)
 {
 	char *block = calloc(5, 20);
@@ -561,7 +550,8 @@ static const struct {
 } bugs[] = {
 	BUG(overflow_right_1), BUG(overflow_right_8), BUG(overflow_right_64), BUG(overflow_right_far),
 	BUG(overflow_right_odd), BUG(overflow_left_1), BUG(overflow_left_8), BUG(overflow_left_64),
-	BUG(overflow_after_shrink), BUG(overflow_calloc), BUG(overflow_memalign), BUG(overflow_realloc),
+	BUG(overflow_after_shrink), BUG(overflow_before_shrink),
+	BUG(overflow_calloc), BUG(overflow_memalign), BUG(overflow_realloc),
 	BUG(typed_right_1), BUG(typed_right_64), BUG(typed_left_1), BUG(typed_double_free),
 	BUG(typed_write_after_free), BUG(typed_misaligned), BUG(foreign_cache), BUG(general_to_cache),
 	BUG(leak_at_destroy), BUG(destroy_twice), BUG(alloc_after_destroy), BUG(free_after_destroy),

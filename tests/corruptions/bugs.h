@@ -46,6 +46,8 @@ void own_heap_interior(void);
 void own_heap_typed_freed_apart(void);
 void typed_freed_apart(void);
 void constructed_write_after_free(void);
+void overflow_after_shrink(void);
+void overflow_before_shrink(void);
 void overflow_big(void);
 void overflow_far_aligned(void);
 void write_to_nothing(void);

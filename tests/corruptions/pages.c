@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What no slab of the default heap has an answer to: behind it and where it was, big blocks, other heaps, constructed objects. */
+/*
+ * What no slab of the default heap has an answer to: behind it and where it was, big blocks, other heaps, constructed objects. And
+ * blocks that are made smaller.
+ */
 #include <drystone/drystone.h>
 #include <malloc.h>
 #include <string.h>
@@ -30,6 +33,27 @@ void read_given_back(void)
 		give(blocks[i]);
 	settle(64);
 	sink = *(volatile unsigned char *)first;
+}
+
+void overflow_after_shrink(void)
+{
+	char *block = realloc(get(100), 70);
+
+	CHECK(block);
+	OPAQUE(block);
+	block[70] = 0x41;
+	give(block);
+	settle(100);
+}
+
+void overflow_before_shrink(void)
+{
+	char *block = get(100);
+
+	OPAQUE(block);
+	block[100] = 0x41;
+	give(realloc(block, 90));
+	settle(100);
 }
 
 /* ---- blocks in no slab ------------------------------------------------------------------------------------- */
