@@ -91,6 +91,8 @@ void dry_object_verify_free(struct dry_cache *cache, void *object);
 
 /* owners.c: list who has the live objects of a cache that is being destroyed. */
 void dry_owners_left_over(struct dry_cache *cache);
+/* In the child of a fork: another thread may have been at such a list. */
+void dry_owners_forked(void);
 
 /* report.c: what dry_fatal_explain is set to. */
 void dry_debug_explain(enum dry_fatal_code code, const void *address);

@@ -99,6 +99,20 @@ static void end(void)
 	atomic_flag_clear_explicit(&listing, memory_order_release);
 }
 
+void dry_owners_forked(void)
+{
+	size_t objects, bytes;
+	uint32_t stack;
+
+	if (!atomic_flag_test_and_set_explicit(&listing, memory_order_acquire)) {
+		end();
+		return;
+	}
+	while (dry_stack_next(&stack, &objects, &bytes)) /* what another thread had counted */
+		;
+	end();
+}
+
 void dry_owners_left_over(struct dry_cache *cache)
 {
 	struct listing list = { .write = dry_debug_write };

@@ -449,9 +449,11 @@ const struct dry_debug_ops dry_debug_secure = {
 
 /* ---- when the process ends: of heaps with shadows ------------------------------- */
 
+#define LOOKS 3 /* at what is in no order */
+
 /*
- * An object in its slab. One that is being handed out now gets canaries where it was zero, so these are no damage.
- * true: it was free.
+ * An object in its slab. One that is being handed out now gets canaries where it was zero, so these are no damage; one that was
+ * handed out, written to and freed in between is in order at another look. true: it was free.
  */
 static bool check_free(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow)
 {
@@ -462,10 +464,16 @@ static bool check_free(const struct dry_cache *cache, const char *object, _Atomi
 		return false;
 	if (!is_wiped(cache))
 		return is_marked(cache) && (verify_free(cache, object, shadow, canary_of(cache, object)) || true);
-	while ((bad = dry_other_byte(bad, end, 0)) != NULL &&
-	       *(const unsigned char *)bad == dry_canary_byte(canary_of(cache, object), bad))
-		bad++;
-	if (bad != NULL && atomic_load_explicit(shadow, memory_order_acquire) == seen)
+	for (unsigned tries = 0; tries < LOOKS && bad != NULL; tries++) {
+		for (bad = object; (bad = dry_other_byte(bad, end, 0)) != NULL; bad++)
+			if (*(const unsigned char *)bad != dry_canary_byte(canary_of(cache, object), bad))
+				break;
+		if (atomic_load_explicit(shadow, memory_order_acquire) != seen)
+			return true;
+		if (bad != NULL)
+			dry_port_yield();
+	}
+	if (bad != NULL)
 		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - (seen & SLACK));
 	return true;
 }
@@ -479,7 +487,7 @@ static void check_object(const struct dry_cache *cache, const char *object, _Ato
 	const char *end = object + cache->size, *bad = NULL;
 	uint16_t seen = 0;
 
-	for (unsigned tries = 0; tries < 3; tries++) {
+	for (unsigned tries = 0; tries < LOOKS; tries++) {
 		seen = atomic_load_explicit(shadow, memory_order_acquire);
 		if ((seen & STATE) != LIVE)
 			return;
@@ -503,7 +511,7 @@ static uint32_t check_slab(struct dry_page *page, struct dry_slab *slab, struct 
 
 	if (!dry_lock_try(&node->lock))
 		return 0;
-	for (; dry_slab_in(page) == slab && slab->list != DRY_LIST_NONE && index < cache->num; index++) {
+	for (; dry_slab_in(page) == slab && slab->cache == cache && slab->list != DRY_LIST_NONE && index < cache->num; index++) {
 		const char *object = dry_slab_objects(cache, slab) + (size_t)index * cache->size;
 		_Atomic uint16_t *shadow = shadow_of(cache, object);
 		check_object(cache, object, shadow);

@@ -7,6 +7,7 @@
 #include "heap/heap.h"
 #include "debug/canary.h"
 #include "debug/hooks.h"
+#include "debug/object.h"
 #include "debug/say.h"
 #include "malloc/background.h"
 #include "malloc/classes.h"
@@ -37,6 +38,7 @@ static void after_fork_child(bool prepared)
 		dry_profile_after_fork(true);
 		dry_heaps_unlock_all(true);
 	}
+	dry_owners_forked();
 	dry_secret_forked(dry_port_forks());
 	dry_heaps_inherit();
 	dry_background_forked();
