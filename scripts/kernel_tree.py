@@ -56,6 +56,11 @@ EDITS = {"6.1": [
      "#ifdef CONFIG_DRYSTONE\n#define SLABINFO_RIGHTS 0600\n#else\n#define SLABINFO_RIGHTS (0400)\n#endif\n"),
     ("mm/slab_common.c", "\t.proc_open\t= slabinfo_open,\n",
      "#ifdef CONFIG_DRYSTONE\n\t.proc_write\t= slabinfo_write,\n#endif\n\t.proc_open\t= slabinfo_open,\n"),
+    # As in 6.1, with which a block of memory that is to go is refused for a slab.
+    ("mm/page_isolation.c", "\t\t\t} else if (!folio_test_lru(folio) && !__folio_test_movable(folio)) {\n",
+     "\t\t\t} else if (!folio_test_lru(folio) && (!__folio_test_movable(folio) || folio_test_slab(folio))) {\n"),
+    ("mm/page_isolation.c", "\t\tif (__PageMovable(page) || PageLRU(page))\n\t\t\tcontinue;\n",
+     "\t\tif ((__PageMovable(page) && !PageSlab(page)) || PageLRU(page))\n\t\t\tcontinue;\n"),
     # Of a process that could not be copied UML takes the mark behind its last mapping for one more, as when allocations fail.
     ("arch/um/kernel/tlb.c", "\tfor_each_vma(vmi, vma)\n\t\tum_tlb_mark_sync(mm,", "\tfor_each_vma(vmi, vma)\n\t\tif (!xa_is_zero(vma))\n"
      "\t\t\tum_tlb_mark_sync(mm,"),

@@ -2,7 +2,7 @@
 /*
  * The members of struct slab between its flags and its count of references (mm/slab.h includes this there). They lie over
  * those of struct page: bit 0 behind the flags tells the tail of a compound page, so a name in a list (next, prev: twice a page's
- * number) has it clear. A page's mapping lies at bits[0] and is cleared when a slab goes.
+ * number and two) has it clear. A page's mapping lies at bits[0] and is cleared when a slab goes.
  */
 	union {
 		struct {

@@ -147,9 +147,12 @@ int do_kmem_cache_create(struct kmem_cache *s, const char *name, unsigned int si
 	/*
 	 * Who looks for a cache to share (find_mergeable()) asks whether objects' sizes are multiples of an alignment, as if each
 	 * slab began with an object. So the first one, before which there may be a colour, is at a multiple of what the size is one
-	 * of. Debugged caches are not shared.
+	 * of. Debugged caches are not shared, but for those that are only looked at (F).
 	 */
-	s->align = flags & DRY_LETTERS_FLAGS ? args->align : max(args->align, 1u << __ffs(ALIGN(size, args->align)));
+	if (!(flags & DRY_LETTERS_FLAGS & ~SLAB_CONSISTENCY_CHECKS))
+		s->align = max(args->align, 1u << __ffs(ALIGN(size, args->align)));
+	else
+		s->align = args->align;
 	s->ctor = args->ctor;
 	s->useroffset = args->useroffset;
 	s->usersize = args->usersize;

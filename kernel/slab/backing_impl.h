@@ -85,12 +85,12 @@ static inline unsigned dry_backing_node_of(const struct dry_slab *slab)
 
 static inline dry_slab_ref dry_backing_ref(const struct dry_backing *backing, const struct dry_slab *slab)
 {
-	return (u32)page_to_pfn(slab_page(slab)) << 1;
+	return (u32)(page_to_pfn(slab_page(slab)) + 1) << 1; /* a machine may have a page 0, and 0 is no slab */
 }
 
 static inline struct dry_slab *dry_backing_deref(const struct dry_backing *backing, dry_slab_ref ref)
 {
-	return page_slab(pfn_to_page(ref >> 1));
+	return page_slab(pfn_to_page((ref >> 1) - 1UL));
 }
 
 static inline struct dry_slab *dry_backing_slab_of(const struct dry_backing *backing, const void *object, unsigned order)

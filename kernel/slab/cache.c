@@ -34,6 +34,12 @@ static unsigned int limit_of(size_t size, bool general)
 	return general ? clamp_t(size_t, SZ_32K / size, size <= SZ_4K ? 16 : 8, 120) : clamp_t(size_t, SZ_16K / size, 8, 60);
 }
 
+/* A slab's descriptor counts to 8191: of the smallest objects a page of 64 KiB has 4096 so. */
+static size_t align_of(const struct kmem_cache *s)
+{
+	return PAGE_SIZE > SZ_32K ? max_t(size_t, s->align, PAGE_SIZE / 4096) : s->align;
+}
+
 static gfp_t page_gfp_of(slab_flags_t flags)
 {
 	gfp_t gfp = flags & SLAB_RECLAIM_ACCOUNT ? __GFP_RECLAIMABLE : 0;
@@ -50,7 +56,7 @@ int dry_kernel_create(struct kmem_cache *s, slab_flags_t flags)
 	unsigned int size = IS_ENABLED(CONFIG_KASAN) ? ALIGN(s->size, sizeof(void *)) : s->size;
 	struct dry_cache_attr attr = {
 		.name = s->name,
-		.align = s->align,
+		.align = align_of(s),
 		.flags = DRY_CACHE_NO_MERGE | (flags & SLAB_TYPESAFE_BY_RCU ? DRY_CACHE_TYPESAFE_BY_RCU : 0),
 		.ctor = s->ctor ? construct : NULL,
 		.arg = s,
@@ -115,14 +121,14 @@ static unsigned int nodes_of_world(void)
 static size_t __init area_bytes(void)
 {
 	if (num_possible_cpus() == 1)
-		return SZ_64K - PAGE_SIZE;
+		return SZ_64K - min_t(size_t, PAGE_SIZE, SZ_32K);
 	return clamp_t(size_t, PAGE_ALIGN(totalram_pages() * (PAGE_SIZE / 2048)), SZ_32K, CONFIG_DRYSTONE_AREA_KB * SZ_1K);
 }
 
-/* Slabs are named by twice the number of their first page, in 32 bits (backing_impl.h): pages up to 8 TiB, if they have 4 KiB. */
+/* Slabs are named by twice the number after their first page's, in 32 bits (backing_impl.h): pages up to 8 TiB, if they have 4 KiB. */
 static bool has_name(unsigned long end_pfn)
 {
-	return end_pfn - 1 <= U32_MAX >> 1;
+	return end_pfn <= U32_MAX >> 1;
 }
 
 void __init kmem_cache_init(void)

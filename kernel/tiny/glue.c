@@ -57,7 +57,7 @@ static void *take(struct dry_cache *objects, size_t size)
 	if (objects != NULL)
 		return dry_cache_alloc(objects);
 	dry_tiny_lock();
-	block = dry_tiny_alloc(dry_kernel_heap, size, 1);
+	block = dry_tiny_alloc(dry_kernel_heap, size, ARCH_KMALLOC_MINALIGN);
 	dry_tiny_unlock();
 	return block;
 }
@@ -169,7 +169,11 @@ size_t kmalloc_size_roundup(size_t size)
 {
 	if (size == 0 || size == SIZE_MAX)
 		return size == 0 ? 0 : SIZE_MAX;
-	return size >= PAGE_SIZE ? PAGE_SIZE << get_order(size) : min_t(size_t, dry_tiny_class_size(size), PAGE_SIZE);
+	if (size >= PAGE_SIZE)
+		return PAGE_SIZE << get_order(size);
+	if (ARCH_KMALLOC_MINALIGN > DRY_TINY_UNIT) /* they are powers of two then */
+		return roundup_pow_of_two(max_t(size_t, size, ARCH_KMALLOC_MINALIGN));
+	return min_t(size_t, dry_tiny_class_size(size), PAGE_SIZE);
 }
 EXPORT_SYMBOL(kmalloc_size_roundup);
 

@@ -247,10 +247,10 @@ static bool all_free(const struct page *page, unsigned long count)
 
 static unsigned long at_hand; /* pages that came back since nobody gets any without waiting */
 
-/* Each node has a share of the pages, and looks for some there first. Page 0 is nobody's. */
+/* Each node has a share of the pages, and looks for some there first. */
 struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 {
-	unsigned long count = 1ul << order, from = node > 0 ? PAGES / nr_node_ids * (unsigned long)node : count;
+	unsigned long count = 1ul << order, from = node > 0 ? PAGES / nr_node_ids * (unsigned long)node : 0;
 	unsigned long pfn = ALIGN(from, count);
 
 	if (gfp & __GFP_DIRECT_RECLAIM)

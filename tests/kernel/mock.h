@@ -373,7 +373,9 @@ extern unsigned long mock_samples_out, mock_samples; /* now, and ever */
 enum { SLAB_HWCACHE_ALIGN = 1, SLAB_TYPESAFE_BY_RCU = 2, SLAB_RECLAIM_ACCOUNT = 4, SLAB_CACHE_DMA = 8, SLAB_CACHE_DMA32 = 16,
        SLAB_PANIC = 32, SLAB_KMALLOC = 4096, SLAB_ACCOUNT = 8192, SLAB_DEBUG_OBJECTS = 64, SLAB_CONSISTENCY_CHECKS = 128,
        SLAB_RED_ZONE = 256, SLAB_POISON = 512, SLAB_STORE_USER = 1024, SLAB_TRACE = 2048, SLAB_FAILSLAB = 0 };
+#ifndef ARCH_KMALLOC_MINALIGN
 #define ARCH_KMALLOC_MINALIGN 8
+#endif
 #define ZERO_SIZE_PTR ((void *)16)
 #define ZERO_OR_NULL_PTR(at) ((unsigned long)(at) <= 16)
 struct kmem_cache;

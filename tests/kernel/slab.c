@@ -186,8 +186,8 @@ static void test_hot_plug(void)
 	CHECK(info_of(s).num_slabs != 0);
 	CHECK_EQ(mock_memory_changes(NULL, MEM_GOING_OFFLINE, NULL), NOTIFY_OK);
 	CHECK_EQ(info_of(s).num_slabs, 0);
-	CHECK_EQ(mock_memory_changes(NULL, MEM_GOING_ONLINE, &(struct memory_notify){ (1ul << 31) - 16, 16 }), NOTIFY_OK);
-	CHECK_EQ(mock_memory_changes(NULL, MEM_GOING_ONLINE, &(struct memory_notify){ (1ul << 31) - 16, 17 }), NOTIFY_BAD);
+	CHECK_EQ(mock_memory_changes(NULL, MEM_GOING_ONLINE, &(struct memory_notify){ (1ul << 31) - 17, 16 }), NOTIFY_OK);
+	CHECK_EQ(mock_memory_changes(NULL, MEM_GOING_ONLINE, &(struct memory_notify){ (1ul << 31) - 17, 17 }), NOTIFY_BAD);
 	check_accounts();
 }
 
