@@ -125,7 +125,7 @@ static size_t __init area_bytes(void)
 	return clamp_t(size_t, PAGE_ALIGN(totalram_pages() * (PAGE_SIZE / 2048)), SZ_32K, CONFIG_DRYSTONE_AREA_KB * SZ_1K);
 }
 
-/* Slabs are named by twice the number after their first page's, in 32 bits (backing_impl.h): pages up to 8 TiB, if they have 4 KiB. */
+/* Slabs have names of 32 bits, twice the number after their first page's (backing_impl.h): up to 8 TiB, with pages of 4 KiB. */
 static bool has_name(unsigned long end_pfn)
 {
 	return end_pfn <= U32_MAX >> 1;

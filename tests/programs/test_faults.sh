@@ -102,6 +102,41 @@ own_handlers() {
 		cmp -s "$work/plain" "$work/with" || fail "$conf: $(diff "$work/plain" "$work/with")"
 	done
 
+	# signal() as ISO C's headers alone have it, which is System V's
+	cat >"$work/iso.c" <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+static volatile char *nothing;
+static void told(int number)
+{
+	if (write(1, number == SIGSEGV ? "SEGV\n" : "?\n", number == SIGSEGV ? 5 : 2) < 0)
+		_exit(1);
+}
+int main(void)
+{
+	printf("%d", signal(SIGSEGV, SIG_IGN) == SIG_DFL);
+	printf("%d", signal(SIGSEGV, SIG_DFL) == SIG_IGN);
+	printf("%d", signal(SIGUSR1, told) == SIG_DFL);
+	printf("%d\n", signal(SIGSEGV, told) == SIG_DFL);
+	fflush(stdout);
+	*nothing = 1; /* once more, and then it is the default */
+	return 0;
+}
+END
+	"${CC:-cc}" -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -Wno-null-dereference "$work/iso.c" -o "$work/iso"
+	iso() {
+		status=0
+		"$@" "$work/iso" 2>/dev/null || status=$?
+		echo "$status"
+	}
+	iso env >"$work/plain"
+	[ "$(tr '\n' ' ' <"$work/plain")" = "1111 SEGV 139 " ] || fail "not System V's: $(cat "$work/plain")"
+	for conf in abort:1 guard:1 secure:1; do
+		iso env LD_PRELOAD="$lib" DRYSTONE_CONF=$conf >"$work/with"
+		cmp -s "$work/plain" "$work/with" || fail "signal(), $conf: $(diff "$work/plain" "$work/with")"
+	done
+
 	# run times with handlers of their own: the status, and whether their own report is there
 	cat >"$work/Crash.java" <<'END'
 public class Crash {

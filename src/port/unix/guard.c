@@ -79,7 +79,7 @@ static uintptr_t counter(const ucontext_t *context)
 
 static bool is_default(const struct sigaction *action)
 {
-	return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
+	return action->sa_handler == SIG_DFL; /* with SA_SIGINFO, too, as the kernel sees it */
 }
 
 /* Sent again, it waits until the handler has returned: it ends the process where it came, for the core file to show. */
