@@ -99,14 +99,13 @@ void dry_arena_advise_huge(struct dry_arena *arena, enum dry_huge huge)
 
 bool dry_huge_is_affordable(void)
 {
-	static _Atomic uint64_t until; /* ms; relaxed: who sees an old one looks once more */
-	uint64_t now = dry_port_clock_ms();
+	static _Atomic uint64_t seen; /* relaxed: until when, in ms, and what, in bit 0; who sees an old one looks once more */
+	uint64_t now = dry_port_clock_ms(), last = atomic_load_explicit(&seen, memory_order_relaxed);
 
-	if (now < atomic_load_explicit(&until, memory_order_relaxed))
-		return true;
+	if (now < last >> 1)
+		return last & 1;
 	size_t limit = dry_port_memory_limit_again();
-	if (limit != 0 && limit < GROUP)
-		return false;
-	atomic_store_explicit(&until, now + LOOK_AGAIN, memory_order_relaxed);
-	return true;
+	bool affordable = limit == 0 || limit >= GROUP;
+	atomic_store_explicit(&seen, (now + LOOK_AGAIN) << 1 | affordable, memory_order_relaxed);
+	return affordable;
 }

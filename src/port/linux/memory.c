@@ -233,6 +233,10 @@ void *dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align
 	int saved = errno;
 	void *result;
 
+	if (room != DRY_LINUX_NO_ROOM && more != 0 && !dry_linux_may_grow(more)) {
+		dry_linux_room_end(room, ENOMEM);
+		return NULL;
+	}
 	if (room == DRY_LINUX_ROOM && more != 0 && atomic_load_explicit(&dry_linux_strict, memory_order_relaxed))
 		room = dry_linux_commit_begin(more);
 	if (room == DRY_LINUX_NO_ROOM)

@@ -108,30 +108,48 @@ size_t dry_port_data_room(void)
 	return room;
 }
 
+/* Of address space and data what is to be had. false: nobody can look, or another one does. */
+static bool look(size_t *room, size_t *data)
+{
+	static struct dry_linux_lines lines; /* one look at a time; too much for a small stack (docs/design/stack.md), as below */
+	static int saved;
+
+	if (!dry_linux_look_begin())
+		return false;
+	saved = errno;
+	*room = address_room(&lines);
+	*data = data_room(&lines);
+	errno = saved;
+	dry_linux_look_end();
+	atomic_store_explicit(&limited, *room != SIZE_MAX || *data != SIZE_MAX, memory_order_relaxed);
+	return true;
+}
+
 /*
  * Whether there is a filter is not asked for it: most programs end before that is of interest. Nor is the limit for what every
  * process begins with.
  */
 bool dry_linux_is_nearly_full(size_t size, bool for_big)
 {
-	static struct dry_linux_lines lines; /* one look at a time; too much for a small stack (docs/design/stack.md), as below */
 	static _Atomic size_t begun;
-	static int saved;
 	size_t room, data;
 
 	if (atomic_load_explicit(&begun, memory_order_relaxed) < BEGINNING &&
 	    atomic_fetch_add_explicit(&begun, size, memory_order_relaxed) + size <= BEGINNING)
 		return false;
-	if (!dry_linux_look_begin())
+	if (!look(&room, &data))
 		return false;
-	saved = errno;
-	room = address_room(&lines);
-	data = data_room(&lines);
-	errno = saved;
-	dry_linux_look_end();
-	atomic_store_explicit(&limited, room != SIZE_MAX || data != SIZE_MAX, memory_order_relaxed);
 	/* a big one counts as data only when it is committed */
 	return room < LEFT_TO_OTHERS + (for_big ? LEFT_TO_SMALL : 0) || data <= (for_big ? LEFT_TO_SMALL + size : 0);
+}
+
+bool dry_linux_may_grow(size_t more)
+{
+	size_t room, data;
+
+	if (more > SIZE_MAX / 2 || !dry_port_find_scarce() || !look(&room, &data))
+		return true; /* the kernel decides */
+	return room >= LEFT_TO_OTHERS + LEFT_TO_SMALL + more && data > LEFT_TO_SMALL + more;
 }
 
 /* ---- locked memory ---------------------------------------------------------- */

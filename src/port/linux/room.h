@@ -21,6 +21,8 @@
  * before it is committed.
  */
 bool dry_linux_is_nearly_full(size_t size, bool for_big);
+/* Before a big block grows in its mapping: whether limits, which it asks for, leave others what they need. */
+bool dry_linux_may_grow(size_t more);
 
 enum dry_linux_room {
 	DRY_LINUX_NO_ROOM,

@@ -2,6 +2,7 @@
 #include "port/unix/thread_slots.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "base/rank.h"
@@ -14,8 +15,14 @@ _Thread_local struct dry_slot_tls dry_slot_tls DRY_SLOT_TLS_MODEL __attribute__(
 
 static struct dry_lock lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 static struct dry_slot_tls *owner[DRY_THREAD_SLOTS]; /* guarded by lock */
+static _Atomic unsigned owned;                       /* how many are somebody's; likewise, and a hint without it */
 static pthread_key_t key;                            /* immutable after the first attach */
 static enum { KEY_NONE, KEY_READY, KEY_FAILED } key_state; /* guarded by lock */
+
+static void count_locked(int by)
+{
+	atomic_store_explicit(&owned, atomic_load_explicit(&owned, memory_order_relaxed) + (unsigned)by, memory_order_relaxed);
+}
 
 /*
  * At thread exit. Destructors that run later may allocate again; then the
@@ -37,6 +44,7 @@ static void detach(void *value)
 		return;
 	dry_lock_acquire(&lock);
 	owner[id] = NULL;
+	count_locked(-1);
 	dry_lock_release(&lock);
 }
 
@@ -44,6 +52,9 @@ static uint32_t claim(void)
 {
 	uint32_t id = 0;
 
+	/* relaxed: a thread that goes without asks again at each slow call, and most find here that nothing has changed */
+	if (atomic_load_explicit(&owned, memory_order_relaxed) == DRY_THREAD_SLOTS - 1)
+		return 0;
 	dry_lock_acquire(&lock);
 	if (key_state == KEY_NONE)
 		key_state = pthread_key_create(&key, detach) == 0 ? KEY_READY : KEY_FAILED;
@@ -53,6 +64,7 @@ static uint32_t claim(void)
 			if (owner[low] == NULL) {
 				owner[low] = &dry_slot_tls;
 				id = low;
+				count_locked(1);
 				break;
 			}
 		}
@@ -106,8 +118,13 @@ bool dry_thread_slots_quiet(void)
 
 void dry_thread_slots_forked(void)
 {
+	unsigned own = 0;
+
 	dry_lock_forget(&lock);
 	for (unsigned id = 1; id < DRY_THREAD_SLOTS; id++)
-		if (owner[id] != &dry_slot_tls)
+		if (owner[id] == &dry_slot_tls)
+			own++;
+		else
 			owner[id] = NULL;
+	atomic_store_explicit(&owned, own, memory_order_relaxed);
 }
