@@ -27,6 +27,7 @@
 #include "port/unix/file.h"
 #include "port/unix/maps.h"
 #include "port/unix/stack_end.h"
+#include "port/unix/threads.h"
 #include "port/unix/unwind.h"
 
 #define DRY_STACK_READER __attribute__((no_sanitize("address", "undefined", "thread")))
@@ -100,6 +101,11 @@ static const struct range *find(uintptr_t address)
 	    atomic_load_explicit(&code[low].to, memory_order_relaxed) <= address)
 		return NULL;
 	return &code[low];
+}
+
+void dry_unix_stack_forked(void)
+{
+	atomic_flag_clear_explicit(&code_busy, memory_order_relaxed);
 }
 
 static DRY_SLOW void read_code(void)

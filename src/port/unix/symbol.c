@@ -22,6 +22,7 @@
 #include "base/fmt.h"
 #include "port/stack.h"
 #include "port/unix/file.h"
+#include "port/unix/threads.h"
 
 #define NAME_ROOM 128
 #define PATH_ROOM 512
@@ -257,6 +258,11 @@ static size_t describe(uintptr_t address, bool alone, char *text, size_t size)
 	if (n != 0)
 		text[n - 1] = ' ';
 	return n + dry_format(text + n, size - n, "%s", place);
+}
+
+void dry_unix_symbol_forked(void)
+{
+	atomic_flag_clear_explicit(&room_busy, memory_order_relaxed);
 }
 
 size_t dry_port_symbol(uintptr_t address, char *text, size_t size)

@@ -28,6 +28,8 @@ static _Atomic unsigned helpers;
 void dry_unix_threads_forked(void)
 {
 	atomic_store_explicit(&helpers, 0, memory_order_relaxed);
+	dry_unix_stack_forked();
+	dry_unix_symbol_forked();
 }
 
 static void *helper(void *arg)
