@@ -19,8 +19,14 @@ struct piece {
 	struct piece *next;
 };
 
+struct provided {
+	struct provided *next;
+	size_t bytes;
+};
+
 static DEFINE_SPINLOCK(lock);
 static struct piece *pieces[PIECES / UNIT]; /* by units; guarded by lock */
+static struct provided *provided;	    /* of many pages, not to be had together again: one of a size at most; likewise */
 static atomic_long_t pages;
 
 size_t dry_kernel_meta_bytes(void)
@@ -66,14 +72,41 @@ static void give(unsigned int list, struct piece *piece)
 	spin_unlock_irqrestore(&lock, flags);
 }
 
+static struct provided *take_provided(size_t bytes)
+{
+	struct provided **at, *found;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lock, flags);
+	for (at = &provided; (found = *at) != NULL && found->bytes != bytes; at = &found->next)
+		;
+	if (found != NULL)
+		*at = found->next;
+	spin_unlock_irqrestore(&lock, flags);
+	return found != NULL ? memset(found, 0, sizeof(*found)) : NULL;
+}
+
+static void keep_provided(struct provided *one, size_t bytes)
+{
+	unsigned long flags;
+
+	one->bytes = bytes;
+	spin_lock_irqsave(&lock, flags);
+	one->next = provided;
+	provided = one;
+	spin_unlock_irqrestore(&lock, flags);
+}
+
 static void *get(size_t bytes, gfp_t gfp)
 {
 	unsigned int units = DIV_ROUND_UP(bytes, UNIT);
 	struct piece *piece;
 	char *page;
 
-	if (bytes > PIECES)
-		return get_pages(bytes, gfp);
+	if (bytes > PIECES) {
+		struct provided *found = take_provided(bytes);
+		return found != NULL ? found : get_pages(bytes, gfp);
+	}
 	piece = take(units - 1);
 	if (piece != NULL)
 		return memset(piece, 0, units * UNIT);
@@ -94,9 +127,13 @@ bool dry_kernel_meta_provide(size_t bytes)
 {
 	void *at = get(bytes, GFP_KERNEL);
 
-	if (at != NULL)
+	if (at == NULL)
+		return false;
+	if (bytes > PIECES)
+		keep_provided(at, bytes);
+	else
 		dry_backing_meta_free(NULL, at, bytes);
-	return at != NULL;
+	return true;
 }
 
 void dry_backing_meta_free(struct dry_backing *backing, void *at, size_t bytes)

@@ -266,7 +266,7 @@ struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 	if ((gfp & __GFP_NOFAIL) && order > 1)
 		mock_wrong("so many pages cannot be promised");
 	if (mock_no_pages && !(gfp & __GFP_DIRECT_RECLAIM)) {
-		if (at_hand < count)
+		if (at_hand < count || count > 1) /* what came back did so page by page */
 			return NULL;
 		at_hand -= count;
 	}
