@@ -229,14 +229,10 @@ static void *move_aligned(void *addr, size_t old_size, size_t new_size, size_t a
 void *dry_port_resize(void *addr, size_t old_size, size_t new_size, size_t align)
 {
 	size_t more = new_size > old_size ? new_size - old_size : 0;
-	enum dry_linux_room room = dry_linux_map_begin(more);
+	enum dry_linux_room room = more == 0 || dry_linux_may_grow(more) ? dry_linux_map_begin(more) : DRY_LINUX_NO_ROOM;
 	int saved = errno;
 	void *result;
 
-	if (room != DRY_LINUX_NO_ROOM && more != 0 && !dry_linux_may_grow(more)) {
-		dry_linux_room_end(room, ENOMEM);
-		return NULL;
-	}
 	if (room == DRY_LINUX_ROOM && more != 0 && atomic_load_explicit(&dry_linux_strict, memory_order_relaxed))
 		room = dry_linux_commit_begin(more);
 	if (room == DRY_LINUX_NO_ROOM)
