@@ -44,15 +44,13 @@ DRY_FAST size_t granule_of(const void *object)
 	return ((uintptr_t)object - ARENA->base) >> DRY_GRANULE_SHIFT;
 }
 
-/* What came of no class's cache; NULL: nothing. */
+/* Of no class's cache. errno as the allocation left it. */
 static void *big_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	void *object = heap != NULL ? dry_general_alloc(heap, size, align, zero) : NULL;
-	int saved = errno;
 
-	if (DRY_UNLIKELY(object == NULL)) {
-		errno = ENOMEM;
-	} else if (size >= DRY_BACKGROUND_BIG) {
+	if (object != NULL && size >= DRY_BACKGROUND_BIG) {
+		int saved = errno;
 		dry_background_poke();
 		errno = saved;
 	}
@@ -75,7 +73,10 @@ static DRY_SLOW void *malloc_miss(size_t size)
 		return object != NULL ? object : dry_general_alloc_slow(cache, slot);
 	}
 	dry_process_begin();
-	return big_alloc(heap, size, ALIGN, false);
+	object = big_alloc(heap, size, ALIGN, false);
+	if (object == NULL)
+		errno = ENOMEM;
+	return object;
 }
 
 /* Out of an array of that place. Its slab may be gone, if two threads freed it at the same moment. */
@@ -241,7 +242,10 @@ static inline void *front_zalloc(size_t size)
 	}
 	struct dry_heap *heap = dry_heap_get(NULL);
 	dry_background_poke();
-	return big_alloc(heap, size, ALIGN, true);
+	void *object = big_alloc(heap, size, ALIGN, true);
+	if (object == NULL)
+		errno = ENOMEM;
+	return object;
 }
 
 static DRY_NOINLINE void *aligned_slow(size_t align, size_t size)
@@ -249,7 +253,7 @@ static DRY_NOINLINE void *aligned_slow(size_t align, size_t size)
 	struct dry_heap *heap = dry_heap_get(NULL);
 
 	dry_background_poke();
-	return heap != NULL ? dry_general_alloc(heap, size, align < ALIGN ? ALIGN : align, false) : NULL;
+	return big_alloc(heap, size, align < ALIGN ? ALIGN : align, false);
 }
 
 /* As fast_malloc(), with the class of dry_class_for(). */
