@@ -108,7 +108,7 @@ size_t dry_port_data_room(void)
 	return room;
 }
 
-/* Of address space and data what is to be had. false: nobody can look, or another one does. */
+/* Of address space and data what is to be had. false: the process is confined, and nobody may look. */
 static bool look(size_t *room, size_t *data)
 {
 	static struct dry_linux_lines lines; /* one look at a time; too much for a small stack (docs/design/stack.md), as below */
