@@ -45,7 +45,7 @@ static uint64_t exponential(void)
 /* Allocations of `size` bytes before the next turn of one kind. */
 static uint64_t gap(enum dry_turn kind, size_t mean, size_t size)
 {
-	return kind == DRY_TURN_PROFILE ? (exponential() * (mean >> 4) >> 12) / size : exponential() * (mean - 1) >> 16;
+	return kind == DRY_TURN_PROFILE ? (exponential() * mean >> 16) / size : exponential() * (mean - 1) >> 16;
 }
 
 static void begin_big(enum dry_turn kind, size_t mean)
