@@ -10,7 +10,8 @@
 #include "stats/metrics.h"
 
 static struct dry_lock writing = DRY_LOCK_INIT(DRY_RANK_METRICS);
-static bool to_file; /* written at start */
+static bool to_file;  /* written at start */
+static bool finished; /* under `writing`: the process may end in the middle of what is begun now */
 
 /* node_exporter reads files of this name, in the older format. */
 static bool is_older(void)
@@ -21,15 +22,18 @@ static bool is_older(void)
 	return length >= sizeof(end) && memcmp(dry_option_metrics + length - (sizeof(end) - 1), end, sizeof(end)) == 0;
 }
 
-static void write_file(void)
+static void write_file(bool last)
 {
 	static bool said;
+	bool done;
 
 	dry_lock_acquire(&writing);
-	if (!dry_port_save(dry_option_metrics, is_older() ? dry_metrics_write_older : dry_metrics_write) && !said) {
+	done = finished || dry_port_save(dry_option_metrics, 0666, is_older() ? dry_metrics_write_older : dry_metrics_write);
+	if (!done && !said) {
 		said = true;
 		dry_warn("metrics: cannot be written: %s", dry_option_metrics);
 	}
+	finished |= last;
 	dry_lock_release(&writing);
 }
 
@@ -40,7 +44,7 @@ static void keep_file(void)
 	uint64_t left, due, now;
 
 	for (;;) {
-		write_file();
+		write_file(false);
 		for (due = dry_port_clock_ms() + dry_option_metrics_ms; (now = dry_port_clock_ms()) < due;) {
 			left = due - now;
 			dry_port_sleep_ms(left < LOOK ? (unsigned)left : LOOK);
@@ -75,11 +79,12 @@ void dry_metrics_start(void)
 void dry_metrics_forked(void)
 {
 	to_file = false;
+	dry_port_listen_forked();
 }
 
-void dry_metrics_finish(void)
+void dry_metrics_finish(bool may_wait)
 {
-	if (to_file)
-		write_file();
+	if (may_wait && to_file)
+		write_file(true);
 	dry_port_unlisten();
 }

@@ -3,11 +3,13 @@
 #ifndef DRY_MALLOC_METRICS_H
 #define DRY_MALLOC_METRICS_H
 
+#include <stdbool.h>
+
 /* At start: a helper thread, if metrics are asked for. A forked child has none. */
 void dry_metrics_start(void);
-/* In the child of a fork: what the parent writes is the parent's. */
+/* In the child of a fork: what the parent writes, and who connects to its socket, is the parent's. */
 void dry_metrics_forked(void);
-/* At the end: the file once more. */
-void dry_metrics_finish(void);
+/* At the end: the file once more, if locks may be waited for. */
+void dry_metrics_finish(bool may_wait);
 
 #endif

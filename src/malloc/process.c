@@ -75,13 +75,18 @@ static DRY_CONSTRUCTOR void loaded(void)
 
 static DRY_DESTRUCTOR void unloaded(void)
 {
-	if (dry_option_leaks)
+	bool may_wait = dry_lock_none_held(); /* else exit() was called by a signal handler, in the middle of a call of ours */
+	bool asked = dry_option_leaks || dry_option_stats || dry_option_metrics[0] != '\0' || dry_option_leaks_file[0] != '\0';
+
+	if (asked && !may_wait)
+		dry_warn("exit() within an allocation, by a signal handler: no figures, and no search for leaks");
+	if (may_wait && dry_option_leaks)
 		dry_print_leaks();
-	if (dry_option_stats)
+	if (may_wait && dry_option_stats)
 		dry_print_stats();
-	dry_metrics_finish();
+	dry_metrics_finish(may_wait);
 	dry_port_ending();
-	dry_profile_finish();
+	dry_profile_finish(may_wait);
 }
 
 DRY_EXPORT const char *dry_version(void)

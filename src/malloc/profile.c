@@ -412,9 +412,9 @@ static void check_heaps(void)
 	dry_lock_release(&dry_heaps_lock);
 }
 
-void dry_profile_finish(void)
+void dry_profile_finish(bool may_wait)
 {
-	if (leaks && !dry_sample_write_lost(dry_option_leaks_file))
+	if (leaks && may_wait && !dry_sample_write_lost(dry_option_leaks_file))
 		dry_warn("leaks_file: no search for lost blocks can be made, or not written: %s", dry_option_leaks_file);
 	else if (dry_option_profile != 0)
 		write_profile();

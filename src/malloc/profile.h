@@ -33,7 +33,7 @@ void dry_profile_obey(void);
 void dry_profile_follow(void);
 
 /* At the end of the process, and around fork. */
-void dry_profile_finish(void);
+void dry_profile_finish(bool may_wait);
 void dry_profile_before_fork(void);
 void dry_profile_after_fork(bool in_child);
 

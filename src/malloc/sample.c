@@ -206,6 +206,8 @@ size_t dry_sample_size(void *block)
 
 /* ---- out ------------------------------------------------------------------------------------------ */
 
+#define PRIVATE 0600 /* it says where code lies */
+
 static void write_all(dry_port_writer *write, void *arg)
 {
 	dry_sites_write(write, arg, __atomic_load_n(&dry_profile.mean, __ATOMIC_RELAXED));
@@ -213,7 +215,7 @@ static void write_all(dry_port_writer *write, void *arg)
 
 bool dry_sample_write(const char *path)
 {
-	return dry_sites_init() && dry_port_save(path, write_all);
+	return dry_sites_init() && dry_port_save(path, PRIVATE, write_all);
 }
 
 static void keep_apart(const struct dry_arena *arena)
@@ -236,7 +238,7 @@ bool dry_sample_write_lost(const char *path)
 	for (const struct dry_heap *each = dry_heaps; each != NULL; each = each->next)
 		dry_leaks_apart((uintptr_t)&each->caches.backing.arena.base, (uintptr_t)(&each->caches.backing.arena.base + 1));
 	dry_lock_release(&dry_heaps_lock);
-	return dry_leaks_find() && dry_port_save(path, dry_leaks_write);
+	return dry_leaks_find() && dry_port_save(path, PRIVATE, dry_leaks_write);
 }
 
 bool dry_sample_is_home(const struct dry_caches *caches)

@@ -261,7 +261,7 @@ static void end_of_process(void)
 
 	dry_print_leaks();
 	faults.reports = 0;
-	dry_profile_finish();
+	dry_profile_finish(true);
 	EXPECT(faults.reports == damage);
 	EXPECT(!damage || strstr(faults.line, "written beyond its end"));
 	dry_main_heap.caches.hooks = &dry_hooks_usual;

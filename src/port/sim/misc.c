@@ -200,9 +200,10 @@ unsigned dry_port_stack(uintptr_t *frames, unsigned max)
 }
 
 /* There are no files, and no signals. */
-bool dry_port_save(const char *path, void (*fill)(dry_port_writer *write, void *arg))
+bool dry_port_save(const char *path, unsigned rights, void (*fill)(dry_port_writer *write, void *arg))
 {
 	(void)path;
+	(void)rights;
 	(void)fill;
 	return false;
 }

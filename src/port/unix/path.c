@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void dry_unix_path(char *name, size_t room, const char *path, unsigned long number)
+bool dry_unix_path(char *name, size_t room, const char *path, unsigned long number)
 {
 	char digits[24];
 	size_t n = 0;
@@ -23,4 +23,5 @@ void dry_unix_path(char *name, size_t room, const char *path, unsigned long numb
 		path += 2;
 	}
 	name[n] = '\0';
+	return *path == '\0';
 }

@@ -6,9 +6,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdatomic.h>
+#include <stdio.h> /* rename */
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,43 +18,61 @@
 
 #define ROOM (DRY_UNIX_PATH + 64)
 
-static bool save(const char *path, void (*fill)(dry_port_writer *write, void *arg))
+/* To write to; -1. Beside the old one, with its rights. No other call, and no other thread, writes to the same. */
+static int open_beside(const char *name, char *fresh, const struct stat *old, unsigned rights)
 {
-	char name[ROOM], fresh[ROOM];
-	struct dry_unix_writer file = { .fd = -1 };
-	struct rlimit most;
-	struct stat old;
+	static _Atomic unsigned calls; /* relaxed: a number */
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	size_t length = strlen(name);
+	int fd;
 
-	dry_unix_path(name, DRY_UNIX_PATH, path, (unsigned long)getpid());
-	if (stat(name, &old) == 0 && !S_ISREG(old.st_mode)) {
-		file.fd = open(name, O_WRONLY | O_CLOEXEC);
-		if (file.fd < 0)
-			return false;
-		fill(dry_unix_put, &file);
-		dry_unix_flush(&file);
-		close(file.fd);
-		return !file.failed;
-	}
-	/* Others may write the same file. */
-	memcpy(fresh, name, strlen(name));
-	dry_unix_path(fresh + strlen(name), sizeof(fresh) - DRY_UNIX_PATH, ".new-%p", (unsigned long)getpid());
-	file.fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	memcpy(fresh, name, length);
+	dry_unix_path(fresh + length, ROOM - length, ".new-%p", (unsigned long)getpid());
+	length = strlen(fresh);
+	dry_unix_path(fresh + length, ROOM - length, "-%p", atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed));
+	fd = open(fresh, flags, rights);
+	if (fd < 0 && errno == EEXIST && unlink(fresh) == 0) /* of a process that had the same number, and ended */
+		fd = open(fresh, flags, rights);
+	if (fd >= 0 && old != NULL)
+		fchmod(fd, old->st_mode & 0777);
+	return fd;
+}
+
+/*
+ * As it is: a device, a pipe, a file behind a link, of another user's, or with a second name. What a process has open (/dev/stdout)
+ * keeps what is in it. A pipe without a reader is not waited for.
+ */
+static int open_in_place(const char *name)
+{
+	bool is_open = memcmp(name, "/dev/", 5) == 0 || memcmp(name, "/proc/", 6) == 0;
+
+	return open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (is_open ? O_APPEND : O_TRUNC));
+}
+
+static bool save(const char *path, unsigned rights, void (*fill)(dry_port_writer *write, void *arg))
+{
+	char name[DRY_UNIX_PATH], fresh[ROOM];
+	struct dry_unix_writer file = { .fd = -1 };
+	struct stat old;
+	bool is_there, beside;
+
+	if (!dry_unix_path(name, sizeof(name), path, (unsigned long)getpid()))
+		return false;
+	is_there = lstat(name, &old) == 0;
+	beside = is_there ? S_ISREG(old.st_mode) && old.st_uid == geteuid() && old.st_nlink == 1 : errno == ENOENT;
+	file.fd = beside ? open_beside(name, fresh, is_there ? &old : NULL, rights) : open_in_place(name);
 	if (file.fd < 0)
 		return false;
-	if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY) {
-		file.limited = true;
-		file.room = most.rlim_cur;
-	}
 	fill(dry_unix_put, &file);
 	dry_unix_flush(&file);
 	close(file.fd);
-	if (!file.failed && rename(fresh, name) == 0)
-		return true;
+	if (!beside || (!file.failed && rename(fresh, name) == 0))
+		return !file.failed;
 	unlink(fresh);
 	return false;
 }
 
-bool dry_port_save(const char *path, void (*fill)(dry_port_writer *write, void *arg))
+bool dry_port_save(const char *path, unsigned rights, void (*fill)(dry_port_writer *write, void *arg))
 {
 	int saved = errno, cancel;
 	bool done;
@@ -62,7 +80,7 @@ bool dry_port_save(const char *path, void (*fill)(dry_port_writer *write, void *
 	if (dry_port_confined())
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc() must not become a cancellation point */
-	done = save(path, fill);
+	done = save(path, rights, fill);
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 	return done;

@@ -34,7 +34,7 @@ static bool bind_at(int fd)
 	if (errno != EADDRINUSE || lstat(place.sun_path, &there) != 0 || !S_ISSOCK(there.st_mode))
 		return false;
 	/* Whoever left it there does not answer. */
-	other = socket(AF_UNIX, SOCK_STREAM, 0);
+	other = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); /* not waited for while others do */
 	stale = other >= 0 && connect(other, (struct sockaddr *)&place, sizeof(place)) != 0 && errno == ECONNREFUSED;
 	if (other >= 0)
 		close(other);
@@ -90,10 +90,14 @@ static void answer(int fd, void (*fill)(dry_port_writer *write, void *arg))
 void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg), unsigned ms)
 {
 	struct pollfd knocks = { .fd = dry_unix_kept_fd(&door), .events = POLLIN };
-	/* What waits with a time may be begun anew by a call that a filter kills for. */
-	int fd, found = dry_port_confined() ? 1 : poll(&knocks, 1, (int)ms); /* of none: the time alone */
+	int fd, found;
 
-	if (found == 0 || (found < 0 && errno == EINTR) || dry_unix_kept_fd(&door) < 0)
+	if (dry_port_confined()) { /* the filter may not have thought of what follows */
+		dry_port_sleep_ms(ms);
+		return;
+	}
+	found = poll(&knocks, 1, (int)ms); /* of none: the time alone */
+	if (found == 0 || (found < 0 && errno == EINTR) || dry_port_confined() || dry_unix_kept_fd(&door) < 0)
 		return;
 	fd = accept(knocks.fd, NULL, NULL);
 	if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
@@ -107,6 +111,17 @@ void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg), unsigned ms
 
 void dry_port_unlisten(void)
 {
-	if (door.fd >= 0 && owner == getpid())
+	if (door.fd >= 0 && !dry_port_confined() && owner == getpid())
 		unlink(place.sun_path);
+}
+
+void dry_port_listen_forked(void)
+{
+	int saved = errno, fd = dry_unix_kept_fd(&door);
+
+	/* Else who connects when the parent has ended waits for good. */
+	if (fd >= 0 && !dry_port_confined())
+		close(fd);
+	door.fd = -1;
+	errno = saved;
 }

@@ -6,6 +6,7 @@
 #include "port/unix/kept.h"
 #include "port/unix/path.h"
 #include "port/unix/threads.h"
+#include "port/unix/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -250,75 +251,17 @@ static int log_fd(void)
 	return fd;
 }
 
-struct text {
-	const char *from;
-	size_t bytes; /* that are not written yet */
-};
-
-/* 0, or why not all of it is written. */
-static int write_text(int fd, struct text *text)
+static void write_to(int fd, struct dry_unix_text *text)
 {
-	ssize_t done;
-
-	while (text->bytes > 0) {
-		done = write(fd, text->from, text->bytes);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done < 0 ? errno : EIO;
-		text->from += done;
-		text->bytes -= (size_t)done;
-	}
-	return 0;
-}
-
-static void set_of(sigset_t *set, int one, int other)
-{
-	sigemptyset(set);
-	sigaddset(set, one);
-	sigaddset(set, other);
-}
-
-/*
- * A pipe without a reader and a limit on files must not end the program: the signals of both wait meanwhile, and one that this
- * raised is taken back.
- */
-static DRY_NOINLINE void write_quietly(int fd, struct text *text)
-{
-	static const struct timespec now;
-	sigset_t set, before;
-	bool pipe, size;
-	int error;
-
-	set_of(&set, SIGPIPE, SIGXFSZ);
-	pthread_sigmask(SIG_BLOCK, &set, &before);
-	pipe = sigismember(&before, SIGPIPE) == 1;
-	size = sigismember(&before, SIGXFSZ) == 1;
-	if (pipe || size) { /* else none waits */
-		sigpending(&set);
-		pipe = sigismember(&set, SIGPIPE) == 1;
-		size = sigismember(&set, SIGXFSZ) == 1;
-	}
-	error = write_text(fd, text);
-	if ((error == EPIPE && !pipe) || (error == EFBIG && !size)) {
-		set_of(&set, error == EPIPE ? SIGPIPE : SIGXFSZ, error == EPIPE ? SIGPIPE : SIGXFSZ);
-		sigtimedwait(&set, NULL, &now);
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-static void write_to(int fd, struct text *text)
-{
-	/* A filter on system calls may not expect that signals are blocked. No lock is taken here: reports are made under any. */
 	if (!dry_port_confined())
-		write_quietly(fd, text);
+		dry_unix_write_quietly(fd, text);
 	else
-		write_text(fd, text);
+		dry_unix_write(fd, text);
 }
 
 void dry_port_write(const char *from, size_t bytes)
 {
-	struct text text = { from, bytes };
+	struct dry_unix_text text = { from, bytes };
 	int saved = errno, cancel, fd;
 
 	/* free() may report, and must not become a cancellation point by it. */
