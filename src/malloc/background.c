@@ -58,10 +58,10 @@ static size_t held_bytes(const struct dry_heap *heap)
 	return idle_bytes(heap) + used_bytes(heap) + heap->extents.live_bytes;
 }
 
-/* relaxed: what is asked for is done here or at the next call */
+/* relaxed: what is asked for is done here or at the next call; not in a destructor that allocates, under locks of its heap */
 static void obey(void)
 {
-	if (DRY_UNLIKELY(__atomic_load_n(&dry_profile.request, __ATOMIC_RELAXED) != 0))
+	if (DRY_UNLIKELY(__atomic_load_n(&dry_profile.request, __ATOMIC_RELAXED) != 0) && dry_lock_none_held())
 		dry_profile_obey();
 }
 
