@@ -174,29 +174,50 @@ static inline unsigned long kmem_shrink(struct shrinker *shrinker, gfp_t flags)
 {
 	struct shrink_control control = { flags, 0, 0, 0 };
 	unsigned long left = shrinker->count_objects(shrinker, &control), freed = 0, got;
-	unsigned long batch = shrinker->batch > 0 ? (unsigned long)shrinker->batch : 128;
+	unsigned long batch = shrinker->batch > 0 ? (unsigned long)shrinker->batch : 128, asked;
 
 	if (left == SHRINK_EMPTY)
 		return 0;
 	while (left > 0) {
-		control.nr_to_scan = control.nr_scanned = left < batch ? left : batch;
+		control.nr_to_scan = control.nr_scanned = asked = left < batch ? left : batch; /* it may count both down */
 		got = shrinker->scan_objects(shrinker, &control);
 		if (got == SHRINK_STOP)
 			break;
 		freed += got;
-		left -= control.nr_to_scan;
+		left -= asked;
 	}
 	return freed;
 }
 
-/* All of them, once. 0 as well if they run already: theirs may be the allocation that found nothing. */
+/*
+ * Shrinkers run in another thread, or one is being registered there: whether that has ended, so that there may be memory. Not
+ * waited for without end, for they may wait for what the caller holds; nor if they are the caller's: theirs is the allocation.
+ */
+static inline bool kmem_wait_for_shrinkers(void)
+{
+	unsigned patience = 1u << 23; /* some seconds, if the processor is yielded to nobody else */
+
+	while (__atomic_load_n(&kmem_shrinkers.runner, __ATOMIC_RELAXED) != kmem_thread() && patience-- > 0) {
+		if (kmem_try_lock(&kmem_shrinkers.lock)) {
+			kmem_unlock(&kmem_shrinkers.lock);
+			return true;
+		}
+		kmem_relax();
+	}
+	return false;
+}
+
+/* All of them, once, here or in another thread: what they freed, at least 1 there. 0 as well if the caller is one. */
 static inline unsigned long kmem_run_shrinkers(gfp_t flags)
 {
 	struct shrinker *shrinker;
 	unsigned long freed = 0;
 
-	if (__atomic_load_n(&kmem_shrinkers.first, __ATOMIC_RELAXED) == NULL || !kmem_try_lock(&kmem_shrinkers.lock))
-		return 0; /* the list is only looked at for being empty: then nobody may watch forks */
+	/* the list is only looked at for being empty: then nobody may watch forks */
+	if (__atomic_load_n(&kmem_shrinkers.first, __ATOMIC_RELAXED) == NULL)
+		return 0;
+	if (!kmem_try_lock(&kmem_shrinkers.lock))
+		return kmem_wait_for_shrinkers();
 	__atomic_store_n(&kmem_shrinkers.runner, kmem_thread(), __ATOMIC_RELAXED); /* read by this thread alone, after a fork */
 	for (shrinker = kmem_shrinkers.first; shrinker != NULL; shrinker = shrinker->kmem_next)
 		freed += kmem_shrink(shrinker, flags);
