@@ -13,11 +13,13 @@
 
 #define DRY_EXTENT_CACHED 128 /* most extents that wait for reuse */
 
+#define DRY_EXTENT_BITS 48
+
 struct dry_extent {
-	uintptr_t addr;     /* 0: slot unused */
-	uint64_t size : 48; /* bytes, a multiple of the page size */
-	uint64_t node : 4;  /* memory node that it was placed on */
-	uint64_t seen : 12; /* by dry_dense_collapse(), since it has that size: 1, and so many huge pages of it from its start */
+	uintptr_t addr;                  /* 0: slot unused */
+	uint64_t size : DRY_EXTENT_BITS; /* bytes, a multiple of the page size */
+	uint64_t node : 4;               /* memory node that it was placed on */
+	uint64_t seen : 12;              /* by dry_dense_collapse(), as big as it is: 1, and so many huge pages from its start */
 };
 
 /* An extent that waits for reuse. */
