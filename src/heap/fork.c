@@ -36,19 +36,21 @@ static void each_lock_of(struct dry_heap *heap, void (*fn)(struct dry_lock *lock
 	fn(&caches->backing.arena.lock);
 }
 
-/* The lock of the list of caches keeps it as it is, so it is the first to be taken and the last to be let go. */
+/*
+ * The lock of the list of caches keeps it as it is, so it is the first to be taken and the last to be let go. Those of all heaps
+ * before any other: who has one heap's may be in a destructor that frees into another heap.
+ */
 static void each_lock(void (*fn)(struct dry_lock *lock), bool taking)
 {
-	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next) {
-		if (taking) {
-			fn(&heap->caches.reap_lock);
-			fn(&heap->caches.lock);
-		}
+	for (struct dry_heap *heap = dry_heaps; heap != NULL && taking; heap = heap->next) {
+		fn(&heap->caches.reap_lock);
+		fn(&heap->caches.lock);
+	}
+	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
 		each_lock_of(heap, fn);
-		if (!taking) {
-			fn(&heap->caches.lock);
-			fn(&heap->caches.reap_lock);
-		}
+	for (struct dry_heap *heap = dry_heaps; heap != NULL && !taking; heap = heap->next) {
+		fn(&heap->caches.lock);
+		fn(&heap->caches.reap_lock);
 	}
 }
 

@@ -58,8 +58,25 @@ static void waits_without_slabs(dry_heap *heap, dry_cache *cache, struct dry_loc
 	CHECK(pthread_join(thread, NULL) == 0);
 }
 
+/* Who has the caches of one heap may be in a destructor that frees into another one, which is older or newer. */
+static void waits_without_others(dry_heap *heap, dry_cache *cache)
+{
+	pthread_t thread;
+
+	dry_lock_acquire_unranked(&heap->caches.reap_lock);
+	CHECK(pthread_create(&thread, NULL, fork_once, NULL) == 0);
+	while (is_free(&dry_heaps_lock))
+		moment();
+	moment();
+	for (unsigned n = 0; n < NODES; n++)
+		CHECK(is_free(&cache->node[n].lock) && is_free(&cache->node[n].shared.lock));
+	dry_lock_release(&heap->caches.reap_lock);
+	CHECK(pthread_join(thread, NULL) == 0);
+}
+
 int main(void)
 {
+	dry_heap *older = dry_heap_create(NULL);
 	dry_heap *heap = dry_heap_create(&(struct dry_heap_attr){ .nodes = NODES });
 	dry_cache *cache = dry_cache_create(heap, &(struct dry_cache_attr){ .name = "order", .size = 100 });
 
@@ -70,6 +87,12 @@ int main(void)
 		waits_without_slabs(heap, cache, &alien->lock);
 		waits_without_slabs(heap, cache, &cache->node[n].shared.lock);
 	}
+	dry_heap *newer = dry_heap_create(NULL);
+	CHECK(older && newer);
+	waits_without_others(older, cache);
+	waits_without_others(newer, cache);
+	CHECK_EQ(dry_heap_destroy(newer), 0);
 	CHECK_EQ(dry_heap_destroy(heap), 0);
+	CHECK_EQ(dry_heap_destroy(older), 0);
 	return 0;
 }
