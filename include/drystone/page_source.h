@@ -18,7 +18,8 @@ struct dry_page_source {
 	/*
 	 * Address space for `size` bytes, aligned to `align`, a power of two. It is not touched before it is committed. NULL:
 	 * there is none. A heap asks for 16 GiB at its start, and for half as much again and again while the answer is
-	 * NULL, down to 4 MiB; then once for each block of more than 1 MiB.
+	 * NULL, down to 4 MiB; then once for each block of more than 128 KiB and half a
+	 * `unit`, and each of more than 1 MiB.
 	 */
 	void *(*reserve)(void *arg, size_t size, size_t align);
 	/*

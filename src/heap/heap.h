@@ -90,8 +90,15 @@ void dry_heap_trim_unused(struct dry_heap *heap);
 bool dry_heap_give_up(struct dry_heap *heap, size_t bytes);
 
 /*
+ * A heap has no room for an allocation of about `bytes`: gives back what is free in it, then (tries > 0) asks the callbacks of its
+ * caches. Whether it is worth another try; tries: as below. false, too, where a lock is held: a destructor allocates.
+ */
+bool dry_heap_free_up(struct dry_heap *heap, size_t bytes, unsigned tries);
+
+/*
  * The process's limit was in the way of an allocation of about `bytes`: gives back what is free in this heap and in others, then
- * asks who was named here. Whether it is worth another try; tries: how many there were after the first one. No lock is held.
+ * asks who was named here. Whether it is worth another try; tries: how many there were after the first one. false where
+ * a lock is held.
  */
 bool dry_heap_make_room(struct dry_heap *heap, size_t bytes, unsigned tries);
 void dry_heap_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg);

@@ -19,6 +19,7 @@
 	 DRY_CACHE_TYPE_MASK | DRY_CACHE_SMALL_SLABS | DRY_CACHE_NO_ARRAYS | DRY_CACHE_ATTACH_FIRST)
 #define MAX_SIZE  ((size_t)4 << 20)
 #define MAX_ALIGN 65536u
+#define CACHE_BYTES ((size_t)4096) /* about what one takes of metadata */
 
 /* ---- caches ----------------------------------------------------------------------- */
 
@@ -70,6 +71,8 @@ DRY_EXPORT dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_at
 			return NULL;
 	}
 	cache = dry_cache_make(&heap->caches, attr, false, &error);
+	for (unsigned tries = 0; cache == NULL && error == DRY_ENOMEM && dry_heap_free_up(heap, CACHE_BYTES, tries); tries++)
+		cache = dry_cache_make(&heap->caches, attr, false, &error);
 	if (cache != NULL)
 		DRY_PROBE_3(drystone, cache_made, (uintptr_t)cache, (uintptr_t)cache->name, cache->object_size);
 	if (cache == NULL) {
@@ -313,6 +316,9 @@ DRY_EXPORT int dry_cache_prefill(dry_cache *cache, size_t n)
 {
 	cache = cache->root;
 	unsigned home = dry_caches_home(cache->caches);
+
+	for (unsigned node = 0; n == 0 && node < cache->caches->nodes; node++) /* of whichever thread */
+		dry_cache_reserve(cache, node, 0);
 	bool done = dry_cache_reserve(cache, home, n);
 
 	if (!done && drop_spares(cache))
@@ -327,5 +333,7 @@ DRY_EXPORT size_t dry_cache_shrink(dry_cache *cache)
 	size_t freed;
 
 	dry_cache_empty(cache->root, &freed);
+	if (dry_heap_of(cache->caches)->of_cache) /* which nobody else can trim */
+		dry_arena_purge_all(dry_heap_arena(dry_heap_of(cache->caches)));
 	return freed;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Giving memory back: reap, decay, balance, trim. */
 #include "core/reap.h"
+#include "core/walk.h"
 #include "heap/heap.h"
 #include "page/budget.h"
 
@@ -63,7 +64,8 @@ bool dry_heap_give_up(struct dry_heap *heap, size_t bytes)
 	const struct dry_slab_pages *pages = heap->caches.backing.pages;
 	struct dry_arena *arena = dry_heap_arena(heap);
 
-	if (dry_port_confined() || !dry_port_find_scarce())
+	/* what a source has reserved is no help to others */
+	if (heap->extents.source.reserve != NULL || dry_port_confined() || !dry_port_find_scarce())
 		return false;
 	dry_kept_release(&heap->kept, dry_heap_arena(heap));
 	if (dry_arena_give_up(arena, bytes))
@@ -138,16 +140,36 @@ void dry_heap_follow_limit(bool (*follow)(void))
 	atomic_store_explicit(&limit_follow, follow, memory_order_relaxed);
 }
 
+bool dry_heap_free_up(struct dry_heap *heap, size_t bytes, unsigned tries)
+{
+	if (!dry_lock_none_held() || tries > DRY_RECLAIM_TRIES)
+		return false;
+	if (tries != 0 && !dry_caches_reclaim(&heap->caches, bytes))
+		return false;
+	dry_heap_trim(heap);
+	return true;
+}
+
+/* Whether it is the process's limit that the heap may have met: its memory counts, and it has no other bound. */
+static bool meets_limit(struct dry_heap *heap, size_t bytes)
+{
+	const struct dry_arena *arena = dry_heap_arena(heap);
+
+	if (!arena->owns_memory || heap->extents.source.reserve != NULL)
+		return false;
+	return dry_budget_may_hold(bytes) && (arena->limit_pages == SIZE_MAX || !dry_budget_has_room(bytes + DRY_CHUNK_SIZE));
+}
+
 bool dry_heap_make_room(struct dry_heap *heap, size_t bytes, unsigned tries)
 {
 	size_t before = dry_budget_used();
 	bool (*follow)(void) = atomic_load_explicit(&limit_follow, memory_order_relaxed);
 
-	if (tries == LIMIT_TRIES)
+	if (tries == LIMIT_TRIES || !dry_lock_none_held())
 		return false;
 	if (follow != NULL && follow())
 		return true;
-	if (!dry_budget_may_hold(bytes))
+	if (!meets_limit(heap, bytes))
 		return false;
 	trim(heap);
 	/*

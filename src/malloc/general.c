@@ -69,7 +69,9 @@ static bool is_for_extent(struct dry_heap *heap, size_t size)
 {
 	size_t page = (size_t)1 << dry_backing_page_shift(&heap->caches.backing), pages = (size + page - 1) / page;
 	bool leaves_much = (((size_t)1 << dry_log2_ceil((uint32_t)pages)) - pages) * 8 > pages;
-	bool wanted = size > DRY_RUN_USUAL ? dry_annotate == NULL : leaves_much && dry_port_is_scarce();
+	/* an extent has pages of its own, and those of a source may be big */
+	size_t source = heap->extents.source.unit / 2, usual = source > DRY_RUN_USUAL ? source : DRY_RUN_USUAL;
+	bool wanted = size > usual ? dry_annotate == NULL : leaves_much && dry_port_is_scarce();
 
 	return size > DRY_RUN_MAX || (wanted && dry_extents_live(&heap->extents) < MOST_EXTENTS);
 }
@@ -177,15 +179,9 @@ static DRY_NOINLINE void *alloc_big_hard(struct dry_heap *heap, size_t size, siz
 		return NULL;
 	object = alloc_big(heap, size, align, zero);
 	/* What a trim brings is pages of the arena: bigger blocks have no use for it. */
-	bool trim = object == NULL && fits_arena(heap, size, align);
-	if (trim && dry_heap_trim(heap) != 0)
+	bool fits = object == NULL && fits_arena(heap, size, align);
+	for (unsigned tries = 0; fits && object == NULL && dry_heap_free_up(heap, size, tries); tries++)
 		object = alloc_big(heap, size, align, zero);
-	for (unsigned tries = 0; trim && object == NULL && tries < DRY_RECLAIM_TRIES; tries++) {
-		if (!dry_caches_reclaim(&heap->caches, size))
-			break;
-		dry_heap_trim(heap);
-		object = alloc_big(heap, size, align, zero);
-	}
 	for (unsigned tries = 0; object == NULL && dry_heap_make_room(heap, size, tries); tries++)
 		object = alloc_big(heap, size, align, zero);
 	if (DRY_UNLIKELY(object == NULL)) {
@@ -210,9 +206,12 @@ static DRY_NOINLINE void *sampled_now(struct dry_heap *heap, struct dry_cache *c
 /* There was no memory for the class's cache. What its objects may ask for, it may, too. */
 static DRY_NOINLINE struct dry_cache *make_cache_hard(struct dry_heap *heap, unsigned class)
 {
+	size_t size = dry_class_size(class);
 	struct dry_cache *cache = NULL;
 
-	for (unsigned tries = 0; cache == NULL && dry_heap_make_room(heap, dry_class_size(class), tries); tries++)
+	for (unsigned tries = 0; cache == NULL && dry_heap_free_up(heap, size, tries); tries++)
+		cache = dry_general_cache(heap, class);
+	for (unsigned tries = 0; cache == NULL && dry_heap_make_room(heap, size, tries); tries++)
 		cache = dry_general_cache(heap, class);
 	return cache;
 }

@@ -146,8 +146,108 @@ static void in_child(enum call call, bool keeps)
 	CHECK_EQ(status, 0);
 }
 
+/* ---- where callbacks have no business ---- */
+
+static void in_child_of(void (*fn)(void))
+{
+	pid_t child = fork();
+	int status;
+
+	CHECK(child >= 0);
+	if (child == 0) {
+		alarm(60);
+		dry_ctl("decay_ms", "3600000");
+		fn();
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
+static size_t destroyed, logged;
+
+static void log_it(void *object, void *arg)
+{
+	(void)object;
+	(void)arg;
+	destroyed++;
+	logged += dry_alloc(NULL, 5000) != NULL;
+}
+
+/* A destructor may use other heaps: at the limit it gets nothing, and nobody waits for locks of its heap. */
+static void destructor_at_limit(void)
+{
+	dry_heap *heap = dry_heap_create(&(struct dry_heap_attr){ .name = "logs" });
+	dry_cache *cache = dry_cache_create(heap, &(struct dry_cache_attr){ .name = "logged", .size = 3000, .dtor = log_it });
+	void *object[100];
+
+	CHECK(cache);
+	for (size_t i = 0; i < 100; i++)
+		CHECK(object[i] = dry_cache_alloc(cache));
+	CHECK_EQ(dry_ctl("limit", "64M"), 0);
+	for (size_t size = 1 << 20; size > 16; size /= 2)
+		while (dry_alloc(NULL, size) != NULL)
+			;
+	dry_on_limit(give_big, &spare);
+	spare.calls = 0;
+	for (size_t i = 0; i < 100; i++)
+		dry_cache_free(cache, object[i]);
+	dry_heap_trim(heap);
+	CHECK(destroyed > 50 && logged < destroyed);
+	CHECK_EQ(spare.calls, 0);
+}
+
+/* A heap that is full by itself is not the process's: others are left alone. */
+static void own_limit(void)
+{
+	static char memory[1 << 20];
+	struct dry_heap_attr bounded = { .name = "bounded", .limit = 1 << 20 };
+	struct dry_heap_attr given = { .name = "given", .memory = memory, .memory_size = sizeof(memory) };
+	dry_heap *heap[2] = { dry_heap_create(&bounded), dry_heap_create(&given) };
+
+	CHECK_EQ(dry_ctl("limit", "1G"), 0);
+	dry_on_limit(give_big, &spare);
+	for (unsigned i = 0; i < 2; i++) {
+		CHECK(heap[i]);
+		for (size_t size = 65536; size > 16; size /= 2)
+			while (dry_alloc(heap[i], size) != NULL)
+				;
+		CHECK(dry_alloc(heap[i], 2 << 20) == NULL);
+	}
+	CHECK_EQ(spare.calls, 0);
+}
+
+/* But for objects of one size that are free. */
+static dry_heap *full_heap(void)
+{
+	dry_heap *heap = dry_heap_create(&(struct dry_heap_attr){ .name = "first", .limit = 1 << 20 });
+	void *block[8];
+
+	CHECK(heap);
+	for (size_t i = 0; i < 8; i++)
+		CHECK(block[i] = dry_alloc(heap, 24 << 10));
+	while (dry_alloc(heap, 64) != NULL)
+		;
+	for (size_t i = 0; i < 8; i++)
+		dry_free(heap, block[i]);
+	return heap;
+}
+
+/* Their pages are had for the first block of another size. */
+static void first_of_class(void)
+{
+	for (size_t size = 100; size < 4000; size += size / 3)
+		CHECK(dry_alloc(full_heap(), size) != NULL);
+	dry_heap *heap = full_heap();
+	for (size_t n = 0; n < 20; n++) /* likewise for caches */
+		CHECK(dry_cache_create(heap, &(struct dry_cache_attr){ .name = "one", .size = 64, .flags = DRY_CACHE_NO_MERGE }));
+}
+
 int main(void)
 {
+	in_child_of(destructor_at_limit);
+	in_child_of(own_limit);
+	in_child_of(first_of_class);
 	for (enum call call = ALLOC; call <= PREFILL; call++) {
 		in_child(call, false);
 		in_child(call, true);

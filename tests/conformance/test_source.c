@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "../support/exercise.h"
 
@@ -281,11 +283,47 @@ static void of_cache(void)
 	CHECK_EQ(dry_cache_destroy(cache), -EBUSY); /* and it stays */
 	for (size_t i = 0; i < 500; i++)
 		dry_cache_free(cache, object[i]);
+	CHECK(file.purges == 0 && dry_cache_shrink(cache) > 0 && file.purges > 0); /* nobody else can trim its heap */
 	CHECK_EQ(dry_cache_destroy(cache), 0);
 	CHECK_EQ(file.reserved, file.released);
 	close(file.fd);
 	source.commit = NULL;
 	CHECK(!dry_cache_create(NULL, &attr) && errno == EINVAL);
+}
+
+/* Blocks of less than half a huge page share them. */
+static void shared_units(void)
+{
+	dry_heap *heap = begin(HUGE, 1, 0, 0);
+	void *block[100];
+
+	CHECK(heap);
+	for (size_t i = 0; i < 100; i++)
+		CHECK(block[i] = dry_alloc(heap, 130 << 10));
+	CHECK(file.committed <= 16 * HUGE);
+	for (size_t i = 0; i < 100; i++)
+		dry_free(heap, block[i]);
+	end(heap);
+}
+
+/* A source that has one region, in a process whose address space is limited: giving parts of it back would not help. */
+static void one_region(void)
+{
+	struct rlimit limit = { (rlim_t)64 << 30, (rlim_t)64 << 30 };
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		dry_heap *heap = begin(0, 1, 0, 0);
+		CHECK(heap && setrlimit(RLIMIT_AS, &limit) == 0);
+		file.regions = REGIONS; /* no more */
+		for (size_t i = 0; i < 100; i++)
+			CHECK(dry_alloc(heap, 200 << 10) && dry_alloc(heap, 3000));
+		CHECK_EQ(file.released, 0);
+		_exit(0);
+	}
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
 }
 
 int main(int argc, char **argv)
@@ -298,6 +336,8 @@ int main(int argc, char **argv)
 	whole(&rng, HUGE / 32, 2, 0);
 	whole(&rng, HUGE, 1, MFD_HUGETLB);
 	failures(&rng);
+	shared_units();
+	one_region();
 	of_cache();
 	return 0;
 }

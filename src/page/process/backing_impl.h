@@ -231,10 +231,11 @@ static inline size_t dry_backing_bytes(const struct dry_backing *backing)
 	return (size_t)backing->arena.pages << backing->arena.page_shift;
 }
 
+/* A destructor that allocates runs under locks of its heap; other heaps may be locked by a thread that waits for this one. */
 static inline bool dry_backing_may_wait(dry_gfp gfp)
 {
 	(void)gfp;
-	return true;
+	return dry_lock_none_held();
 }
 
 static inline unsigned dry_backing_node(const struct dry_backing *backing)
