@@ -323,7 +323,7 @@ int dry_cache_unmake(struct dry_cache *cache)
 {
 	if (cache == NULL)
 		return 0;
-	if (cache->state != DRY_CACHE_LIVE) {
+	if (cache->state != DRY_CACHE_LIVE || cache->orphan) {
 		dry_backing_corrupt(DRY_FATAL_DEAD_CACHE, cache, NULL, "destroy");
 		return -DRY_EINVAL;
 	}

@@ -97,10 +97,25 @@ DRY_EXPORT int dry_cache_destroy(dry_cache *cache)
 	return rc;
 }
 
+struct visit {
+	int (*fn)(dry_cache *, void *);
+	void *arg;
+};
+
+/* Not one that was destroyed and lives on for its aliases. */
+static int visit(dry_cache *cache, void *arg)
+{
+	const struct visit *visit = arg;
+
+	return cache->orphan ? 0 : visit->fn(cache, visit->arg);
+}
+
 DRY_EXPORT int dry_heap_for_each_cache(dry_heap *heap, int (*fn)(dry_cache *, void *), void *arg)
 {
+	struct visit visit_as = { fn, arg };
+
 	heap = dry_heap_get(heap);
-	return heap != NULL ? dry_caches_walk(&heap->caches, fn, arg) : 0;
+	return heap != NULL ? dry_caches_walk(&heap->caches, visit, &visit_as) : 0;
 }
 
 static int report(const char *name, const char *wrong)

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "core/layout.h"
+#include "core/walk.h"
 #include "guard/internal.h"
 #include "heap/heap.h"
 
@@ -77,7 +79,7 @@ static int add_cache(dry_cache *cache, void *arg)
 {
 	const struct dry_heap *heap = arg;
 	struct dry_cache_stats s;
-	uint64_t bytes, live;
+	uint64_t bytes, usable, live;
 
 	if (cache->root != cache || dry_cache_stats(cache, &s) != 0)
 		return 0;
@@ -88,7 +90,8 @@ static int add_cache(dry_cache *cache, void *arg)
 	struct row *row = row_of(shown, name);
 	bytes = s.slabs * s.pages_per_slab * gathered.page;
 	live = s.active_objects * (s.object_size != 0 && s.object_size < s.stride ? s.object_size : s.stride);
-	gathered.sum[WASTE] += bytes - (live < bytes ? live : bytes);
+	usable = s.slabs * dry_slab_bytes(cache, cache->order); /* without fences */
+	gathered.sum[WASTE] += usable - (live < usable ? live : usable);
 	row->value[BYTES] += bytes;
 	row->value[LIVE] += live;
 	row->value[OBJECTS] += s.active_objects;
@@ -147,7 +150,7 @@ static void add_heap(struct dry_heap *heap)
 	gathered.sum[FAILURES] += s.failures;
 	gathered.sum[REAPS] += s.reaps;
 	gathered.sum[PURGED] += s.purged;
-	dry_heap_for_each_cache(heap, add_cache, heap);
+	dry_caches_walk(&heap->caches, add_cache, heap);
 }
 
 static void collect(void)

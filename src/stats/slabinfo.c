@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The listing of /proc/slabinfo, version 2.1: the format that people's tools read. */
 #include "base/fmt.h"
+#include "core/walk.h"
 #include "heap/heap.h"
 
 struct listing {
@@ -39,5 +40,5 @@ DRY_EXPORT void dry_heap_slabinfo(dry_heap *heap, void (*write)(void *, const ch
 	if (heap == NULL)
 		return;
 	write(arg, header, sizeof(header) - 1);
-	dry_heap_for_each_cache(heap, list_cache, &listing);
+	dry_caches_walk(&heap->caches, list_cache, &listing);
 }

@@ -43,6 +43,18 @@ static void run_alloc_alias(void)
 	CHECK(dry_cache_alloc(alias));
 }
 
+/* Its slabs are there for another one, but it is not. */
+static void run_root_twice(void)
+{
+	struct dry_cache_attr attr = { .name = "alike", .size = 100 };
+	dry_cache *root = dry_cache_create(NULL, &attr);
+
+	CHECK(root && dry_cache_create(NULL, &attr));
+	CHECK_EQ(dry_cache_destroy(root), 0);
+	death_at(root);
+	dry_cache_destroy(root);
+}
+
 static void run_heap_twice(void)
 {
 	dry_heap *heap = dry_heap_create(NULL);
@@ -57,6 +69,7 @@ static void run_heap_twice(void)
 static const struct death_case cases[] = {
 	{ "replaced", DEAD, run_alloc_replaced },
 	{ "alias", DEAD, run_alloc_alias },
+	{ "root-twice", "^drystone: cache already destroyed: 0x[0-9a-f]+: destroy", run_root_twice },
 	{ "heap-twice", "^drystone: invalid pointer: 0x[0-9a-f]+: no heap, or destroyed already", run_heap_twice },
 };
 
