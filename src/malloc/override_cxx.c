@@ -2,7 +2,7 @@
 /*
  * C++ new and delete, by their mangled names (Itanium ABI, LP64), so that the
  * library needs no C++ run-time library. Where the program has one, a failing
- * new calls the new_handler and throws std::bad_alloc through it.
+ * new calls the new_handler and throws std::bad_alloc through it, also where it came with a plug-in only.
  *
  * The nothrow forms are left to that library: the standard has them call the plain form
  * and catch what it throws, which C cannot do. So they come here all the same.
@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 #include "base/fatal.h"
 #include "base/kind.h"
+#include "malloc/opened.h"
 #include "malloc_front.h"
 #include "port/contract.h"
 
@@ -31,8 +32,14 @@ static void *try_once(size_t size, size_t align)
 
 static DRY_SLOW void *insist(size_t size, size_t align)
 {
+	new_handler (*get)(void) = get_new_handler;
+	void (*throw_one)(void) = throw_bad_alloc;
+
+	/* What was not there when the program started may be now. */
+	if (get == NULL && dry_opened_cxx != NULL)
+		*(void **)&get = dry_opened_cxx("_ZSt15get_new_handlerv");
 	for (;;) {
-		new_handler handler = get_new_handler != NULL ? get_new_handler() : NULL;
+		new_handler handler = get != NULL ? get() : NULL;
 		if (handler == NULL)
 			break;
 		handler();
@@ -40,8 +47,10 @@ static DRY_SLOW void *insist(size_t size, size_t align)
 		if (object != NULL)
 			return object;
 	}
-	if (throw_bad_alloc != NULL)
-		throw_bad_alloc();
+	if (throw_one == NULL && dry_opened_cxx != NULL)
+		*(void **)&throw_one = dry_opened_cxx("_ZSt17__throw_bad_allocv");
+	if (throw_one != NULL)
+		throw_one();
 	dry_warn("operator new: out of memory, and no C++ run-time library to throw with");
 	dry_port_abort();
 }

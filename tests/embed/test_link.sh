@@ -46,6 +46,24 @@ for which in ALL ONE; do
 done
 $cc -Wno-error "$here/link/malloc.c" "$with" -o "$work/malloc"
 try "own malloc" "$work/malloc"
+# The linker takes from a static C++ library what is asked for: to throw is not, where new alone would.
+cat >"$work/throws.cpp" <<'E'
+#include <cstdio>
+#include <new>
+volatile std::size_t absurd = static_cast<std::size_t>(-1) / 2 - 99;
+int main()
+{
+	try {
+		void *volatile block = ::operator new(absurd);
+		::operator delete(block);
+	} catch (const std::bad_alloc &) {
+		return std::puts("caught") < 0;
+	}
+	return 1;
+}
+E
+$cxx -static "$work/throws.cpp" "$with" -Wl,-u,_ZSt17__throw_bad_allocv -o "$work/throws"
+try "a failing new in a static program" "$work/throws"
 
 $cc "$here/link/load.c" -ldl -o "$work/load"
 try "dlopen" "$work/load" "$build/libdrystone.so"
