@@ -8,8 +8,11 @@ class Drystone < Formula
 
   depends_on "cmake" => :build
   depends_on "ninja" => :build
+  depends_on "pkgconf" => :build
+  depends_on "elfutils"
   depends_on :linux
   depends_on "ncurses"
+  depends_on "zlib"
 
   def install
     system "cmake", "-G", "Ninja", "-S", ".", "-B", "build", "-DDRYSTONE_TESTS=OFF", "-DDRYSTONE_EXPERIMENTS=OFF", *std_cmake_args
