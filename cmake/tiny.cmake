@@ -61,7 +61,7 @@ foreach(allocator ${dry_tiny_allocators})
 		target_compile_options(drystone_${allocator}_malloc PRIVATE ${dry_warnings} ${dry_code} ${dry_no_builtin_malloc})
 		target_link_libraries(drystone_${allocator}_malloc PRIVATE dry_tiny_port)
 		target_link_options(drystone_${allocator}_malloc PRIVATE -Wl,--no-undefined -Wl,-z,relro -Wl,-z,now
-			-Wl,-z,nodelete -Wl,-Bsymbolic-functions)
+			-Wl,-z,nodelete -Wl,-Bsymbolic-functions -Wl,--dynamic-list=${PROJECT_SOURCE_DIR}/cmake/replaceable.txt)
 		set_target_properties(drystone_${allocator}_malloc PROPERTIES OUTPUT_NAME drystone-${allocator}-malloc
 			LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 	endif()

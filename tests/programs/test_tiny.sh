@@ -18,6 +18,11 @@ int main(void)
 }
 E
 cc -O0 -o "$work/gigabyte" "$work/gigabyte.c" || fail "gigabyte.c cannot be compiled"
+for which in ALL ONE; do
+	command -v g++ >/dev/null || continue
+	g++ -std=c++17 -O1 -fno-builtin -D$which -o "$work/own-$which" "$top/tests/embed/link/operators.cpp" ||
+		fail "operators.cpp cannot be compiled"
+done
 for allocator in tiny sequential; do
 	lib=$folder/libdrystone-$allocator-malloc.so
 	"$cli" run --allocator=$allocator -- grep -q "libdrystone-$allocator-malloc" /proc/self/maps ||
@@ -25,6 +30,10 @@ for allocator in tiny sequential; do
 	"$cli" run -a $allocator --stats -- ls / >/dev/null 2>"$work/err"
 	grep -q '^kmem_cache' "$work/err" || fail "$allocator: no listing at exit: $(cat "$work/err")"
 	"$cli" run -a $allocator -- "$work/gigabyte" || fail "$allocator: less than a GiB for a program"
+	for program in "$work"/own-*; do # its own operators new and delete come first, and the others come to them
+		[ ! -x "$program" ] || "$cli" run -a $allocator -- "$program" >"$work/out" 2>&1 ||
+			fail "$allocator: ${program##*/}: $(cat "$work/out")"
+	done
 	command -v python3 >/dev/null && same "$allocator: python3" 'python3 - <<E
 import json, threading
 def work(n, out):
