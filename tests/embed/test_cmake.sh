@@ -68,8 +68,26 @@ project(user LANGUAGES C)
 find_package(parent REQUIRED)
 add_executable(user ../user.c)
 target_link_libraries(user PRIVATE parent::parent)
+foreach(name drystone static noverride noverride-static)
+	add_executable(program-${name} ${PROGRAM})
+	target_link_libraries(program-${name} PRIVATE drystone::${name})
+endforeach()
 EOF
-cmake -G Ninja -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log" 2>&1 || fail "find_package(parent)"
+cmake -G Ninja -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DPROGRAM="$here/program.c" >"$work/log" 2>&1 || fail "find_package(parent)"
 build user/build all
 "$work/user/build/user" || fail "the program that uses parent"
 echo "ok: install(EXPORT) of a library that links drystone::static"
+
+# All names are there where the library was built without malloc, for CMake and for pkg-config.
+for name in drystone static noverride noverride-static; do
+	"$work/user/build/program-$name" library >"$work/log" 2>&1 || fail "installed without override, drystone::$name"
+done
+PKG_CONFIG_PATH=$(find "$work/prefix" -name pkgconfig)
+export PKG_CONFIG_PATH
+for name in drystone drystone-static drystone-noverride drystone-noverride-static; do
+	# shellcheck disable=SC2046 # flags are words
+	"${CC:-cc}" "$here/program.c" -o "$work/program" $(pkg-config --cflags --libs $name) \
+		-Wl,-rpath,"$(pkg-config --variable=libdir $name)" >"$work/log" 2>&1 || fail "pkg-config, $name"
+	"$work/program" library >"$work/log" 2>&1 || fail "installed without override, $name"
+done
+echo "ok: installed without override, by each name"
