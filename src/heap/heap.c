@@ -112,7 +112,7 @@ static DRY_SLOW struct dry_heap *init_main(void)
 
 struct dry_heap *dry_heap_get(struct dry_heap *heap)
 {
-	if (heap != NULL)
+	if (heap != NULL && heap != &dry_main_heap) /* dry_heap_default() gives that one before it could be made, too */
 		return heap;
 	if (DRY_LIKELY(__atomic_load_n(&dry_main_heap.ready, __ATOMIC_ACQUIRE)))
 		return &dry_main_heap;

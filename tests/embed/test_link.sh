@@ -24,6 +24,37 @@ try "the archive replaces malloc" "$work/with" override
 try "the archive without override leaves it alone" "$work/without" library
 try "so does the shared library without override" "$work/without-shared" library
 
+# The default heap where there is no memory for it yet: its calls say so, and it is made later.
+cat >"$work/unmade.c" <<'E'
+#include <drystone/drystone.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/resource.h>
+static struct rlimit old;
+__attribute__((constructor(101))) static void before_the_library(void)
+{
+	getrlimit(RLIMIT_AS, &old);
+	setrlimit(RLIMIT_AS, &(struct rlimit){ 0, old.rlim_max });
+}
+int main(void)
+{
+	struct dry_heap_stats stats;
+	dry_heap *heap = dry_heap_default();
+	int wrong = heap == NULL || dry_alloc(NULL, 16) != NULL || dry_alloc(heap, 16) != NULL || errno != ENOMEM ||
+		    dry_cache_create(heap, &(struct dry_cache_attr){ .name = "item", .size = 24 }) != NULL ||
+		    dry_heap_stats(heap, &stats) != -ENOMEM || dry_heap_trim(heap) != 0 || dry_heap_check(heap) > 0;
+	dry_free(heap, NULL);
+	dry_heap_reap(heap);
+	setrlimit(RLIMIT_AS, &old);
+	void *block = dry_alloc(heap, 16);
+	wrong |= block == NULL || dry_usable_size(heap, block) < 16;
+	dry_free(NULL, block);
+	return puts(wrong ? "wrong" : "made later") < 0 || wrong;
+}
+E
+$cc "$work/unmade.c" "$without" -o "$work/unmade"
+try "the default heap, made later" "$work/unmade"
+
 $cc -static "$here/program.c" "$with" -o "$work/static"
 $cc -static-pie -fPIE "$here/program.c" "$with" -o "$work/static-pie"
 $cc -static "$here/program.c" "$without" -o "$work/static-without"
