@@ -16,7 +16,7 @@ import struct
 import gdb
 import gdb.printing
 
-VERSION = 13
+VERSION = 14
 MAGIC = b"DRYSTONE-LAYOUT\0"
 # The members of struct dry_inspect, in their order: N 32-bit numbers, F fields (offset, size), B bytes, P pointers.
 MEMBERS = (
@@ -30,12 +30,12 @@ MEMBERS = (
           "arena_chunks_bytes arena_side arena_side_bytes page_kind page_count page_cache page_node page_first page_bits page_active cache_mgmt extents_table "
           "extents_slots extents_kept extents_kept_count extent_address extent_bytes kept_address kept_bytes node_lock_waits "
           "node_slabs_made node_peak_slabs node_remote_frees node_failures node_shared_moves depot_moves depot_allocs depot_frees "
-          "heap_failures heap_reaps arena_purged extents_purged guards_base guards_table guards_fresh guards_table_bytes guards_owner guards_bytes guard_state guard_page guard_pages "
+          "heap_failures heap_reaps heap_gone arena_purged extents_purged guards_base guards_table guards_fresh guards_table_bytes guards_owner guards_bytes guard_state guard_page guard_pages "
           "cache_debug pool_candidates pool_room pool_waits pool_oldest pool_ring pool_entry"),
     ("N", "arena_size page_size extent_size kept_size"),
     ("B", "page_free page_run page_slab extent_bits mgmt_bitmap guard_live reserved_a reserved_b"),
     ("N", "shared_factor guard_size"),
-    ("P", "stopped_area heaps default_heap profile guards pooled"),
+    ("P", "stopped_area heaps default_heap profile guards pooled heaps_gone"),
 )
 FORMAT = {"N": "I", "F": "II", "B": "B", "P": "Q"}
 MAX_LIST = 100000  # entries of any list: it may be damaged

@@ -50,7 +50,7 @@ extern "C" {
 
 #define DRY_INSPECT_SYMBOL  "dry_inspect"
 #define DRY_INSPECT_MAGIC   "DRYSTONE-LAYOUT" /* 15 characters and the NUL */
-#define DRY_INSPECT_VERSION 13u /* grows when a field changes its meaning or place in this struct */
+#define DRY_INSPECT_VERSION 14u /* grows when a field changes its meaning or place in this struct */
 
 /* An integer, pointer, char array or inline struct array. size in bytes. */
 struct dry_inspect_field {
@@ -161,6 +161,12 @@ struct dry_inspect {
 	struct dry_inspect_field node_shared_moves, depot_moves; /* batches in and out; 32 bits, which begin anew */
 	struct dry_inspect_field depot_allocs, depot_frees; /* slow ones that the node does not count */
 	struct dry_inspect_field heap_failures, heap_reaps;
+	/*
+	 * Of caches of the heap that are not there any more, eight bytes each: allocations, slow ones, slow frees, failures,
+	 * rounds of locks, waits for them, batches, slabs made, remote frees. `heaps_gone` has the same of heaps, then reaps and
+	 * purged bytes.
+	 */
+	struct dry_inspect_field heap_gone;
 	struct dry_inspect_field arena_purged;   /* pages */
 	struct dry_inspect_field extents_purged; /* bytes */
 
@@ -192,6 +198,7 @@ struct dry_inspect {
 	const void *profile;      /* address of a struct dry_inspect_profile */
 	const void *guards;       /* address of what guards_* are in; NULL: no guarded blocks */
 	const void *pooled;       /* see cache_debug */
+	const void *heaps_gone;   /* address of what heaps have counted that are not there any more: see heap_gone */
 };
 
 /* Defined by the library. Constant, with addresses that the loader has relocated. */

@@ -201,6 +201,34 @@ uint64_t dry_cache_allocs_locked(const struct dry_cache *cache)
 	return (int64_t)allocs < 0 ? 0 : allocs; /* the arrays were read later than what they do not count */
 }
 
+static size_t get(const _Atomic size_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed); /* a statistic */
+}
+
+void dry_cache_count_gone_locked(const struct dry_cache *cache, uint64_t *gone)
+{
+	gone[DRY_GONE_ALLOCS] += dry_cache_allocs_locked(cache);
+	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
+		const struct dry_node *node = &cache->node[n];
+		struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire); /* as in dry_depot_alien() */
+
+		gone[DRY_GONE_SLOW_ALLOCS] += get(&node->slow_allocs);
+		gone[DRY_GONE_SLOW_FREES] += get(&node->slow_frees);
+		gone[DRY_GONE_FAILURES] += get(&node->failures);
+		gone[DRY_GONE_LOCK_ROUNDS] += get(&node->lock_rounds);
+		gone[DRY_GONE_LOCK_WAITS] += get(&node->lock_waits);
+		gone[DRY_GONE_SLABS_MADE] += get(&node->slabs_made);
+		gone[DRY_GONE_REMOTE_FREES] += get(&node->remote_frees);
+		gone[DRY_GONE_BATCHES] += node->shared.moves;
+		for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++) {
+			gone[DRY_GONE_SLOW_ALLOCS] += get(&more[i].depot.allocs);
+			gone[DRY_GONE_SLOW_FREES] += get(&more[i].depot.frees);
+			gone[DRY_GONE_BATCHES] += more[i].depot.moves;
+		}
+	}
+}
+
 static void settle_reserve_locked(struct dry_cache *cache)
 {
 	bool reserved = false;

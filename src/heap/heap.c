@@ -8,6 +8,7 @@
 #include "base/fmt.h"
 #include "base/rank.h"
 #include "core/create.h"
+#include "core/reap.h"
 
 #define MAIN_RESERVE    ((size_t)1 << 40)
 #define MAIN_FIRST      ((size_t)2 << 20) /* of a small program that locks all it has (mlockall) */
@@ -21,6 +22,7 @@ struct dry_main dry_main = { .heap = { .is_default = true } };
 
 struct dry_heap *dry_heaps;
 struct dry_lock dry_heaps_lock = DRY_LOCK_INIT(DRY_RANK_HEAPS);
+uint64_t dry_heaps_gone[DRY_GONE_KINDS];
 static const struct dry_debug_hooks *debug_hooks;
 
 _Static_assert(offsetof(struct dry_main, slots) == offsetof(struct dry_heap, caches) + offsetof(struct dry_caches, slots),
@@ -206,6 +208,24 @@ static bool deferred_left(const struct dry_heap *heap)
 	return false;
 }
 
+/* relaxed: nobody uses it any more */
+static void count_gone_locked(struct dry_heap *heap)
+{
+	struct dry_caches *caches = &heap->caches;
+	struct dry_arena *arena = dry_heap_arena(heap);
+
+	dry_lock_acquire(&caches->lock);
+	for (const struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
+		if (cache->root == cache)
+			dry_cache_count_gone_locked(cache, caches->gone);
+	for (unsigned i = 0; i < DRY_GONE_KINDS; i++)
+		dry_heaps_gone[i] += caches->gone[i];
+	dry_lock_release(&caches->lock);
+	dry_heaps_gone[DRY_GONE_FAILURES] += atomic_load_explicit(&heap->failures, memory_order_relaxed);
+	dry_heaps_gone[DRY_GONE_REAPS] += caches->reaps;
+	dry_heaps_gone[DRY_GONE_PURGED] += heap->extents.purged + (arena->purged << arena->page_shift);
+}
+
 /* Off the list. false: it is not there; what lies at a heap that is gone may not even be read. */
 static bool delist(struct dry_heap *heap)
 {
@@ -216,8 +236,10 @@ static bool delist(struct dry_heap *heap)
 	while (*link != NULL && *link != heap)
 		link = &(*link)->next;
 	listed = *link != NULL;
-	if (listed)
+	if (listed) {
 		*link = heap->next;
+		count_gone_locked(heap);
+	}
 	dry_lock_release(&dry_heaps_lock);
 	return listed;
 }

@@ -130,7 +130,10 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 	dry_lock_acquire(&caches->lock);
 	stats->caches = caches->count;
 	stats->reaps = caches->reaps;
-	stats->failures = atomic_load_explicit(&heap->failures, memory_order_relaxed);
+	stats->allocs = caches->gone[DRY_GONE_ALLOCS];
+	stats->slow_allocs = caches->gone[DRY_GONE_SLOW_ALLOCS];
+	stats->slow_frees = caches->gone[DRY_GONE_SLOW_FREES];
+	stats->failures = atomic_load_explicit(&heap->failures, memory_order_relaxed) + caches->gone[DRY_GONE_FAILURES];
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
 		struct dry_cache_stats one;
 		size_t bytes, live;

@@ -134,6 +134,49 @@ for shown in 'cache="odd_1?#_EOF"' 'cache="odd\"2\\"' 'cache="odd3??"' 'heap="he
 	grep -Fq "$shown" "$work/named.txt" || fail "names: no $shown: $(grep 'odd\|he?' "$work/named.txt" | head -n 6)"
 done
 
+# counters keep what caches and heaps have counted that are gone, in the file and for the command
+cat >"$work/gone.c" <<'END'
+#include <drystone/drystone.h>
+#include <stdio.h>
+#pragma weak dry_cache_create
+#pragma weak dry_cache_destroy
+#pragma weak dry_cache_alloc
+#pragma weak dry_cache_free
+#pragma weak dry_heap_create
+#pragma weak dry_heap_destroy
+static dry_cache *used(dry_heap *heap)
+{
+	dry_cache *cache = dry_cache_create(heap, &(struct dry_cache_attr){ .name = "gone", .size = 40, .flags = DRY_CACHE_NO_MERGE });
+	for (int i = 0; i < 10000; i++)
+		dry_cache_free(cache, dry_cache_alloc(cache));
+	return cache;
+}
+int main(void)
+{
+	dry_heap *heap = dry_heap_create(0);
+	if (dry_cache_destroy(used(0)) != 0 || dry_cache_destroy(used(heap)) != 0 || !used(heap) || dry_heap_destroy(heap) != 0)
+		return 2;
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	return 0;
+}
+END
+"${CC:-cc}" -w -I"$top/include" "$work/gone.c" -o "$work/gone"
+mkfifo "$work/end"
+LD_PRELOAD=$lib DRYSTONE_CONF=metrics:$work/gone.txt "$work/gone" <"$work/end" >"$work/said3" &
+gone=$!
+children="$children $gone"
+exec 4>"$work/end"
+for _ in $(seq 500); do grep -q ready "$work/said3" && break || sleep 0.02; done
+"$cli" info --openmetrics "$gone" >"$work/gone.now"
+exec 4>&-
+wait "$gone" || fail "caches that are gone: $?"
+for seen in "$work/gone.now" "$work/gone.txt"; do
+	awk '/^drystone_allocs_total/ { n = $2 } END { exit n < 30000 || n > 31000 }' "$seen" ||
+		fail "caches that are gone: $(grep '^drystone_allocs' "$seen")"
+done
+
 # what cannot be had is one line
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:/nowhere/x true 2>"$work/err"
 [ "$(grep -c 'metrics: cannot be written: /nowhere/x' "$work/err")" -le 1 ] || fail "a file that cannot be had: $(cat "$work/err")"

@@ -382,6 +382,18 @@ static void for_each(struct reader *r, uint64_t first, const struct dry_inspect_
 	}
 }
 
+/* Of caches, and heaps, that are not there any more. */
+static void add_gone(struct reader *r, uint64_t at, size_t kinds)
+{
+	static const enum total total[] = { SUM_ALLOCS, SUM_SLOW_ALLOCS, SUM_SLOW_FREES, SUM_FAILURES, SUM_LOCKS, SUM_WAITS,
+					    SUM_BATCHES, SUM_SLABS_MADE, SUM_REMOTE, SUM_REAPS, SUM_PURGED };
+
+	for (size_t i = 0; i < kinds && i < sizeof(total) / sizeof(total[0]); i++) {
+		const struct dry_inspect_field field = { (uint32_t)(i * sizeof(uint64_t)), sizeof(uint64_t) };
+		sum_add(r->snapshot, total[i], reader_field(r, at, &field));
+	}
+}
+
 static void add_heap(struct reader *r, uint64_t heap, uint64_t unused)
 {
 	const struct dry_inspect *layout = r->layout;
@@ -399,6 +411,7 @@ static void add_heap(struct reader *r, uint64_t heap, uint64_t unused)
 	if (!read_slots(r, heap))
 		return;
 	for_each(r, READ(r, heap, heap_caches), &layout->cache_next, MAX_CACHES, add_cache, 0);
+	add_gone(r, heap + layout->heap_gone.offset, layout->heap_gone.size / sizeof(uint64_t));
 	sum_add(r->snapshot, SUM_FAILURES, READ(r, heap, heap_failures));
 	sum_add(r->snapshot, SUM_REAPS, READ(r, heap, heap_reaps));
 	sum_add(r->snapshot, SUM_PURGED, READ(r, heap, extents_purged));
@@ -460,6 +473,8 @@ static void attempt(struct reader *r)
 	else
 		for_each(r, reader_field(r, (uintptr_t)r->layout->heaps, &pointer), &r->layout->heap_next, MAX_HEAPS, add_heap,
 			 0);
+	if (r->layout->heaps_gone != NULL)
+		add_gone(r, (uintptr_t)r->layout->heaps_gone, SIZE_MAX);
 	r->snapshot->has_resident = r->pagemap >= 0 && r->layout->heap_arenas.size != 0;
 	if (r->pagemap >= 0)
 		close(r->pagemap);
