@@ -21,6 +21,31 @@ struct symbols {
 	Dwfl_Callbacks calls;
 };
 
+/* Only files: what has another name is not to be opened; and a line is a line. */
+static bool is_file(const struct target_map *map)
+{
+	return map->inode != 0 && map->path[0] == '/' && strchr(map->path, '\n') == NULL;
+}
+
+/*
+ * As /proc/PID/maps has them. A file's number is one of ours: neighbours of one number and two names end the reading, and the
+ * system's are the same on two devices, and not known of a core file.
+ */
+static void write_maps(const struct target_map *maps, size_t count, FILE *file)
+{
+	const char *last = "";
+	size_t number = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_file(&maps[i]))
+			continue;
+		number += strcmp(maps[i].path, last) != 0;
+		last = maps[i].path;
+		fprintf(file, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " 00:00 %zu %s\n", maps[i].start, maps[i].end,
+			maps[i].offset, number, maps[i].path);
+	}
+}
+
 struct symbols *symbols_open(const struct target_map *maps, size_t count)
 {
 	struct symbols *symbols = calloc(1, sizeof(*symbols));
@@ -35,11 +60,7 @@ struct symbols *symbols_open(const struct target_map *maps, size_t count)
 		.debuginfo_path = &symbols->debug_path,
 	};
 	symbols->dwfl = dwfl_begin(&symbols->calls);
-	/* Only files: what has another name is not to be opened. */
-	for (size_t i = 0; i < count; i++)
-		if (maps[i].inode != 0 && maps[i].path[0] == '/')
-			fprintf(file, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " 00:00 %" PRIu64 " %s\n", maps[i].start,
-				maps[i].end, maps[i].offset, maps[i].inode, maps[i].path);
+	write_maps(maps, count, file);
 	fclose(file);
 	file = length != 0 ? fmemopen(text, length, "r") : NULL;
 	if (file != NULL && symbols->dwfl != NULL)
