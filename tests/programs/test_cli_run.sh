@@ -37,6 +37,39 @@ wait $child
 [ $? = 42 ] || fail "SIGUSR1 did not reach the program"
 children=
 
+# and where it is a child, what comes for the command alone, or from the terminal for all, is the program's; nothing it says is lost
+if command -v python3 >/dev/null; then
+	cat >"$work/signals.py" <<'END'
+import os, signal, subprocess, sys
+# with COMMAND...: of a program that says its id and waits for a signal, which it names on standard error
+command = sys.argv[1:]
+program = """trap 'trap "" INT TERM HUP; echo INT >&2; exit 41' INT
+trap 'trap "" INT TERM HUP; echo TERM >&2; exit 42' TERM
+trap 'trap "" INT TERM HUP; echo HUP >&2; exit 43' HUP
+echo $$; n=0; while [ $n -lt 500 ]; do sleep 0.05; n=$((n + 1)); done"""
+ending = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+for name, send, status in (("TERM", os.kill, 42), ("HUP", os.kill, 43), ("TERM", os.killpg, 42), ("INT", os.killpg, 41)):
+    run = subprocess.Popen(command + ["sh", "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           start_new_session=True, preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in ending])
+    child = int(run.stdout.readline())
+    assert child != run.pid
+    send(run.pid, getattr(signal, "SIG" + name))
+    said = run.communicate(timeout=20)[1]
+    assert name in said.split("\n") and run.returncode == status, (name, send, run.returncode, said)
+# one that was told to live on does
+run = subprocess.Popen(command + ["sh", "-c", "echo; sleep 0.3; echo here >&2; exit 9"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                       text=True, start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+run.stdout.readline()
+os.killpg(run.pid, signal.SIGHUP)
+said = run.communicate(timeout=20)[1]
+assert "here" in said.split("\n") and run.returncode == 9, (run.returncode, said)
+END
+	for way in --symbolize "--profile $work/signals.txt"; do
+		# shellcheck disable=SC2086 # words
+		timeout 200 python3 "$work/signals.py" "$cli" run --library "$lib" $way -- 2>"$work/err" || fail "signals, $way: $(tail -n 1 "$work/err")"
+	done
+fi
+
 # what cannot be run
 run 127 -- "$work/nothing"
 said 'cannot run .*nothing: No such file'

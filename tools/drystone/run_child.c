@@ -44,13 +44,39 @@ void run_files_end(const struct run_files *files)
 	rmdir(files->folder);
 }
 
+static volatile sig_atomic_t program; /* who is passed what was sent to this command */
+
+static void pass_on(int signal)
+{
+	int error = errno;
+
+	kill(program, signal);
+	errno = error;
+}
+
+/* What would end this command is passed on to the program, whose end is that of the command; unless it is ignored already. */
+static void pass_signals(bool on)
+{
+	static const int passed[] = { SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = on ? pass_on : SIG_DFL }, old;
+
+	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+		if (sigaction(passed[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(passed[i], &action, NULL);
+}
+
 static int wait_for(pid_t child)
 {
+	siginfo_t info;
 	int status;
 
-	while (waitpid(child, &status, 0) < 0)
+	/* Nothing is sent to another process that has got its number. */
+	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0)
 		if (errno != EINTR)
 			return CLI_RUN_FAILED;
+	pass_signals(false);
+	if (waitpid(child, &status, 0) < 0)
+		return CLI_RUN_FAILED;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -66,17 +92,27 @@ static _Noreturn void become(char **argv)
 
 int run_child(char **argv, pid_t *child)
 {
+	sigset_t all, before;
+
+	/* None comes between the fork and what is done about it. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
 	*child = fork();
-	if (*child == 0)
+	if (*child == 0) {
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		become(argv);
+	}
 	if (*child < 0) {
 		cli_error("run: %s", strerror(errno));
-		return CLI_RUN_FAILED;
+	} else {
+		/* What the terminal sends is the program's to judge. */
+		signal(SIGINT, SIG_IGN);
+		signal(SIGQUIT, SIG_IGN);
+		program = *child;
+		pass_signals(true);
 	}
-	/* What the terminal sends is the program's to judge. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
-	return wait_for(*child);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return *child < 0 ? CLI_RUN_FAILED : wait_for(*child);
 }
 
 bool run_has_begun(int status)

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,12 +204,32 @@ static bool symbolize(FILE *report, FILE *out)
 
 /* ---- of a program that runs ---------------------------------------------------------------------- */
 
+/*
+ * What the terminal, or another, sends to all is the program's to judge: the reader ends when nobody has its pipe open any more.
+ * It is born with these blocked, for the program may be there, and be sent one, before it runs.
+ */
+static pid_t fork_reader(void)
+{
+	static const int ending[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+	sigset_t blocked, before;
+	pid_t reader;
+
+	sigemptyset(&blocked);
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		sigaddset(&blocked, ending[i]);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	reader = fork();
+	if (reader != 0)
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	return reader;
+}
+
 bool run_whole_begin(struct run_whole *whole, const char *program)
 {
 	static char path[PATH_MAX];
 	int ends[2];
 
-	if (pipe(ends) != 0 || (whole->to = dup(STDERR_FILENO)) < 0 || (whole->reader = fork()) < 0) {
+	if (pipe(ends) != 0 || (whole->to = dup(STDERR_FILENO)) < 0 || (whole->reader = fork_reader()) < 0) {
 		cli_error("run: %s", strerror(errno));
 		return false;
 	}
