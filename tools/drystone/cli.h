@@ -6,6 +6,7 @@
 #ifndef DRYSTONE_CLI_H
 #define DRYSTONE_CLI_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -49,6 +50,9 @@ bool cli_output_is_whole(void);
 
 /* Seconds of a clock that never goes back. */
 double cli_now(void);
+
+/* For so many seconds, whatever signals come, unless one of them sets *enough (may be NULL). */
+void cli_wait(double seconds, const volatile sig_atomic_t *enough);
 
 /* Folder of this executable, without a final slash. */
 bool cli_own_folder(char *path, size_t size);

@@ -5,11 +5,9 @@
 #include "show.h"
 #include "source.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ENDING_TRIES 50
@@ -220,19 +218,11 @@ static int report(const struct info *info, const struct snapshot *s)
 	return status;
 }
 
-static void wait_for(double seconds)
-{
-	struct timespec time = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
-
-	while (nanosleep(&time, &time) != 0 && errno == EINTR)
-		;
-}
-
 /* A process that could not be read to the end may be ending: its memory goes before it counts as ended, a moment later. */
 static bool is_ending(const struct source *source)
 {
 	for (unsigned tries = 0; tries < ENDING_TRIES && source_is_there(source); tries++)
-		wait_for(ENDING_WAIT);
+		cli_wait(ENDING_WAIT, NULL);
 	return !source_is_there(source);
 }
 
@@ -264,7 +254,7 @@ static int watch(struct info *info)
 		status = report(info, &s);
 		if (ferror(stdout))
 			break;
-		wait_for(info->interval);
+		cli_wait(info->interval, NULL);
 	}
 	snapshot_free(&older);
 	return status;

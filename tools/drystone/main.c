@@ -81,6 +81,14 @@ double cli_now(void)
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
+void cli_wait(double seconds, const volatile sig_atomic_t *enough)
+{
+	struct timespec time = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+
+	while ((enough == NULL || !*enough) && nanosleep(&time, &time) != 0 && errno == EINTR)
+		;
+}
+
 bool cli_own_folder(char *path, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", path, size - 1);

@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MOST_SNAPSHOTS 1000
@@ -53,14 +52,6 @@ static void interrupt(int signal)
 	interrupted = 1;
 }
 
-static void wait_for(double seconds)
-{
-	struct timespec time = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
-
-	while (!interrupted && nanosleep(&time, &time) != 0 && errno == EINTR)
-		;
-}
-
 /* One more snapshot in the page; false: there is none, after a message. */
 static bool add(struct request *request, struct source *source)
 {
@@ -96,7 +87,7 @@ static void add_all(struct request *request, struct source *source)
 
 	for (unsigned long n = 0; n < wanted; n++) {
 		if (n != 0) {
-			wait_for(request->interval);
+			cli_wait(request->interval, &interrupted);
 			if (interrupted) {
 				cli_error("map: interrupted after %lu of %lu snapshots", n, wanted);
 				return;

@@ -276,7 +276,7 @@ static int run_in_batch(struct top *top, unsigned rounds)
 
 	for (unsigned n = 0; rounds == 0 || n < rounds; n++) {
 		if (n != 0)
-			usleep((useconds_t)(top->delay * 1e6));
+			cli_wait(top->delay, NULL);
 		if (!look(top)) {
 			cli_error("%s", top->source.error);
 			return n != 0 ? 0 : CLI_FAILED;
