@@ -172,6 +172,13 @@ if [ -r /proc/slabinfo ]; then
 	sed '/^#/d; s/ .*//' /proc/slabinfo >"$work/wanted"
 	sed '/^#/d; s/ .*//' "$work/kernel" | cmp -s - "$work/wanted" || fail "--kernel: other caches than /proc/slabinfo has"
 	info --kernel --filter 'dentr*' | grep -q '^dentry  *[0-9.]*[KMG]* .*%' || fail "--kernel --filter"
+	"$cli" info --kernel --watch=0.05 --json >"$work/watched" 2>"$work/err" &
+	watcher=$!
+	children=$watcher
+	for _ in $(seq 200); do [ "$(grep -c '^}' "$work/watched")" -ge 3 ] || ! kill -0 $watcher 2>"$work/err" && break || sleep 0.02; done
+	kill $watcher && [ "$(grep -c '^}' "$work/watched")" -ge 3 ] || fail "--kernel --watch ends"
+	wait $watcher 2>"$work/err"
+	children=
 	info --kernel --openmetrics | python3 "$here/openmetrics.py" --most-labels 201 >/dev/null || fail "--kernel --openmetrics"
 else
 	"$cli" info --kernel 2>"$work/err" && fail "--kernel without /proc/slabinfo"

@@ -226,16 +226,16 @@ static bool is_ending(const struct source *source)
 	return !source_is_there(source);
 }
 
-/* Until the process ends or the output does. */
+/* Until the process ends or the output does; a kernel is always there. */
 static int watch(struct info *info)
 {
 	struct snapshot s, older = { 0 };
 	bool screen = isatty(STDOUT_FILENO);
 	int status = CLI_FAILED;
 
-	for (unsigned n = 0; n == 0 || source_is_there(&info->source); n++) {
+	for (unsigned n = 0; n == 0 || info->kernel || source_is_there(&info->source); n++) {
 		if (!take(info, &s)) {
-			status = n == 0 ? CLI_FAILED : source_is_there(&info->source) ? CLI_FAILED : 0;
+			status = n == 0 || info->kernel || source_is_there(&info->source) ? CLI_FAILED : 0;
 			break;
 		}
 		if (n != 0 && s.damage != NULL && is_ending(&info->source)) {
