@@ -2,8 +2,10 @@
 /*
  * mock MODE: a process that publishes a layout of its own over made-up structures, whole or
  * damaged in one way, for a reader to look at. Says "ready" and sleeps; mode "scribble"
- * instead damages random bytes all the time.
+ * instead damages random bytes all the time; mode "ending" is whole until SIGUSR1, and damaged for
+ * a moment before its end.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,8 +196,13 @@ static int damage(const char *mode)
 	else if (strcmp(mode, "empty") == 0)
 		image.heaps = NULL;
 	else
-		return strcmp(mode, "whole") == 0 || strcmp(mode, "scribble") == 0;
+		return strcmp(mode, "whole") == 0 || strcmp(mode, "scribble") == 0 || strcmp(mode, "ending") == 0;
 	return 1;
+}
+
+static void wake(int signal)
+{
+	(void)signal;
 }
 
 int main(int argc, char **argv)
@@ -203,10 +210,14 @@ int main(int argc, char **argv)
 	build();
 	if (argc != 2 || !damage(argv[1]))
 		return 1;
+	if (strcmp(argv[1], "ending") == 0)
+		signal(SIGUSR1, wake);
 	puts("ready");
 	fflush(stdout);
 	if (strcmp(argv[1], "scribble") == 0)
 		scribble();
-	for (;;)
-		pause();
+	pause(); /* for ever, but for "ending" */
+	damage("cycle");
+	usleep(200000);
+	return 0;
 }

@@ -70,6 +70,21 @@ for _ in $(seq 500); do "$cli" info $child >"$work/out" 2>&1 && break || sleep 0
 "$cli" map -o "$work/short.html" -n 100 -i 0.2 $child 2>"$work/err" || fail "a process that ends: $?"
 grep -q 'ended after [0-9]* of 100 snapshots' "$work/err" && grep -q '</html>' "$work/short.html" || fail "a process that ends: $(cat "$work/err")"
 
+# one that ends while it is read: what was read then is no snapshot
+if cc -O1 -fPIE -pie -rdynamic -I "$top/include" "$here/mock.c" -o "$work/mock"; then
+	"$work/mock" ending >"$work/said" &
+	child=$!
+	children=$child
+	until_says "$work/said" ready
+	"$cli" map -o "$work/ending.html" -n 1000 -i 0.02 $child 2>"$work/err" &
+	map=$!
+	for _ in $(seq 500); do [ -e "$work/ending.html.new-$map" ] && break || sleep 0.02; done
+	kill -USR1 $child
+	wait $map || fail "a process that ends while it is read: $?"
+	[ "$(wc -l <"$work/err")" = 1 ] && grep -q 'ended after [0-9]* of 1000 snapshots' "$work/err" ||
+		fail "a process that ends while it is read: $(cat "$work/err")"
+fi
+
 # interrupted: what was taken is in the page. A child of this shell would ignore it.
 LD_PRELOAD=$lib sleep 30 &
 child=$!

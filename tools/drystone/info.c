@@ -10,9 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ENDING_TRIES 50
-#define ENDING_WAIT  0.01 /* seconds */
-
 #define MOST_METRICS 200 /* caches in OpenMetrics; the others are one */
 
 enum format { FORMAT_TEXT, FORMAT_SLABINFO, FORMAT_JSON, FORMAT_METRICS };
@@ -218,14 +215,6 @@ static int report(const struct info *info, const struct snapshot *s)
 	return status;
 }
 
-/* A process that could not be read to the end may be ending: its memory goes before it counts as ended, a moment later. */
-static bool is_ending(const struct source *source)
-{
-	for (unsigned tries = 0; tries < ENDING_TRIES && source_is_there(source); tries++)
-		cli_wait(ENDING_WAIT, NULL);
-	return !source_is_there(source);
-}
-
 /* Until the process ends or the output does; a kernel is always there. */
 static int watch(struct info *info)
 {
@@ -238,7 +227,7 @@ static int watch(struct info *info)
 			status = n == 0 || info->kernel || source_is_there(&info->source) ? CLI_FAILED : 0;
 			break;
 		}
-		if (n != 0 && s.damage != NULL && is_ending(&info->source)) {
+		if (n != 0 && s.damage != NULL && source_is_ending(&info->source)) {
 			snapshot_free(&s);
 			status = 0;
 			break;

@@ -52,33 +52,43 @@ static void interrupt(int signal)
 	interrupted = 1;
 }
 
-/* One more snapshot in the page; false: there is none, after a message. */
-static bool add(struct request *request, struct source *source)
+static void put(struct request *request, const struct source *source, const struct snapshot *s)
+{
+	if (request->out == NULL && (request->out = output_open(request->path)) == NULL) {
+		cli_error("cannot write %s: %s", request->path, strerror(errno));
+		exit(CLI_FAILED);
+	}
+	if (request->page.snapshots == 0)
+		map_page_begin(&request->page, request->out, s);
+	map_page_add(&request->page, s);
+	if (s->note[0] != '\0')
+		cli_error("%s", s->note);
+	if (s->damage != NULL) {
+		cli_error("%s %d could not be read to the end (%s)",
+			  source->path != NULL ? "core file of process" : "process", s->pid, s->damage);
+		request->status = CLI_FAILED;
+	}
+}
+
+/* One more snapshot in the page, after `taken` of this source; false: there is none, after a message. */
+static bool add(struct request *request, struct source *source, unsigned long taken)
 {
 	const struct walk_options options = { .blocks = true, .map = true };
 	struct snapshot s;
-	bool good = source_read(source, &options, &s);
+	bool good = source_read(source, &options, &s), ended = false;
 
-	if (!good) {
-		cli_error("%s", source->error);
+	if (taken != 0) /* what was read of one that ends meanwhile is not whole */
+		ended = good ? s.damage != NULL && source_is_ending(source) : !source_is_there(source);
+	if (ended) {
+		cli_error("process %d ended after %lu of %lu snapshots", (int)source->pid, taken, request->snapshots);
+	} else if (good) {
+		put(request, source, &s);
 	} else {
-		if (request->out == NULL && (request->out = output_open(request->path)) == NULL) {
-			cli_error("cannot write %s: %s", request->path, strerror(errno));
-			exit(CLI_FAILED);
-		}
-		if (request->page.snapshots == 0)
-			map_page_begin(&request->page, request->out, &s);
-		map_page_add(&request->page, &s);
-		if (s.note[0] != '\0')
-			cli_error("%s", s.note);
-		if (s.damage != NULL) {
-			cli_error("%s %d could not be read to the end (%s)",
-				  source->path != NULL ? "core file of process" : "process", s.pid, s.damage);
-			request->status = CLI_FAILED;
-		}
+		cli_error("%s", source->error);
+		request->status = CLI_FAILED;
 	}
 	snapshot_free(&s);
-	return good;
+	return good && !ended;
 }
 
 static void add_all(struct request *request, struct source *source)
@@ -86,21 +96,14 @@ static void add_all(struct request *request, struct source *source)
 	unsigned long wanted = source->path != NULL ? 1 : request->snapshots;
 
 	for (unsigned long n = 0; n < wanted; n++) {
-		if (n != 0) {
+		if (n != 0)
 			cli_wait(request->interval, &interrupted);
-			if (interrupted) {
-				cli_error("map: interrupted after %lu of %lu snapshots", n, wanted);
-				return;
-			}
-			if (!source_is_there(source)) {
-				cli_error("process %d ended after %lu of %lu snapshots", (int)source->pid, n, wanted);
-				return;
-			}
-		}
-		if (!add(request, source)) {
-			request->status = CLI_FAILED;
+		if (n != 0 && interrupted) {
+			cli_error("map: interrupted after %lu of %lu snapshots", n, wanted);
 			return;
 		}
+		if (!add(request, source, n))
+			return;
 	}
 }
 

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define ENDING_TRIES 50
+#define ENDING_WAIT  0.01 /* seconds */
+
 bool source_parse(struct source *source, const char *text)
 {
 	char *end;
@@ -38,6 +41,13 @@ int source_refuse(const char *command, const char *text)
 bool source_is_there(const struct source *source)
 {
 	return source->path != NULL || ((kill(source->pid, 0) == 0 || errno != ESRCH) && !target_has_ended(source->pid));
+}
+
+bool source_is_ending(const struct source *source)
+{
+	for (unsigned tries = 0; tries < ENDING_TRIES && source_is_there(source); tries++)
+		cli_wait(ENDING_WAIT, NULL);
+	return !source_is_there(source);
 }
 
 static void name_source(const struct source *source, char *what, size_t size)

@@ -17,6 +17,8 @@ bool source_parse(struct source *source, const char *text);
 int source_refuse(const char *command, const char *text);
 /* Whether the process still exists; a core file always does. */
 bool source_is_there(const struct source *source);
+/* A process that could not be read to the end may be ending: its memory goes before it counts as ended, a moment later. */
+bool source_is_ending(const struct source *source);
 /* Set source->error for a result other than OK. */
 void source_explain(struct source *source, enum target_result result, const struct dry_inspect *layout);
 /* false: see source->error. */
