@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* So many threads that allocate and free the same few blocks for ever: each call is a hit. `idle`: it sleeps. */
+/* So many threads that allocate and free the same few blocks for ever: each call is a hit. `idle`: it sleeps.
+ * `leave MS`: one thread, which is not the first one; that one ends then. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,11 @@ int main(int argc, char **argv)
 		puts("steady");
 		fflush(stdout);
 		pause();
+	}
+	if (argc > 2 && strcmp(argv[1], "leave") == 0) {
+		pthread_create(&thread, NULL, work, argv);
+		usleep((useconds_t)atoi(argv[2]) * 1000);
+		pthread_exit(NULL);
 	}
 	for (int i = argc > 1 ? atoi(argv[1]) : 1; i > 1; i--)
 		pthread_create(&thread, NULL, work, NULL);

@@ -149,6 +149,26 @@ for threads in 1 4; do
 	fi
 	kill $steady
 done
+# one whose first thread has ended, or ends meanwhile; and one that shows what it is by its file alone
+left=$work/steady
+[ -e "$(dirname "$lib")/libdrystone.a" ] && cc -O1 -fno-builtin -pthread -static "$here/steady.c" "$(dirname "$lib")/libdrystone.a" \
+	-o "$work/static" 2>"$work/err" && left="$left $work/static"
+for program in $left; do
+	for after in 0 1000; do
+		: >"$work/said"
+		LD_PRELOAD=$lib "$program" leave $after >"$work/said" 2>"$work/err" &
+		steady=$!
+		children="$children $steady"
+		for _ in $(seq 500); do grep -q steady "$work/said" && break || sleep 0.02; done
+		"$cli" profile --seconds 1.5 --rate 1000 --all $steady >"$work/out" 2>"$work/err" && grep -q ' work$' "$work/out" ||
+			fail "$program, its first thread ends: $(cat "$work/out" "$work/err")"
+		"$cli" profile --all $steady >"$work/one" && sleep 0.1 && "$cli" profile --all $steady >"$work/two"
+		cmp -s "$work/one" "$work/two" || fail "$program, its first thread ends: it goes on taking samples"
+		"$cli" doctor $steady >"$work/out" && grep -q "^drystone serves process $steady\$" "$work/out" ||
+			fail "$program, its first thread ends: $(cat "$work/out")"
+		kill $steady
+	done
+done
 : >"$work/said"
 LD_PRELOAD=$lib "$work/steady" idle >"$work/said" &
 idle=$!

@@ -34,7 +34,7 @@ static void read_environment(const struct target *target, const char *name, char
 	FILE *file;
 
 	value[0] = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)target->pid);
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)target->thread);
 	file = fopen(path, "re");
 	while (file != NULL && getdelim(&line, &room, '\0', file) > 0)
 		if (strncmp(line, name, length) == 0 && line[length] == '=')
@@ -67,7 +67,7 @@ static void judge_program(const struct target *target)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)target->pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)target->thread);
 	doctor_program(path);
 }
 

@@ -129,7 +129,7 @@ enum target_result target_find_layout(const struct target *target, bool scan, st
 		/* Symbols are in parts that a core file leaves out; the layout itself was relocated and is there. */
 		found = scan_program(target, NULL, layout) || scan_files(target, layout);
 	} else {
-		snprintf(link, sizeof(link), "/proc/%d/exe", (int)target->pid);
+		snprintf(link, sizeof(link), "/proc/%d/exe", (int)target->thread);
 		n = readlink(link, program, sizeof(program) - 1);
 		program[n > 0 ? n : 0] = '\0';
 		found = find_by_symbol(target, link, program, layout) ||

@@ -67,7 +67,7 @@ static bool open_subject(struct subject *subject, const char *text)
  * The process does what it is asked for at its next allocation: that is no hit, as no size is below the limit. The request is
  * written last, and takes the limit back, so that a process never stays without hits.
  */
-static bool ask(const struct subject *subject, uint32_t request)
+static bool put_request(const struct subject *subject, uint32_t request)
 {
 	uint64_t head = (uint64_t)(uintptr_t)subject->layout.profile, limit = 0;
 	size_t none = 0;
@@ -77,9 +77,26 @@ static bool ask(const struct subject *subject, uint32_t request)
 		from[0].iov_len = to[0].iov_len = 0; /* it has not allocated yet, or has no hits */
 	to[0].iov_base = (void *)(uintptr_t)limit;
 	to[1].iov_base = (void *)(uintptr_t)(head + offsetof(struct dry_inspect_profile, request));
-	if (process_vm_writev(subject->source.pid, from, 2, to, 2, 0) == (ssize_t)(from[0].iov_len + sizeof(request)))
+	return process_vm_writev(subject->target.thread, from, 2, to, 2, 0) == (ssize_t)(from[0].iov_len + sizeof(request));
+}
+
+/* What was loaded meanwhile is known afterwards, and which thread is there, when the first one has ended. */
+static bool open_anew(struct subject *subject)
+{
+	target_close(&subject->target);
+	return target_open(&subject->target, subject->source.pid) == TARGET_OK;
+}
+
+static bool ask(struct subject *subject, uint32_t request)
+{
+	int error;
+
+	if (put_request(subject, request))
 		return true;
-	cli_error("profile: process %d cannot be asked for samples: %s", (int)subject->source.pid, strerror(errno));
+	error = errno;
+	if (error == ESRCH && open_anew(subject) && put_request(subject, request))
+		return true;
+	cli_error("profile: process %d cannot be asked for samples: %s", (int)subject->source.pid, strerror(error));
 	return false;
 }
 
@@ -124,24 +141,24 @@ static double wait_for(const struct source *source, double seconds)
 static bool watch(struct subject *subject, const struct options *options, struct profile *profile)
 {
 	struct profile before = { 0 };
-	bool done = look(subject, &before);
+	bool done = look(subject, &before), asked = false;
 	double seconds = 0;
 
 	catch_interrupts();
 	if (done && !before.on)
-		done = ask(subject, options->rate);
+		done = asked = ask(subject, options->rate);
 	if (done)
 		seconds = wait_for(&subject->source, options->seconds);
-	if (done) { /* what was loaded meanwhile is to be known by its name */
-		target_close(&subject->target);
-		done = target_open(&subject->target, subject->source.pid) == TARGET_OK;
+	if (done) {
+		done = open_anew(subject);
+		asked &= done;
 		if (!done)
 			cli_error("profile: process %d ended after %.1f s, its samples with it; try `drystone run --profile`",
 				  (int)subject->source.pid, seconds);
 	}
 	if (done)
 		done = look(subject, profile);
-	if (done && !before.on)
+	if (asked)
 		ask(subject, DRY_INSPECT_PROFILE_OFF);
 	if (done && !profile->on) {
 		cli_error("profile: process %d made no allocation by malloc meanwhile; or it runs with debug, fail or secure",
