@@ -149,6 +149,24 @@ for threads in 1 4; do
 	fi
 	kill $steady
 done
+# one in a container, whose file has a namesake here
+mkdir "$work/inner"
+cc -O1 -fno-builtin -pthread -Dwork=namesake "$here/steady.c" -o "$work/inner/steady" || fail "steady.c does not compile"
+: >"$work/said"
+LD_PRELOAD=$lib unshare -m sh -c 'mount -t tmpfs tmpfs "$2" && cp "$1" "$2/steady" && exec "$2/steady"' sh "$work/steady" "$work/inner" \
+	>"$work/said" 2>"$work/err" &
+steady=$!
+children="$children $steady"
+for _ in $(seq 500); do { grep -q steady "$work/said" || ! kill -0 $steady 2>/dev/null; } && break || sleep 0.02; done
+if grep -q steady "$work/said"; then
+	"$cli" profile --seconds 0.5 --rate 1000 --all $steady >"$work/out" 2>"$work/err" || fail "in a container: $(cat "$work/err")"
+	! ldd "$cli" | grep -q libdw || { grep -q ' work$' "$work/out" && ! grep -q namesake "$work/out"; } ||
+		fail "in a container: $(cat "$work/out")"
+	kill $steady
+else
+	echo "note: no namespaces (unshare); a container was not tested"
+fi
+
 # one whose first thread has ended, or ends meanwhile; and one that shows what it is by its file alone
 left=$work/steady
 [ -e "$(dirname "$lib")/libdrystone.a" ] && cc -O1 -fno-builtin -pthread -static "$here/steady.c" "$(dirname "$lib")/libdrystone.a" \

@@ -46,6 +46,7 @@ struct profile {
 	size_t count;
 	struct target_map *map;
 	size_t map_count;
+	char root[32]; /* of a process: "/proc/PID/root", for the files of the maps; "": they are those of their names */
 	struct profile_address *address; /* of all frames, ascending; by profile_symbolise() */
 	size_t address_count;
 	double seconds; /* that it took; 0: not known */

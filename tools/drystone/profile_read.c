@@ -72,6 +72,8 @@ const char *profile_read(struct profile *profile, const struct target *target, c
 		return "its profile cannot be read";
 	profile->mean = (double)head.mean;
 	profile->on = head.on != 0;
+	if (target->core == NULL)
+		snprintf(profile->root, sizeof(profile->root), "/proc/%d/root", (int)target->thread);
 	for (size_t i = 0; i < target->map_count; i++) {
 		struct target_map *map = add_map(profile);
 		*map = target->maps[i];

@@ -80,7 +80,7 @@ static void add_place(const struct profile *profile, struct profile_address *to)
 
 void profile_symbolise(struct profile *profile)
 {
-	struct symbols *symbols = symbols_open(profile->map, profile->map_count);
+	struct symbols *symbols = symbols_open(profile->map, profile->map_count, profile->root);
 	size_t count;
 	uint64_t *all = all_addresses(profile, &count);
 

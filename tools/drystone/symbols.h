@@ -7,8 +7,11 @@
 
 struct symbols;
 
-/* NULL: nothing is known, which the others take. */
-struct symbols *symbols_open(const struct target_map *maps, size_t count);
+/*
+ * root: "/proc/PID/root" of a process that is there, whose files may be others than those of their names here; "": of none.
+ * NULL: nothing is known, which the others take.
+ */
+struct symbols *symbols_open(const struct target_map *maps, size_t count, const char *root);
 /* Whether a file that was opened alone is the build whose ID begins so; also if it has no ID, or `id` is "". */
 bool symbols_is_build(const struct symbols *symbols, const char *id);
 /* Of one file, alone; *base becomes the address of what is at offset 0 in it when it is mapped. NULL: it cannot be read. */

@@ -6,10 +6,12 @@
 #ifdef DRY_DEMANGLES
 #include <libiberty/demangle.h>
 #endif
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 #include "symbols.h"
@@ -28,25 +30,42 @@ static bool is_file(const struct target_map *map)
 }
 
 /*
+ * By which name the file can be opened: through the process's root only where it is another one there, for debug files are looked
+ * for by names, too.
+ */
+static const char *place_of(const char *path, const char *root, char *text, size_t size)
+{
+	struct stat here, there;
+
+	if (root[0] == '\0' || snprintf(text, size, "%s%s", root, path) >= (int)size || stat(text, &there) != 0)
+		return path;
+	return stat(path, &here) == 0 && here.st_dev == there.st_dev && here.st_ino == there.st_ino ? path : text;
+}
+
+/*
  * As /proc/PID/maps has them. A file's number is one of ours: neighbours of one number and two names end the reading, and the
  * system's are the same on two devices, and not known of a core file.
  */
-static void write_maps(const struct target_map *maps, size_t count, FILE *file)
+static void write_maps(const struct target_map *maps, size_t count, const char *root, FILE *file)
 {
-	const char *last = "";
+	const char *last = "", *place = "";
+	char text[PATH_MAX];
 	size_t number = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (!is_file(&maps[i]))
 			continue;
-		number += strcmp(maps[i].path, last) != 0;
-		last = maps[i].path;
+		if (strcmp(maps[i].path, last) != 0) {
+			last = maps[i].path;
+			place = place_of(last, root, text, sizeof(text));
+			number++;
+		}
 		fprintf(file, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " 00:00 %zu %s\n", maps[i].start, maps[i].end,
-			maps[i].offset, number, maps[i].path);
+			maps[i].offset, number, place);
 	}
 }
 
-struct symbols *symbols_open(const struct target_map *maps, size_t count)
+struct symbols *symbols_open(const struct target_map *maps, size_t count, const char *root)
 {
 	struct symbols *symbols = calloc(1, sizeof(*symbols));
 	char *text = NULL;
@@ -60,7 +79,7 @@ struct symbols *symbols_open(const struct target_map *maps, size_t count)
 		.debuginfo_path = &symbols->debug_path,
 	};
 	symbols->dwfl = dwfl_begin(&symbols->calls);
-	write_maps(maps, count, file);
+	write_maps(maps, count, root, file);
 	fclose(file);
 	file = length != 0 ? fmemopen(text, length, "r") : NULL;
 	if (file != NULL && symbols->dwfl != NULL)

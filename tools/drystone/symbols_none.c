@@ -2,8 +2,9 @@
 /* Built without elfutils: nothing is known. */
 #include "symbols.h"
 
-struct symbols *symbols_open(const struct target_map *maps, size_t count)
+struct symbols *symbols_open(const struct target_map *maps, size_t count, const char *root)
 {
+	(void)root;
 	(void)maps;
 	(void)count;
 	return NULL;
