@@ -32,6 +32,19 @@ for output in older new; do
 	"$cli" run --library "$lib" --profile "$work/$output.txt" -- "$work/nothing" 2>"$work/err" && fail "no program"
 done
 [ "$(cat "$work/older.txt")" = older ] && [ ! -e "$work/new.txt" ] || fail "a file is begun before there is a profile"
+# what cannot be written at the end leaves what was measured, and the older file
+"$cli" run --library "$lib" --profile /dev/full --conf profile:512 -- "$work/profiled" >"$work/truth" 2>"$work/err"
+[ $? = 125 ] && grep -q '/dev/full cannot be written: No space left' "$work/err" || fail "run --profile, a full disk: $(cat "$work/err")"
+raw=$(sed -n 's/^drystone: run: what was measured stays in \([^,]*\),.*/\1/p' "$work/err")
+mv "$raw" "$work/bare" && rmdir "${raw%/*}" && "$cli" profile -a "$work/bare" | grep -q ' page$' || fail "run --profile: lost: $raw"
+for kind in html pb.gz; do
+	[ $kind = html ] || ldd "$cli" | grep -q libz || continue
+	echo older >"$work/older.$kind"
+	(trap '' XFSZ && ulimit -f 1 && exec "$cli" profile -o "$work/older.$kind" "$work/bare") 2>"$work/err" && fail "a full disk, .$kind"
+	[ "$(cat "$work/older.$kind")" = older ] && grep -q 'cannot be written: File too large' "$work/err" ||
+		fail "a full disk, .$kind: the older file is gone: $(cat "$work/err")"
+done
+ls "$work"/older.*.new* >"$work/out" 2>&1 && fail "a part of a profile is left: $(cat "$work/out")"
 # what --output wrote is read again, with the same figures
 if ldd "$cli" | grep -q libz; then
 	"$cli" profile -o "$work/read.folded" "$work/out.pb.gz" 2>"$work/err" && [ ! -s "$work/err" ] &&

@@ -252,42 +252,44 @@ static bool read_subject(const char *text, const struct options *options, struct
 
 /* ---- output ------------------------------------------------------------------------------------------ */
 
+static bool is_pb(const char *path)
+{
+	return ends_in(path, ".gz") || ends_in(path, ".pb");
+}
+
 bool profile_can_write(const char *path)
 {
-	bool can = output_is_possible(path);
+	const char *why = is_pb(path) && !profile_has_pb() ? "this command was built without zlib" : NULL;
 
-	if (!can)
-		cli_error("profile: %s cannot be written: %s", path, strerror(errno));
-	return can;
+	if (why == NULL && !output_is_possible(path))
+		why = strerror(errno);
+	if (why != NULL)
+		cli_error("profile: %s cannot be written: %s", path, why);
+	return why == NULL;
 }
 
 static bool write_output(const struct profile *profile, const struct options *options, const char *title)
 {
 	const char *path = options->output;
-	bool done;
 	FILE *file;
 
 	if (path == NULL) {
 		profile_print(profile, options->value, stdout);
 		return true;
 	}
-	errno = 0;
-	if (ends_in(path, ".gz") || ends_in(path, ".pb")) {
-		done = profile_write_pb(profile, options->value, path);
-	} else {
-		file = fopen(path, "w");
-		if (file != NULL && ends_in(path, ".html"))
-			profile_print_page(profile, options->value, title, file);
-		else if (file != NULL && ends_in(path, ".folded"))
-			profile_print_folded(profile, options->value, file);
-		else if (file != NULL)
-			profile_print(profile, options->value, file);
-		done = file != NULL && !ferror(file);
-		done = (file == NULL || fclose(file) == 0) && done;
-	}
-	if (!done)
-		cli_error("profile: %s cannot be written: %s", path, strerror(errno));
-	return done;
+	file = output_open(path);
+	if (file != NULL && is_pb(path))
+		profile_print_pb(profile, options->value, file);
+	else if (file != NULL && ends_in(path, ".html"))
+		profile_print_page(profile, options->value, title, file);
+	else if (file != NULL && ends_in(path, ".folded"))
+		profile_print_folded(profile, options->value, file);
+	else if (file != NULL)
+		profile_print(profile, options->value, file);
+	if (file != NULL && output_close(file))
+		return true;
+	cli_error("profile: %s cannot be written: %s", path, strerror(errno));
+	return false;
 }
 
 int profile_show_file(const char *from, const char *output)

@@ -78,8 +78,9 @@ const char *profile_cache(const struct profile_site *site, char *text, size_t si
 void profile_print(const struct profile *profile, enum profile_value value, FILE *out);
 void profile_print_folded(const struct profile *profile, enum profile_value value, FILE *out);
 void profile_print_page(const struct profile *profile, enum profile_value value, const char *title, FILE *out);
-/* Gzipped profile.proto with all values; pprof shows `value` first. false: built without zlib, or the file cannot be written. */
-bool profile_write_pb(const struct profile *profile, enum profile_value value, const char *path);
+/* Gzipped profile.proto with all values; pprof shows `value` first. Built without zlib, nothing. */
+void profile_print_pb(const struct profile *profile, enum profile_value value, FILE *out);
+bool profile_has_pb(void);
 /* Such a file, unpacked; NULL: none, errno says why. */
 unsigned char *profile_load_pb(const char *path, size_t *size);
 

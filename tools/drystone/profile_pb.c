@@ -10,6 +10,7 @@
 #include "profile.h"
 #include "text.h"
 
+#define GZIP 16 /* in deflateInit2(): with gzip's head and end */
 #define MOST ((size_t)1 << 30) /* bytes of a profile that is read */
 
 struct bytes {
@@ -247,18 +248,33 @@ static void put_profile(struct bytes *out, const struct profile *profile, enum p
 	free_table(&strings);
 }
 
-bool profile_write_pb(const struct profile *profile, enum profile_value value, const char *path)
+bool profile_has_pb(void)
 {
-	struct bytes bytes = { 0 };
-	gzFile file = gzopen(path, "wb");
-	bool done;
+	return true;
+}
 
-	if (file == NULL)
-		return false;
+void profile_print_pb(const struct profile *profile, enum profile_value value, FILE *out)
+{
+	z_stream stream = { .zalloc = Z_NULL };
+	unsigned char part[16384];
+	struct bytes bytes = { 0 };
+	int result = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP, 8, Z_DEFAULT_STRATEGY);
+
+	if (result != Z_OK) {
+		cli_error("out of memory");
+		exit(CLI_FAILED);
+	}
 	put_profile(&bytes, profile, value);
-	done = gzwrite(file, bytes.at, (unsigned)bytes.used) == (int)bytes.used;
+	stream.next_in = bytes.at;
+	stream.avail_in = (unsigned)bytes.used;
+	while (result == Z_OK) {
+		stream.next_out = part;
+		stream.avail_out = sizeof(part);
+		result = deflate(&stream, Z_FINISH);
+		fwrite(part, 1, sizeof(part) - stream.avail_out, out);
+	}
+	deflateEnd(&stream);
 	free(bytes.at);
-	return gzclose(file) == Z_OK && done;
 }
 
 unsigned char *profile_load_pb(const char *path, size_t *size)

@@ -4,13 +4,16 @@
 
 #include "profile.h"
 
-bool profile_write_pb(const struct profile *profile, enum profile_value value, const char *path)
+bool profile_has_pb(void)
+{
+	return false;
+}
+
+void profile_print_pb(const struct profile *profile, enum profile_value value, FILE *out)
 {
 	(void)profile;
 	(void)value;
-	(void)path;
-	errno = ENOTSUP;
-	return false;
+	(void)out;
 }
 
 unsigned char *profile_load_pb(const char *path, size_t *size)

@@ -25,8 +25,9 @@ int run_profile_program(const struct run_profile *profile, char **argv)
 			cli_error("run: %s left no profile: it was killed, or ended by _exit(), or has a malloc of its own",
 				  argv[0]);
 		status = status != 0 ? status : CLI_RUN_FAILED;
-	} else if (child > 0 && profile_show_file(path, profile->output) != 0 && status == 0) {
-		status = CLI_RUN_FAILED;
+	} else if (child > 0 && profile_show_file(path, profile->output) != 0) {
+		cli_error("run: what was measured stays in %s, which `drystone profile` reads", path);
+		return status != 0 ? status : CLI_RUN_FAILED;
 	}
 	run_files_end(&profile->files);
 	return status;
