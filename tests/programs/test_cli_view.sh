@@ -86,6 +86,27 @@ grep -q 'cannot be read: it is no ELF file' "$work/err" || fail "no core file: $
 "$cli" info "$work/holder" 2>"$work/err" && fail "a program is a core file"
 grep -q 'it is no core file' "$work/err" || fail "no core file: $(cat "$work/err")"
 
+# of one that has a big file mapped, below the library
+truncate -s 300M "$work/data"
+cat >"$work/maps.py" <<'END'
+import mmap, signal, sys
+file = open(sys.argv[1], "rb")
+data = mmap.mmap(file.fileno(), 300 << 20, access=mmap.ACCESS_COPY)
+data[0] = 1
+print("ready", flush=True)
+signal.pause()
+END
+: >"$work/said"
+(ulimit -v 900000 && LD_PRELOAD=$lib exec python3 "$work/maps.py" "$work/data") >"$work/said" 2>"$work/child.err" &
+big=$!
+children="$children $big"
+wait_for ready
+kill -STOP "$big"
+python3 "$here/make_core.py" "$big" "$work/core" || fail "no core file was made of python3"
+info "$work/core" >"$work/out"
+rm -f "$work/core"
+kill -9 "$big"
+
 # of a program with fixed addresses, whose layout is in no core file
 if c++ -O1 -static "$here/holder.cpp" "$(dirname "$cli")/libdrystone.a" -pthread -o "$work/fixed" 2>"$work/err"; then
 	mkfifo "$work/rest"

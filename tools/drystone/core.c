@@ -76,6 +76,18 @@ bool core_read(const struct core *core, uint64_t address, void *buffer, size_t s
 	return true;
 }
 
+uint64_t core_end_of(const struct core *core, uint64_t start, uint64_t end)
+{
+	const Segment *s;
+
+	for (uint64_t at = start; at < end; at = s->p_vaddr + s->p_filesz) {
+		s = segment_of(core, at);
+		if (s == NULL)
+			return at;
+	}
+	return end;
+}
+
 bool core_is_cut(const struct core *core)
 {
 	return core->cut;

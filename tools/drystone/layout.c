@@ -26,12 +26,12 @@ static bool read_layout(const struct target *target, uint64_t address, struct dr
 }
 
 /* Look for the magic in the data of the program itself: it was stripped. */
-static bool scan_map(const struct target *target, const struct target_map *map, struct dry_inspect *layout)
+static bool scan_map(const struct target *target, uint64_t start, uint64_t end, struct dry_inspect *layout)
 {
 	char block[65536];
 
-	for (uint64_t at = map->start; at < map->end; at += sizeof(block)) {
-		size_t size = map->end - at < sizeof(block) ? (size_t)(map->end - at) : sizeof(block);
+	for (uint64_t at = start; at < end; at += sizeof(block)) {
+		size_t size = end - at < sizeof(block) ? (size_t)(end - at) : sizeof(block);
 
 		if (!target_read(target, at, block, size))
 			continue;
@@ -81,20 +81,23 @@ static bool scan_files(const struct target *target, struct dry_inspect *layout)
 	return false;
 }
 
-/* The parts of the program; of a core file those of any file. */
+/* The parts of the program; of a core file those of any file, as far as it has them. What is too big is passed over. */
 static bool scan_program(const struct target *target, const char *program, struct dry_inspect *layout)
 {
 	uint64_t scanned = 0;
 
 	for (size_t i = 0; i < target->map_count; i++) {
 		const struct target_map *map = &target->maps[i];
+		uint64_t end = map->end;
 
 		if (!map->readable || (program != NULL && strcmp(map->path, program) != 0))
 			continue;
-		scanned += map->end - map->start;
-		if (scanned > SCAN_LIMIT)
-			return false;
-		if (scan_map(target, map, layout))
+		if (target->core != NULL)
+			end = core_end_of(target->core, map->start, map->end);
+		if (end - map->start > SCAN_LIMIT - scanned)
+			continue;
+		scanned += end - map->start;
+		if (scan_map(target, map->start, end, layout))
 			return true;
 	}
 	return false;

@@ -74,6 +74,8 @@ size_t target_read_words(const struct target *target, const uint64_t *addresses,
 
 /* core.c: as target_read(). A part of a file that was mapped, and that nobody wrote to, is not in a core file. */
 bool core_read(const struct core *core, uint64_t address, void *buffer, size_t size);
+/* Up to where in [start, end) it has all bytes from the start on. */
+uint64_t core_end_of(const struct core *core, uint64_t start, uint64_t end);
 void core_close(struct core *core);
 /* Whether the file ends before what it should hold. */
 bool core_is_cut(const struct core *core);
