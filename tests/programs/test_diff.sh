@@ -23,6 +23,7 @@ cat >"$work/before" <<'END'
 END
 cat >"$work/after" <<'END'
 {"caches": [
+    {"name": "twin", "kind": "cache", "heap": "main", "alias_of": "kmalloc-64", "live_bytes": 1280, "bytes": 4096, "active_objs": 20},
     {"name": "kmalloc-64", "kind": "cache", "heap": "main", "live_bytes": 1280, "bytes": 4096, "active_objs": 20, "num_objs": 64},
     {"name": "same", "kind": "cache", "heap": "main", "live_bytes": 5, "bytes": 8192, "active_objs": 1, "num_objs": 18}],
   "big_blocks": [{"name": "8M", "kind": "extents", "heap": "main", "live_bytes": 8388608, "bytes": 8388608, "active_objs": 1}]}
@@ -45,6 +46,12 @@ growth before after objects of
 END
 diff_of --all "$work/before" "$work/after"
 expect "$work/want"
+# a file that ends within a name is said to
+for cut in '{"cac' '{"caches": [{"name": "a' '{"caches": [{"name": "a\'; do
+	printf '%s' "$cut" >"$work/cut"
+	"$cli" diff "$work/cut" "$work/after" 2>"$work/err"
+	[ $? = 1 ] && grep -q 'it is no JSON, or cut short' "$work/err" || fail "cut at $cut: $(cat "$work/err")"
+done
 LD_PRELOAD=$lib sleep 60 &
 children=$!
 for _ in $(seq 500); do # until it has begun and has blocks

@@ -40,7 +40,11 @@ static void read_text(struct json *json, char *to, size_t room)
 		bool escaped = c == '\\';
 		if (escaped)
 			c = *json->at++;
-		json->bad |= c == '\0';
+		if (c == '\0') { /* where the file ends; nothing is behind it */
+			json->at--;
+			json->bad = true;
+			break;
+		}
 		if (escaped && c == 'u') {
 			json->bad |= strspn(json->at, "0123456789abcdefABCDEF") < 4;
 			json->at += json->bad ? 0 : 4;
@@ -108,7 +112,7 @@ static double read_number(struct json *json)
 
 static void read_row(struct json *json, struct diff *diff, int side, bool all)
 {
-	char key[NAME], name[NAME] = "", heap[NAME] = "main", kind[NAME] = "", what[3 * NAME];
+	char key[NAME], name[NAME] = "", heap[NAME] = "main", kind[NAME] = "", alias[NAME] = "", what[3 * NAME];
 	const char *bytes_key = all ? "bytes" : "live_bytes", *objects_key = all ? "num_objs" : "active_objs";
 	double bytes = 0, objects = 0;
 	bool first = true;
@@ -121,6 +125,8 @@ static void read_row(struct json *json, struct diff *diff, int side, bool all)
 			read_text(json, heap, sizeof(heap));
 		else if (strcmp(key, "kind") == 0)
 			read_text(json, kind, sizeof(kind));
+		else if (strcmp(key, "alias_of") == 0)
+			read_text(json, alias, sizeof(alias));
 		else if (strcmp(key, bytes_key) == 0)
 			bytes = read_number(json);
 		else if (strcmp(key, objects_key) == 0)
@@ -130,7 +136,7 @@ static void read_row(struct json *json, struct diff *diff, int side, bool all)
 	}
 	json->bad |= name[0] == '\0';
 	snprintf(what, sizeof(what), strcmp(heap, "main") == 0 ? "%s (%s)" : "%s (%s of heap %s)", name, kind, heap);
-	if (!json->bad)
+	if (!json->bad && alias[0] == '\0') /* the figures of a further name are those of its cache */
 		diff_add(diff, side, strdup(what), bytes, objects);
 }
 
