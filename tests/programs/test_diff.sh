@@ -46,7 +46,12 @@ growth before after objects of
 END
 diff_of --all "$work/before" "$work/after"
 expect "$work/want"
-# a file that ends within a name is said to
+# through pipes, too; a file that ends within a name is said to
+mkfifo "$work/pipe" "$work/pipe2"
+timeout 60 cat "$work/before" >"$work/pipe" &
+timeout 60 cat "$work/after" >"$work/pipe2" &
+diff_of --all "$work/pipe" "$work/pipe2"
+expect "$work/want"
 for cut in '{"cac' '{"caches": [{"name": "a' '{"caches": [{"name": "a\'; do
 	printf '%s' "$cut" >"$work/cut"
 	"$cli" diff "$work/cut" "$work/after" 2>"$work/err"
@@ -80,6 +85,10 @@ expect "$work/want"
 diff_of -a "$work/p1" "$work/p2"
 grep -Eq '^ +\+4096 +3072 +7168 +\+4  0x10 < 0x20 \[kmalloc-1024\]$' "$work/out" || fail "diff -a: $(cat "$work/out")"
 
+timeout 60 cat "$work/p2" >"$work/pipe" &
+diff_of "$work/p1" "$work/pipe"
+tail -n +2 "$work/out" | sed '/ -5000 /d' | grep -q ' -904 .* all$' || fail "a profile through a pipe: $(cat "$work/out")"
+
 # the same profile as text and as profile.proto does not differ
 cc -O1 -g -pthread -I"$top/include" "$here/profiled.c" -o "$work/profiled" || { fail "profiled.c does not compile"; finish; }
 LD_PRELOAD=$lib DRYSTONE_CONF=profile:4096,profile_file:$work/text "$work/profiled" >/dev/null || fail "profiled"
@@ -88,6 +97,12 @@ if "$cli" profile -o "$work/pb.gz" "$work/text" 2>"$work/err"; then
 	[ "$(wc -l <"$work/out")" = 2 ] || fail "text and .pb.gz of one profile differ: $(head -n 5 "$work/out")"
 	diff_of "$work/p1" "$work/pb.gz"
 	[ "$(grep -Ec ' page < work < main <? ?.*\[kmalloc-4096\]$' "$work/out")" = 1 ] || ! ldd "$cli" | grep -q libdw || fail "pb.gz: $(cat "$work/out")"
+	timeout 60 cat "$work/pb.gz" >"$work/pipe" &
+	diff_of "$work/text" "$work/pipe"
+	[ "$(wc -l <"$work/out")" = 2 ] || fail "a .pb.gz through a pipe: $(head -n 5 "$work/out")"
+	timeout 60 cat "$work/pb.gz" >"$work/pipe" &
+	"$cli" profile "$work/pipe" >"$work/out" 2>"$work/err" && "$cli" profile "$work/pb.gz" | cmp -s - "$work/out" ||
+		fail "profile of a pipe: $(cat "$work/err")"
 	gzip -dc "$work/pb.gz" >"$work/plain.pb"
 	diff_of "$work/text" "$work/plain.pb"
 else

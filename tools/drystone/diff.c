@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "diff.h"
+#include "input.h"
 #include "profile.h"
 
 void diff_add(struct diff *diff, int side, char *what, double bytes, double objects)
@@ -74,7 +75,7 @@ static const char *read_json(struct diff *diff, int side, FILE *file, bool all)
 static const char *read_file(struct diff *diff, int side, const char *path, bool all, bool *is_snapshot)
 {
 	struct profile profile = { 0 };
-	FILE *file = fopen(path, "r");
+	FILE *file = input_open(path);
 	int first = file != NULL ? getc(file) : EOF;
 	const char *wrong;
 
@@ -87,7 +88,7 @@ static const char *read_file(struct diff *diff, int side, const char *path, bool
 		fclose(file);
 		return *is_snapshot ? "it is no snapshot, as the other is" : "it is a snapshot, and the other a heap profile";
 	}
-	wrong = first == '{' ? read_json(diff, side, file, all) : profile_load(&profile, path);
+	wrong = first == '{' ? read_json(diff, side, file, all) : profile_load(&profile, file);
 	fclose(file);
 	if (wrong == NULL && first != '{')
 		wrong = add_profile(diff, side, &profile, all);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "input.h"
 #include "output.h"
 #include "profile.h"
 #include "source.h"
@@ -182,42 +183,34 @@ static bool ends_in(const char *text, const char *end)
 }
 
 /* A file that the library wrote, or a profile.proto: gzip's first bytes, or by its name. */
-static bool is_profile(const char *path)
+static bool is_profile(FILE *file, const char *path)
 {
 	char start[14] = "";
-	FILE *file = fopen(path, "r");
-	size_t bytes = file != NULL ? fread(start, 1, sizeof(start), file) : 0;
+	size_t bytes = fread(start, 1, sizeof(start), file);
 
-	if (file != NULL)
-		fclose(file);
 	return (bytes == sizeof(start) && memcmp(start, "heap profile: ", sizeof(start)) == 0) ||
 	       (bytes >= 2 && memcmp(start, "\x1f\x8b", 2) == 0) || (bytes > 0 && ends_in(path, ".pb"));
 }
 
-const char *profile_load(struct profile *profile, const char *path)
+const char *profile_load(struct profile *profile, FILE *file)
 {
-	FILE *file = fopen(path, "r");
 	const char *wrong = NULL;
 
-	if (file == NULL)
-		return strerror(errno);
-	if (getc(file) == 'h') {
-		rewind(file);
-		wrong = profile_read_file(profile, file);
-		if (wrong == NULL) {
-			profile_scale(profile);
-			profile_symbolise(profile);
-		}
-	} else {
-		wrong = profile_read_pb(profile, path);
+	rewind(file);
+	if (getc(file) != 'h')
+		return profile_read_pb(profile, file);
+	rewind(file);
+	wrong = profile_read_file(profile, file);
+	if (wrong == NULL) {
+		profile_scale(profile);
+		profile_symbolise(profile);
 	}
-	fclose(file);
 	return wrong;
 }
 
-static bool read_file(const char *path, struct profile *profile)
+static bool read_file(const char *path, FILE *file, struct profile *profile)
 {
-	const char *wrong = profile_load(profile, path);
+	const char *wrong = file != NULL ? profile_load(profile, file) : strerror(errno);
 
 	if (wrong != NULL)
 		cli_error("profile: %s: %s", path, wrong);
@@ -296,8 +289,11 @@ int profile_show_file(const char *from, const char *output)
 {
 	struct options options = { .seconds = -1, .value = ALL_BYTES, .output = output };
 	struct profile profile = { 0 };
-	bool done = read_file(from, &profile) && write_output(&profile, &options, from);
+	FILE *file = fopen(from, "r");
+	bool done = read_file(from, file, &profile) && write_output(&profile, &options, from);
 
+	if (file != NULL)
+		fclose(file);
 	profile_free(&profile);
 	return done ? 0 : CLI_FAILED;
 }
@@ -318,8 +314,9 @@ static int main_profile(int argc, char **argv)
 	struct options options = { .seconds = -1, .rate = 512 << 10, .value = LIVE_BYTES };
 	struct profile profile = { 0 };
 	char title[PATH_MAX + 64];
+	FILE *file;
 	double rate;
-	bool done;
+	bool done, of_file;
 	int c;
 
 	while ((c = cli_next_option(&cli_profile, argc, argv)) != -1) {
@@ -343,9 +340,12 @@ static int main_profile(int argc, char **argv)
 	if (options.output != NULL && !profile_can_write(options.output))
 		return CLI_FAILED;
 	snprintf(title, sizeof(title), "%s", argv[optind]);
-	if (is_profile(argv[optind]))
-		done = read_file(argv[optind], &profile);
-	else
+	file = input_open(argv[optind]);
+	of_file = file != NULL && is_profile(file, argv[optind]);
+	done = of_file && read_file(argv[optind], file, &profile);
+	if (file != NULL)
+		fclose(file);
+	if (!of_file)
 		done = read_subject(argv[optind], &options, &profile, title, sizeof(title));
 	if (done && profile.count == 0)
 		fprintf(stderr, "drystone: profile: note: not one sample; a smaller --rate takes more\n");

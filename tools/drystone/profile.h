@@ -56,8 +56,8 @@ struct profile {
 const char *profile_read(struct profile *profile, const struct target *target, const struct dry_inspect *layout);
 /* A file of option profile_file. NULL, or what is wrong with it. */
 const char *profile_read_file(struct profile *profile, FILE *file);
-/* profile.c: such a file, or a profile.proto: scaled, and with its functions. NULL, or what is wrong with it. */
-const char *profile_load(struct profile *profile, const char *path);
+/* profile.c: such a file, or a profile.proto: scaled, and with its functions. NULL, or what is wrong with it. By input_open(). */
+const char *profile_load(struct profile *profile, FILE *file);
 /* Leave what was allocated before out: `before` is an earlier reading of the same process. */
 void profile_since(struct profile *profile, const struct profile *before);
 /* From samples to what they stand for. */
@@ -82,9 +82,9 @@ void profile_print_page(const struct profile *profile, enum profile_value value,
 void profile_print_pb(const struct profile *profile, enum profile_value value, FILE *out);
 bool profile_has_pb(void);
 /* Such a file, unpacked; NULL: none, errno says why. */
-unsigned char *profile_load_pb(const char *path, size_t *size);
+unsigned char *profile_load_pb(FILE *from, size_t *size);
 
 /* profile_pb_read.c: such a file, with its names and scaled as it was. NULL, or what is wrong with it. */
-const char *profile_read_pb(struct profile *profile, const char *path);
+const char *profile_read_pb(struct profile *profile, FILE *file);
 
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "cli.h"
@@ -277,13 +278,15 @@ void profile_print_pb(const struct profile *profile, enum profile_value value, F
 	free(bytes.at);
 }
 
-unsigned char *profile_load_pb(const char *path, size_t *size)
+unsigned char *profile_load_pb(FILE *from, size_t *size)
 {
 	struct bytes bytes = { 0 };
 	char part[16384];
-	gzFile file = gzopen(path, "rb");
-	int got = 0;
+	int fd = dup(fileno(from)), got = 0;
+	gzFile file = fd >= 0 && lseek(fd, 0, SEEK_SET) == 0 ? gzdopen(fd, "rb") : NULL;
 
+	if (file == NULL && fd >= 0)
+		close(fd);
 	while (file != NULL && bytes.used < MOST && (got = gzread(file, part, sizeof(part))) > 0)
 		put(&bytes, part, (size_t)got);
 	if (file != NULL && gzclose(file) == Z_OK && got == 0 && bytes.used != 0) {

@@ -16,9 +16,9 @@ void profile_print_pb(const struct profile *profile, enum profile_value value, F
 	(void)out;
 }
 
-unsigned char *profile_load_pb(const char *path, size_t *size)
+unsigned char *profile_load_pb(FILE *from, size_t *size)
 {
-	(void)path;
+	(void)from;
 	(void)size;
 	errno = ENOTSUP;
 	return NULL;

@@ -264,11 +264,11 @@ static void read_profile(struct reader *reader, struct profile *profile)
 		read_location(reader, &locations->at[profile->address_count], &profile->address[profile->address_count]);
 }
 
-const char *profile_read_pb(struct profile *profile, const char *path)
+const char *profile_read_pb(struct profile *profile, FILE *file)
 {
 	struct reader reader = { .bad = false };
 	size_t size = 0;
-	unsigned char *bytes = profile_load_pb(path, &size);
+	unsigned char *bytes = profile_load_pb(file, &size);
 	const char *wrong = NULL;
 
 	*profile = (struct profile){ 0 };
