@@ -159,6 +159,16 @@ info "$child" | grep -q '^own brings its own malloc: drystone is loaded, and ser
 info --json "$child" | python3 -c 'import json, sys; assert "own malloc" in json.load(sys.stdin)["note"]' || fail "own malloc: JSON"
 kill -9 "$child"
 wait "$child" 2>/dev/null
+odd=$work/$(printf 'o\033[7mw\302\233n')
+cp "$work/own" "$odd"
+: >"$work/said"
+LD_PRELOAD=$lib "$odd" >"$work/said" 2>"$work/child.err" &
+child=$!
+children=$child
+wait_for ready
+info "$child" | grep -q '^o?\[7mw??n brings its own malloc: ' || fail "own malloc: a terminal obeys its name: $(info "$child" | cat -v)"
+kill -9 "$child"
+wait "$child" 2>/dev/null
 
 # the first process of a container, which has the library where nobody else sees it
 cat >"$work/inside" <<'END'

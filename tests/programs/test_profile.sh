@@ -263,6 +263,18 @@ if os.path.exists(os.path.join(sys.argv[1], "out.pb.gz")):
     assert "odd1??_b" in strings and any(s.endswith("na?\u00fcmed") for s in strings), strings
 END
 
+# names are no orders to a terminal, and end no line
+printf '%s\n' 'heap profile: 1: 64 [1: 64] @ heap_v2/64' '# cache 64' '1: 64 [1: 64] @ 0x1010' '' MAPPED_LIBRARIES: \
+	"1000-2000 r-xp 00000000 00:00 9 /x/$(printf 'e\033[2Jvil')" >"$work/evil"
+"$cli" profile "$work/evil" >"$work/out" && grep -q ' e?\[2Jvil+0x10$' "$work/out" || fail "a name is an order: $(cat -v "$work/out")"
+if ldd "$cli" | grep -q libz; then
+	python3 -c 'import gzip, sys
+text = gzip.open(sys.argv[1] + "/odd.pb.gz").read()
+open(sys.argv[1] + "/evil.pb", "wb").write(text.replace(b"odd1??_b", b"odd1\n\x1b_b"))' "$work"
+	"$cli" profile -o "$work/evil.folded" "$work/evil.pb" && grep -q 'odd1??_b' "$work/evil.folded" &&
+		! grep -Evq '\] [0-9]+$' "$work/evil.folded" || fail "a label ends a line: $(cat -v "$work/evil.folded")"
+fi
+
 # code without frame pointers
 if [ -x /usr/bin/python3 ]; then
 	PYTHONMALLOC=malloc "$cli" run --library "$lib" --profile "$work/python.folded" --conf profile:4096 -- /usr/bin/python3 -c \

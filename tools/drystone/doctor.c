@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "show.h"
 #include "source.h"
+#include "text.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -35,9 +36,7 @@ void doctor_say(const char *area, enum level level, const char *key, const char 
 	va_start(ap, format);
 	vsnprintf(finding->text, sizeof(finding->text), format, ap);
 	va_end(ap);
-	for (char *c = finding->text; *c != '\0'; c++)
-		if ((unsigned char)*c < ' ')
-			*c = '?';
+	text_make_line(finding->text);
 }
 
 static const char *name_of(enum level level)

@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "profile.h"
+#include "text.h"
 
 struct span {
 	const unsigned char *at, *end;
@@ -144,7 +145,11 @@ static bool is_text(struct span span, const char *text)
 
 static char *copy_of(struct span span)
 {
-	return strndup((const char *)span.at, (size_t)(span.end - span.at));
+	char *copy = strndup((const char *)span.at, (size_t)(span.end - span.at));
+
+	if (copy != NULL)
+		text_make_line(copy);
+	return copy;
 }
 
 /* ---- the profile ---------------------------------------------------------------------------------- */
@@ -228,6 +233,7 @@ static void read_label(struct reader *reader, struct span in, struct profile_sit
 		struct span name = text_of(reader, text);
 		size_t length = (size_t)(name.end - name.at);
 		memcpy(site->name, name.at, length < sizeof(site->name) ? length : sizeof(site->name) - 1);
+		text_make_column(site->name);
 	}
 }
 

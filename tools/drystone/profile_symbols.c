@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "profile.h"
 #include "symbols.h"
+#include "text.h"
 
 static int compare(const void *a, const void *b)
 {
@@ -56,11 +57,14 @@ static size_t map_of(const struct profile *profile, uint64_t address)
 static void add_function(void *arg, const char *name, const char *file, int line)
 {
 	struct profile_address *to = arg;
+	char *own_name = strdup(name), *own_file = file != NULL ? strdup(file) : NULL;
 
+	if (own_name != NULL)
+		text_make_line(own_name);
+	if (own_file != NULL)
+		text_make_line(own_file);
 	to->function = cli_realloc(to->function, to->count + 1, sizeof(to->function[0]));
-	to->function[to->count++] = (struct profile_function){
-		.name = strdup(name), .file = file != NULL ? strdup(file) : NULL, .line = line,
-	};
+	to->function[to->count++] = (struct profile_function){ .name = own_name, .file = own_file, .line = line };
 }
 
 /* What can always be said: where in which file it is. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "source.h"
 #include "cli.h"
+#include "text.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -103,6 +104,7 @@ static void note_owner(const struct target *target, struct snapshot *snapshot)
 		snprintf(snapshot->note, sizeof(snapshot->note),
 			 "%s brings its own malloc: drystone is loaded, and serves nothing.",
 			 slash != NULL ? slash + 1 : owner->path);
+		text_make_line(snapshot->note);
 	} else {
 		snprintf(snapshot->note, sizeof(snapshot->note),
 			 "Nothing was allocated from drystone: the program may have an allocator of its own.");

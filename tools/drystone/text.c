@@ -48,6 +48,18 @@ void text_make_utf8(char *text)
 	}
 }
 
+void text_make_line(char *text)
+{
+	text_make_utf8(text);
+	for (; *text != '\0'; text++) {
+		unsigned char byte = (unsigned char)*text, next = (unsigned char)text[1];
+		if (byte < ' ' || byte == 127)
+			*text = '?';
+		else if (byte == 0xc2 && next < 0xa0) /* U+0080 to U+009F */
+			text[0] = text[1] = '?';
+	}
+}
+
 void text_make_column(char *text)
 {
 	for (; *text != '\0'; text++)

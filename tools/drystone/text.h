@@ -9,6 +9,8 @@
 void text_put_json(FILE *out, const char *text, const char *more);
 /* Each byte that is of no character becomes '?'. */
 void text_make_utf8(char *text);
+/* Each byte that is of no character, or of one that a terminal obeys (line ends, too), becomes '?'. */
+void text_make_line(char *text);
 /* As listings have names of caches: '_' for blanks, '?' for all but visible ASCII. */
 void text_make_column(char *text);
 
