@@ -57,8 +57,9 @@ for name, send, status in (("TERM", os.kill, 42), ("HUP", os.kill, 43), ("TERM",
     said = run.communicate(timeout=20)[1]
     assert name in said.split("\n") and run.returncode == status, (name, send, run.returncode, said)
 # one that was told to live on does
-run = subprocess.Popen(command + ["sh", "-c", "echo; sleep 0.3; echo here >&2; exit 9"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                       text=True, start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+run = subprocess.Popen(command + ["sh", "-c", "echo; sleep 0.3; echo here >&2; exit 9"], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, text=True, start_new_session=True,
+                       preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
 run.stdout.readline()
 os.killpg(run.pid, signal.SIGHUP)
 said = run.communicate(timeout=20)[1]
@@ -66,7 +67,8 @@ assert "here" in said.split("\n") and run.returncode == 9, (run.returncode, said
 END
 	for way in --symbolize "--profile $work/signals.txt"; do
 		# shellcheck disable=SC2086 # words
-		timeout 200 python3 "$work/signals.py" "$cli" run --library "$lib" $way -- 2>"$work/err" || fail "signals, $way: $(tail -n 1 "$work/err")"
+		timeout 90 python3 "$work/signals.py" "$cli" run --library "$lib" $way -- 2>"$work/err" ||
+			fail "signals, $way: $(tail -n 1 "$work/err")"
 	done
 fi
 

@@ -166,7 +166,8 @@ LD_PRELOAD=$lib "$odd" >"$work/said" 2>"$work/child.err" &
 child=$!
 children=$child
 wait_for ready
-info "$child" | grep -q '^o?\[7mw??n brings its own malloc: ' || fail "own malloc: a terminal obeys its name: $(info "$child" | cat -v)"
+info "$child" | grep -q '^o?\[7mw??n brings its own malloc: ' ||
+	fail "own malloc: a terminal obeys its name: $(info "$child" | cat -v)"
 kill -9 "$child"
 wait "$child" 2>/dev/null
 
@@ -206,7 +207,9 @@ if [ -r /proc/slabinfo ]; then
 	"$cli" info --kernel --watch=0.05 --json >"$work/watched" 2>"$work/err" &
 	watcher=$!
 	children=$watcher
-	for _ in $(seq 200); do [ "$(grep -c '^}' "$work/watched")" -ge 3 ] || ! kill -0 $watcher 2>"$work/err" && break || sleep 0.02; done
+	for _ in $(seq 200); do
+		[ "$(grep -c '^}' "$work/watched")" -ge 3 ] || ! kill -0 $watcher 2>"$work/err" && break || sleep 0.02
+	done
 	kill $watcher && [ "$(grep -c '^}' "$work/watched")" -ge 3 ] || fail "--kernel --watch ends"
 	wait $watcher 2>"$work/err"
 	children=
