@@ -19,6 +19,7 @@
 #if defined(__unix__)
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 #endif
 
 #ifdef __cplusplus
@@ -189,15 +190,26 @@ static inline unsigned long kmem_shrink(struct shrinker *shrinker, gfp_t flags)
 	return freed;
 }
 
+/* Of any clock; of one thread, which has nobody to wait for, each look is one. */
+static inline long kmem_seconds(void)
+{
+#if defined(__unix__)
+	return (long)time(NULL);
+#else
+	static long looks;
+	return ++looks;
+#endif
+}
+
 /*
  * Shrinkers run in another thread, or one is being registered there: whether that has ended, so that there may be memory. Not
  * waited for without end, for they may wait for what the caller holds; nor if they are the caller's: theirs is the allocation.
  */
 static inline bool kmem_wait_for_shrinkers(void)
 {
-	unsigned patience = 1u << 23; /* some seconds, if the processor is yielded to nobody else */
+	long end = kmem_seconds() + 3;
 
-	while (__atomic_load_n(&kmem_shrinkers.runner, __ATOMIC_RELAXED) != kmem_thread() && patience-- > 0) {
+	while (__atomic_load_n(&kmem_shrinkers.runner, __ATOMIC_RELAXED) != kmem_thread() && kmem_seconds() < end) {
 		if (kmem_try_lock(&kmem_shrinkers.lock)) {
 			kmem_unlock(&kmem_shrinkers.lock);
 			return true;

@@ -100,7 +100,7 @@ struct dry_cache {
 	struct dry_cache *alias;    /* root: list of its aliases through their `alias` */
 	struct dry_cache **alias_link; /* alias: what points to it there */
 	bool mergeable;             /* may get aliases */
-	bool orphan;                /* root: destroyed by name, alive for its aliases */
+	_Atomic bool orphan;        /* root: destroyed by name, alive for its aliases; written under lock, read without */
 	size_t refills_seen;        /* reap: at the last DRY_REAP_UNASKED */
 
 	/* layout of a slab */

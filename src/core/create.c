@@ -234,6 +234,12 @@ static void forget(struct dry_cache *cache)
 	dry_caches_free_forgotten(caches, free);
 }
 
+/* relaxed: with the lock, or by who must not use it any more */
+static bool is_orphan(const struct dry_cache *cache)
+{
+	return atomic_load_explicit(&cache->orphan, memory_order_relaxed);
+}
+
 /* With aliases left, the slabs live on under the name of one of them. Without, no new ones can come from here on. */
 static bool has_aliases(struct dry_cache *root)
 {
@@ -243,7 +249,7 @@ static bool has_aliases(struct dry_cache *root)
 	left = root->alias != NULL;
 	root->mergeable &= left;
 	if (left) {
-		root->orphan = true;
+		atomic_store_explicit(&root->orphan, true, memory_order_relaxed);
 		memcpy(root->name, root->alias->name, sizeof(root->name));
 	}
 	dry_lock_release(&root->caches->lock);
@@ -303,13 +309,13 @@ static int destroy_alias(struct dry_cache *alias)
 	int rc = 0;
 
 	dry_lock_acquire(&caches->lock);
-	last = root->orphan && root->alias == alias && alias->alias == NULL;
+	last = is_orphan(root) && root->alias == alias && alias->alias == NULL;
 	if (last) {
 		root->mergeable = false;
 	} else {
 		alias_remove_locked(alias);
 		list_remove_locked(caches, alias);
-		if (root->orphan) /* which may have had the name of this one */
+		if (is_orphan(root)) /* which may have had the name of this one */
 			memcpy(root->name, root->alias->name, sizeof(root->name));
 	}
 	dry_lock_release(&caches->lock);
@@ -324,7 +330,7 @@ int dry_cache_unmake(struct dry_cache *cache)
 {
 	if (cache == NULL)
 		return 0;
-	if (cache->state != DRY_CACHE_LIVE || cache->orphan) {
+	if (cache->state != DRY_CACHE_LIVE || is_orphan(cache)) {
 		dry_backing_corrupt(DRY_FATAL_DEAD_CACHE, cache, NULL, "destroy");
 		return -DRY_EINVAL;
 	}

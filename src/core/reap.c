@@ -313,7 +313,7 @@ bool dry_cache_reserve(struct dry_cache *cache, unsigned home, size_t count)
 	struct dry_caches *caches = cache->caches;
 	bool done = reserve(cache, home, count);
 
-	if (done || count > dry_backing_bytes(&caches->backing) / cache->size)
+	if (done || count > dry_backing_bytes(&caches->backing) / cache->size || !dry_backing_may_wait(DRY_GFP_DEFAULT))
 		return done;
 	dry_caches_reap(caches, DRY_REAP_ALL);
 	for (unsigned tries = 0; !(done = reserve(cache, home, count)) && tries < DRY_RECLAIM_TRIES; tries++) {

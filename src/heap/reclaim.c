@@ -150,14 +150,18 @@ bool dry_heap_free_up(struct dry_heap *heap, size_t bytes, unsigned tries)
 	return true;
 }
 
-/* Whether it is the process's limit that the heap may have met: its memory counts, and it has no other bound. */
+/* Whether it is the process's limit that the heap may have met: its memory counts, and it has room for itself. */
 static bool meets_limit(struct dry_heap *heap, size_t bytes)
 {
-	const struct dry_arena *arena = dry_heap_arena(heap);
+	struct dry_arena *arena = dry_heap_arena(heap);
+	size_t room;
 
 	if (!arena->owns_memory || heap->extents.source.reserve != NULL)
 		return false;
-	return dry_budget_may_hold(bytes) && (arena->limit_pages == SIZE_MAX || !dry_budget_has_room(bytes + DRY_CHUNK_SIZE));
+	dry_lock_acquire(&arena->lock);
+	room = arena->limit_pages - arena->used - arena->charged;
+	dry_lock_release(&arena->lock);
+	return room >= bytes >> arena->page_shift && room != 0 && dry_budget_may_hold(bytes);
 }
 
 bool dry_heap_make_room(struct dry_heap *heap, size_t bytes, unsigned tries)

@@ -44,6 +44,8 @@ static void keep_file(void)
 	uint64_t left, due, now;
 
 	for (;;) {
+		if (dry_port_confined())
+			dry_port_stay();
 		write_file(false);
 		for (due = dry_port_clock_ms() + dry_option_metrics_ms; (now = dry_port_clock_ms()) < due;) {
 			left = due - now;

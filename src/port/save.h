@@ -33,6 +33,12 @@ void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg), unsigned ms
 void dry_port_unlisten(void);
 void dry_port_listen_forked(void);
 
+/*
+ * The calling thread, one of ours, waits for good: the program has asked for a filter. Without a time, for a wait with one goes on
+ * by another call when the process is stopped and continued.
+ */
+_Noreturn void dry_port_stay(void);
+
 /* Call fn(), which may do no more than a handler may, whenever the process gets the signal. false: it cannot be had. */
 bool dry_port_on_signal(int signal, void (*fn)(void));
 

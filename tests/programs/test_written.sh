@@ -24,7 +24,16 @@ run "metrics:$work/new.prom,profile:4096,profile_file:$work/new.heap" true
 [ "$(stat -c %a "$work/new.prom") $(stat -c %a "$work/new.heap")" = "640 664" ] ||
 	fail "rights of old files: $(stat -c %a "$work/new.prom") $(stat -c %a "$work/new.heap")"
 
-# A link, and a second name, stay.
+if [ "$(id -u)" = 0 ]; then # a group that may read it still may
+	chown :1 "$work/new.prom"
+	run "metrics:$work/new.prom" true
+	[ "$(stat -c %a:%g "$work/new.prom")" = 640:1 ] || fail "group of an old file: $(stat -c %a:%g "$work/new.prom")"
+fi
+
+# A link, and a second name, stay; a link to nothing yet is followed.
+ln -s later "$work/dangling"
+run "profile:4096,profile_file:$work/dangling" true
+grep -q '^heap profile' "$work/later" || fail "a link to a file that is not there yet"
 echo old >"$work/target"
 ln -s target "$work/link"
 run "profile:4096,profile_file:$work/link" true
@@ -38,20 +47,26 @@ cmp -s "$work/one" "$work/other" && grep -q '^heap profile' "$work/other" || fai
 # Standard output keeps what is in it, and stays a device's name.
 run "profile:4096,profile_file:/dev/stdout" perl -e 'print "precious\n"'
 [ "$(head -n 1 "$work/out")" = precious ] && grep -q '^heap profile' "$work/out" || fail "/dev/stdout: $(head -n 3 "$work/out")"
-[ -L /dev/stdout ] || fail "/dev/stdout is a link no more"
+[ -L /dev/stdout ] || {
+	fail "/dev/stdout is a link no more"
+	ln -sfn /proc/self/fd/1 /dev/stdout
+}
+run "profile:4096,profile_file:/dev/stdout" "$work/written" late
+grep -q '^heap profile' "$work/out" && [ "$(tail -n 1 "$work/out")" = late ] || fail "/dev/stdout, written to later: $(tail -n 2 "$work/out")"
 
 # Pipes: without a reader nobody waits, nor ends.
 mkfifo "$work/pipe"
 for conf in "metrics:$work/pipe" "profile:4096,profile_file:$work/pipe"; do
 	run "$conf" true || fail "$conf, no reader: status $?"
 done
-(exec 4<"$work/pipe" && head -c 10 <&4 >"$work/begin") &
+timeout 10 head -c 10 "$work/pipe" >"$work/begin" &
 reader=$!
-run "profile:16,profile_file:$work/pipe" sh -c 'sleep 0.3; exec perl -e "push @all, \$_ x 50 for 1 .. 5000"' || fail "a reader that left: status $?"
-wait $reader
+run "profile:16,profile_file:$work/pipe" perl -e 'push @all, $_ x 50 for 1 .. 20000; select undef, undef, undef, 0.3' ||
+	fail "a reader that left: status $?"
+wait $reader || fail "a reader got nothing"
 run "profile:16,profile_file:/dev/stdout" sh -c "exec \"$work/written\" long" || fail "a path that is too long is written to"
 status=0
-(LD_PRELOAD=$lib DRYSTONE_CONF=profile:16,profile_file:/dev/stdout perl -e 'select undef, undef, undef, 0.2; exit 7' || echo $? >"$work/status") | true
+(LD_PRELOAD=$lib DRYSTONE_CONF=profile:16,profile_file:/dev/stdout perl -e 'select undef, undef, undef, 0.2; exit 7' 2>"$work/err" || echo $? >"$work/status") | true
 [ "$(cat "$work/status")" = 7 ] || fail "/dev/stdout is a pipe without a reader: status $(cat "$work/status")"
 
 # The mean that the file names is the one of the samples: of 16 bytes with 31 each 1 - e^(-16/31).

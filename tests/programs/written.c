@@ -3,7 +3,7 @@
  * What may come while the library writes files. written SOCKET: a child goes on without its parent, whose socket answers nobody
  * then. written within: exit() in a handler that interrupts allocations. written two FILE: threads that write one profile.
  * written filtered: ends under a filter of its own that kills for what metrics at a socket take. written long: a path too long.
- * written rate: 100,000 allocations of 16 bytes.
+ * written rate: 100,000 allocations of 16 bytes. written late: a line in a buffer of libc's.
  */
 #define _GNU_SOURCE 1
 #include <drystone/drystone.h>
@@ -83,7 +83,7 @@ static int within(void)
 	signal(SIGALRM, leave);
 	setitimer(ITIMER_REAL, &soon, NULL);
 	for (;;) {
-		block = malloc(5000);
+		block = malloc(300000); /* each time under a lock */
 		free(block);
 	}
 }
@@ -121,12 +121,21 @@ static int filtered(void)
 	struct sock_filter rules[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		ALLOW(exit_group), ALLOW(exit), ALLOW(futex), ALLOW(mmap), ALLOW(munmap), ALLOW(mprotect), ALLOW(madvise),
-		ALLOW(write), ALLOW(brk), ALLOW(rt_sigprocmask), ALLOW(restart_syscall),
+		ALLOW(write), ALLOW(brk), ALLOW(rt_sigprocmask),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	};
+	pid_t stopper, self = getpid();
 	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]), rules };
 
 	usleep(200000); /* while its thread begins, libc makes calls for it */
+	stopper = fork();
+	if (stopper == 0) { /* a wait with a time goes on by another call after that */
+		usleep(2200000);
+		kill(self, SIGSTOP);
+		usleep(100000);
+		kill(self, SIGCONT);
+		_exit(0);
+	}
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
 		return 2;
@@ -172,6 +181,8 @@ int main(int argc, char **argv)
 		return filtered();
 	if (strcmp(argv[1], "long") == 0)
 		return long_path();
+	if (strcmp(argv[1], "late") == 0)
+		return printf("late\n") != 5; /* which libc writes when all else is done */
 	if (strcmp(argv[1], "rate") == 0)
 		return rate();
 	char text[16];

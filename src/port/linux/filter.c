@@ -137,12 +137,12 @@ void dry_linux_filter_forked(void)
 	dry_lock_forget(&looks);
 }
 
+/* exit() in a handler may have come to who has the lock. */
 void dry_linux_filter_unsure(void)
 {
-	dry_lock_acquire(&lock);
-	if (get() == UNKNOWN)
-		set_locked(CONFINED);
-	dry_lock_release(&lock);
+	int unknown = UNKNOWN;
+
+	atomic_compare_exchange_strong(&state, &unknown, CONFINED); /* seq_cst, as set_locked() */
 }
 
 bool dry_linux_filter_comes(void)

@@ -18,7 +18,18 @@
 
 #define ROOM (DRY_UNIX_PATH + 64)
 
-/* To write to; -1. Beside the old one, with its rights. No other call, and no other thread, writes to the same. */
+/* A file has the rights of the one that it replaces, but for what its group may where it cannot have the same group. */
+static void take_rights(int fd, const struct stat *old)
+{
+	mode_t rights = old->st_mode & 0777;
+	struct stat own;
+
+	if (fstat(fd, &own) != 0 || (own.st_gid != old->st_gid && fchown(fd, (uid_t)-1, old->st_gid) != 0))
+		rights &= (mode_t)~070;
+	fchmod(fd, rights);
+}
+
+/* To write to; -1. Beside the old one. No other call, and no other thread, writes to the same. */
 static int open_beside(const char *name, char *fresh, const struct stat *old, unsigned rights)
 {
 	static _Atomic unsigned calls; /* relaxed: a number */
@@ -30,23 +41,27 @@ static int open_beside(const char *name, char *fresh, const struct stat *old, un
 	dry_unix_path(fresh + length, ROOM - length, ".new-%p", (unsigned long)getpid());
 	length = strlen(fresh);
 	dry_unix_path(fresh + length, ROOM - length, "-%p", atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed));
-	fd = open(fresh, flags, rights);
+	fd = open(fresh, flags, old != NULL ? 0600 : rights);
 	if (fd < 0 && errno == EEXIST && unlink(fresh) == 0) /* of a process that had the same number, and ended */
-		fd = open(fresh, flags, rights);
+		fd = open(fresh, flags, old != NULL ? 0600 : rights);
 	if (fd >= 0 && old != NULL)
-		fchmod(fd, old->st_mode & 0777);
+		take_rights(fd, old);
 	return fd;
 }
 
 /*
- * As it is: a device, a pipe, a file behind a link, of another user's, or with a second name. What a process has open (/dev/stdout)
- * keeps what is in it. A pipe without a reader is not waited for.
+ * As it is: a device, a pipe, a file behind a link, of another user's, or with a second name. What the process has open is written
+ * to where that goes on. A pipe without a reader is not waited for.
  */
-static int open_in_place(const char *name)
+static int open_in_place(const char *name, unsigned rights)
 {
-	bool is_open = memcmp(name, "/dev/", 5) == 0 || memcmp(name, "/proc/", 6) == 0;
+	static const char streams[][12] = { "/dev/stdout", "/dev/stderr" };
+	struct stat file;
 
-	return open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (is_open ? O_APPEND : O_TRUNC));
+	for (int i = 0; i < 2; i++)
+		if (memcmp(name, streams[i], sizeof(streams[i])) == 0 && fstat(1 + i, &file) == 0 && S_ISREG(file.st_mode))
+			return fcntl(1 + i, F_DUPFD_CLOEXEC, 0);
+	return open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, rights);
 }
 
 static bool save(const char *path, unsigned rights, void (*fill)(dry_port_writer *write, void *arg))
@@ -60,7 +75,7 @@ static bool save(const char *path, unsigned rights, void (*fill)(dry_port_writer
 		return false;
 	is_there = lstat(name, &old) == 0;
 	beside = is_there ? S_ISREG(old.st_mode) && old.st_uid == geteuid() && old.st_nlink == 1 : errno == ENOENT;
-	file.fd = beside ? open_beside(name, fresh, is_there ? &old : NULL, rights) : open_in_place(name);
+	file.fd = beside ? open_beside(name, fresh, is_there ? &old : NULL, rights) : open_in_place(name, rights);
 	if (file.fd < 0)
 		return false;
 	fill(dry_unix_put, &file);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,7 +21,7 @@
 
 static struct dry_unix_kept door = { .fd = -1 }; /* written before the thread that serves it begins */
 static struct sockaddr_un place; /* likewise */
-static pid_t owner;              /* a child of a fork has the socket, too, and may not remove its name */
+static pid_t owner;              /* a child of a fork may not remove its name */
 
 static bool bind_at(int fd)
 {
@@ -92,10 +93,8 @@ void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg), unsigned ms
 	struct pollfd knocks = { .fd = dry_unix_kept_fd(&door), .events = POLLIN };
 	int fd, found;
 
-	if (dry_port_confined()) { /* the filter may not have thought of what follows */
-		dry_port_sleep_ms(ms);
-		return;
-	}
+	if (dry_port_confined()) /* the filter may not have thought of what follows */
+		dry_port_stay();
 	found = poll(&knocks, 1, (int)ms); /* of none: the time alone */
 	if (found == 0 || (found < 0 && errno == EINTR) || dry_port_confined() || dry_unix_kept_fd(&door) < 0)
 		return;
@@ -107,6 +106,16 @@ void dry_port_serve(void (*fill)(dry_port_writer *write, void *arg), unsigned ms
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	answer(fd, fill);
 	close(fd);
+}
+
+_Noreturn void dry_port_stay(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+
+	pthread_mutex_lock(&mutex);
+	for (;;)
+		pthread_cond_wait(&never, &mutex);
 }
 
 void dry_port_unlisten(void)

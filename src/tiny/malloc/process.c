@@ -67,6 +67,8 @@ void dry_print_stats(void)
 
 static DRY_DESTRUCTOR void unloaded(void)
 {
-	if (print_at_exit)
+	if (print_at_exit && dry_lock_none_held())
 		dry_print_stats();
+	else if (print_at_exit)
+		dry_warn("exit() within an allocation, by a signal handler: no figures");
 }
