@@ -9,4 +9,6 @@ case ${GLIBC_TUNABLES:-}$lib in *rseq=0* | */posix/*) only="--only threads" ;; e
 # shellcheck disable=SC2086 # words
 "$top/scripts/storms" --library "$lib" $only 0 >"$work/out" 2>&1 || fail "$(cat "$work/out")"
 cat "$work/out"
+! "$top/scripts/storms" --library "$work/none.so" --only exec 0 >"$work/out" 2>&1 ||
+	fail "no library, and no word of it: $(cat "$work/out")"
 finish
