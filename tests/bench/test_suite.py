@@ -66,6 +66,7 @@ def table(path):
 def test_patterns(folder):
     """Each pattern, and one real program."""
     out = folder / "all.csv"
+    (folder / "all-counts.csv").write_text("of another run\n", encoding="utf-8")
     done = run("--scale", "0.0005", "--rounds", "1", "--only", "patterns", "--only", "python3", "--peers", "glibc", "--csv", out,
                plots=())
     lines = table(out)
@@ -78,6 +79,7 @@ def test_patterns(folder):
             check(float(line[column]) > 0, "%s of %s is %s" % (column, line["row"], line[column]))
         check(line["kind"] == "program" or int(line["ops"]) > 0, "no operations in " + line["row"])
         equal(line["live_bytes"] != "", line["pattern"] in rows.HELD, "live bytes at the end of " + line["row"])
+    check(not (folder / "all-counts.csv").exists(), "counts of an earlier run stay")
     runs = table(folder / "all-runs.csv")
     equal({(r["threads"], r["size"]) for r in runs}, {(t, r["size"]) for t in "12" for r in runs}, "runs of one size")
     check(len({r["size"] for r in runs}) == 13 and all(float(r["malloc_ns"]) > 0 and float(r["free_ns"]) > 0 for r in runs), "ns of runs")

@@ -27,6 +27,7 @@ class Suite:
         out = options.csv
         self.records = Table(out, COLUMNS)
         self.runs = Table(beside(out, "runs"), RUN_COLUMNS)
+        beside(out, "counts").unlink(missing_ok=True)  # those of an earlier run are not of these figures
         self.counts = Table(beside(out, "counts"), COUNT_COLUMNS) if options.callgrind else None
         self.progress = Progress()
         self.done, self.all = 0, len(chosen) * len(found) * options.rounds
