@@ -146,6 +146,20 @@ def test_own_malloc(folder):
     equal(measure.taking(ctx, None, ["/bin/true"]), None, "the C library's own")
 
 
+def test_copies(folder):
+    """Two libraries of one name, for a program that runs as another user."""
+    ctx = measure.Context(folder, 1)
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        (folder / name / "lib.so").write_text(name, encoding="utf-8")
+    ctx.folder = folder / "of the run"
+    ctx.folder.mkdir()
+    copies = [measure.copy_for_all(ctx, str(folder / name / "lib.so")) for name in ("one", "two", "one")]
+    equal([Path(copy).read_text(encoding="utf-8") for copy in copies], ["one", "two", "one"], "copies")
+    equal([Path(copy).name for copy in copies], ["lib.so"] * 3, "their names")
+    equal(measure.copy_for_all(ctx, copies[0]), copies[0], "a copy of a copy")
+
+
 def test_interrupt(folder):
     out = folder / "part.csv"
     with subprocess.Popen([*RUN, "--no-plots", "--scale", "0.01", "--rounds", "500", "--only", "minimise", "--peers", "glibc", "--csv", str(out)],
@@ -204,6 +218,7 @@ with tempfile.TemporaryDirectory() as where:
     test_again(where, test_patterns(where))
     test_failure(where)
     test_own_malloc(where)
+    test_copies(where)
     test_interrupt(where)
     test_order(where)
     test_calls(where)
