@@ -202,6 +202,25 @@ def test_order(folder):
     check("DIFFERS snmalloc / jemalloc: expected 0.865, here 1.223; most in server-8" in done.stdout, "another order: " + done.stdout)
 
 
+def test_failing(folder):
+    """A peer that fails everywhere, the base even, or in all programs takes no mean and no bar with it."""
+    path = invented(folder, "failing.csv", False)
+    lines = table(path)
+    out = figures.Table(path, figures.COLUMNS)
+    for line in lines:
+        if line["allocator"] == "mimalloc" or (line["allocator"], line["kind"]) == ("glibc", "program"):
+            line.update(dict.fromkeys(figures.COLUMNS[6:], ""), status="failed: it does not start")
+        out.add(line)
+    out.file.close()
+    done = run("--from", path, status=1)
+    shown = done.stdout.split("\n\n")
+    check("mimalloc 2 = 1" in shown[1] and "time, 2 patterns, without mimalloc 3 " in shown[1] and
+          "time, 1 programs, without mimalloc 3, without glibc " in shown[1], "means: " + shown[1])
+    bar = next(line for line in shown[2].splitlines() if "time of the patterns" in line)
+    check(bar.endswith("1.06  0.95  MISSED       to mimalloc 2"), "bars: " + shown[2])
+    run("--from", path, "--markdown", status=1)
+
+
 def test_calls(folder):
     check("no such row" in run("--only", "nothing", status=2).stderr, "an unknown row")
     check("known:" in run("--peers", "nobody", status=1).stderr, "an unknown peer")
@@ -221,5 +240,6 @@ with tempfile.TemporaryDirectory() as where:
     test_copies(where)
     test_interrupt(where)
     test_order(where)
+    test_failing(where)
     test_calls(where)
 ok("bench/suite")

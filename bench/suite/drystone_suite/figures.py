@@ -62,8 +62,6 @@ class Figures:
         self.records = records
         self.allocators = distinct(r["allocator"] for r in records)
         self.peers = [a for a in self.allocators if a != "drystone"]
-        # As in the table that is expected; another where that peer is not there.
-        self.base = "mimalloc" if "mimalloc" in self.peers or not self.peers else self.peers[0]
         self.kinds = {r["row"]: r["kind"] for r in records}
         self.failed = [r for r in records if r["status"] != "ok"]
         bad = {(r["row"], r["allocator"]) for r in self.failed}
@@ -75,6 +73,10 @@ class Figures:
                 if isinstance(value, (int, float)):
                     self.values.setdefault((r["row"], r["allocator"], column), []).append(value)
             self.values.setdefault((r["row"], r["allocator"], "cpu_s"), []).append(r["user_s"] + r["system_s"])
+        # As in the table that is expected; another where that peer is not there, or fails in all programs, say.
+        kinds = [self.rows(kind) for kind in distinct(self.kinds.values())]
+        whole = [p for p in self.peers if all(p not in self.left_out(TIME, rows) for rows in kinds)]
+        self.base = "mimalloc" if "mimalloc" in whole or not self.peers else (whole or self.peers)[0]
 
     def rows(self, kind=None, wanted=lambda row: True):
         return [row for row, k in self.kinds.items() if kind in (None, k) and wanted(row)]
@@ -103,21 +105,26 @@ class Figures:
         best, value = self.best(row, column), self.get(row, allocator, column)
         return value / best[0] if best and value else None
 
+    def left_out(self, column, rows):
+        """Allocators without a figure in any of the rows: no mean has them."""
+        return [a for a in self.allocators if not any(self.get(row, a, column) for row in rows)]
+
     def complete(self, column, rows):
-        """Rows in which every allocator has a figure: means are over these."""
-        return [row for row in rows if all(self.get(row, a, column) for a in self.allocators)]
+        """Rows in which every other allocator has a figure: means are over these."""
+        left_out = self.left_out(column, rows)
+        return [row for row in rows if all(self.get(row, a, column) for a in self.allocators if a not in left_out)]
 
     def means(self, column, rows):
         """{allocator: geometric mean of its ratio to the best peer of each row}, of rows that are complete."""
-        rows = self.complete(column, rows)
-        if not rows or not self.peers:
+        left_out, rows = self.left_out(column, rows), self.complete(column, rows)
+        if not rows or not set(self.peers) - set(left_out):
             return {}
-        return {a: mean(self.to_best(row, a, column) for row in rows) for a in self.allocators}
+        return {a: mean(self.to_best(row, a, column) for row in rows) for a in self.allocators if a not in left_out}
 
     def relative(self, column, rows):
         """The same with `base` as 1."""
         means = self.means(column, rows)
-        if not means:
+        if self.base not in means:
             return {}
         return {a: value / means[self.base] for a, value in means.items()}
 

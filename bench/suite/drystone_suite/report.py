@@ -14,7 +14,8 @@ from .rows import HELD
 
 INTRODUCTION = (
     "Each row is run under every allocator by turns. A time is the least of the rounds, memory and faults the median. Ratios are to the best "
-    "peer of the row, drystone left out, and a geometric mean is over the rows in which every allocator has a figure. "
+    "peer of the row, drystone left out, and a geometric mean is over the rows in which every allocator has a figure, but for "
+    "those that have none. "
     "docs/bench-suite.md says what the rows are and how they are measured.")
 PLOTTED = ("drystone", "mimalloc", "snmalloc", "mimalloc2", "glibc")  # as many as lines can be told apart
 KINDS = {"pattern": "Patterns", "program": "Programs"}
@@ -33,7 +34,8 @@ def summary(figures):
             rows = figures.rows(kind)
             means = figures.relative(column, rows)
             if means:
-                found.append((f"{what}, {len(figures.complete(column, rows))} {name}", means))
+                without = "".join(f", without {label(a)}" for a in figures.left_out(column, rows))
+                found.append((f"{what}, {len(figures.complete(column, rows))} {name}{without}", means))
     return found
 
 
@@ -50,14 +52,14 @@ def markdown(figures):
     out = ["| geometric mean | " + " | ".join(label(a) for a in names) + " |", "|---" * (len(names) + 1) + "|"]
     for what, means in summary(figures):
         best = min((means[a] for a in figures.peers if a in means), default=None)
-        cells = [("**%.3f**" if means[a] == best and a in figures.peers else "%.3f") % means[a] for a in names]
+        cells = [text(means.get(a), "**%.3f**" if means.get(a) == best and a in figures.peers else "%.3f") for a in names]
         out.append(f"| {what} | " + " | ".join(cells) + " |")
     return "\n".join(out)
 
 
 def console(figures, found):
     names = by_mean(figures)
-    width = max([len(row) for row in figures.kinds] + [38])
+    width = max(map(len, [*figures.kinds, *(what for what, _ in summary(figures)), " " * 38]))
 
     def line(head, cells):
         return f"{head:{width}}" + "".join(f"{cell:>11.10}" for cell in cells)
@@ -108,7 +110,7 @@ class Page:
                 rows.append([row, *[text(self.figures.to_best(row, a, column)) for a in self.names], "%.3g" % (best[0] * scale)])
         means = self.figures.means(column, self.figures.rows(kind))
         if means:
-            rows.append(["geometric mean", *[text(means[a]) for a in self.names], DASH])
+            rows.append(["geometric mean", *[text(means.get(a)) for a in self.names], DASH])
         return Shown(caption, self.header(unit), rows)
 
     def absolute(self, caption, kind, cell, note=""):
