@@ -13,6 +13,7 @@ BENCH = ROOT / "bench/tiny"
 OUT = ROOT / "build/tiny"
 OURS = ("tiny", "sequential")
 PEERS = ("newlib-nano", "picolibc", "rlsf")
+HOSTED_PEERS = ("rlsf",)  # those whose source is to be had
 RUST_TARGET = "thumbv7m-none-eabi"
 NANO_PARTS = ["lib_a-nano-%s.o" % part for part in ("mallocr", "freer", "callocr", "reallocr", "malignr", "msizer")]
 PICOLIBC_PARTS = ["nano-malloc-%s.c.o" % part for part in
@@ -62,10 +63,10 @@ def measured(allocator, program, host):
     if allocator in OURS:
         library = host_library(allocator) if host else CORTEX_M3.library(allocator, OUT)
         return parts + [BENCH / "subject_drystone.c", library], ['-DSUBJECT_NAME="%s"' % allocator]
+    if host and allocator not in HOSTED_PEERS:
+        raise Failed("%s: its malloc is not to be had for the host" % allocator)
     if allocator == "rlsf":
         return parts + [rlsf_archive(host)], []
-    if host:
-        raise Failed("%s: its malloc is not to be had for the host" % allocator)
     if allocator == "newlib-nano":
         return parts + [BENCH / "subject_libc.c", *nano_objects()], ["-DSUBJECT_NEWLIB_NANO"]
     return parts + [BENCH / "subject_libc.c"], []
