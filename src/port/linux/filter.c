@@ -25,9 +25,10 @@ static struct dry_lock lock = DRY_LOCK_INIT(DRY_RANK_PORT);
 static struct dry_lock looks = DRY_LOCK_INIT(DRY_RANK_PORT); /* one of its own, for a fence takes milliseconds */
 /*
  * FILTERED: since before the program began; what is not known to be free counts as that. CONFINED: the program has asked for one.
- * Written with the lock held; relaxed without: a hint.
+ * Written with the lock held, but at the end; read without: relaxed, a hint.
  */
-static _Atomic enum { UNKNOWN, NO_FILTER, FILTERED, CONFINED } state;
+enum state { UNKNOWN, NO_FILTER, FILTERED, CONFINED };
+static _Atomic enum state state;
 
 static void set_locked(int value)
 {
@@ -140,7 +141,7 @@ void dry_linux_filter_forked(void)
 /* exit() in a handler may have come to who has the lock. */
 void dry_linux_filter_unsure(void)
 {
-	int unknown = UNKNOWN;
+	enum state unknown = UNKNOWN;
 
 	atomic_compare_exchange_strong(&state, &unknown, CONFINED); /* seq_cst, as set_locked() */
 }
