@@ -152,7 +152,7 @@ struct dry_inspect {
 
 	/* in a heap */
 	struct dry_inspect_field extents_table, extents_slots;  /* of live ones, in no order; address 0: slot unused */
-	struct dry_inspect_field extents_kept, extents_kept_count; /* inline array of free ones that wait for reuse */
+	struct dry_inspect_field extents_kept, extents_kept_count; /* pointer to an array of free ones that wait for reuse */
 	struct dry_inspect_field extent_address, extent_bytes;     /* in an entry of the table */
 	struct dry_inspect_field kept_address, kept_bytes;         /* in an entry of the array */
 

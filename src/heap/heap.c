@@ -67,6 +67,8 @@ static void move_backing(struct dry_backing *to, const struct dry_backing *from)
 	to->meta.users = &to->arena;
 }
 
+static struct dry_extent_spare spares[DRY_EXTENT_CACHED_MOST]; /* the default heap's */
+
 /* Everything but the backing. */
 static bool init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 {
@@ -79,6 +81,8 @@ static bool init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 	if (dry_annotate != NULL)
 		dry_annotate->heap(&heap->caches, true);
 	dry_extents_init(&heap->extents, EXTENT_CAP, backing->nodes, attr->source);
+	if (heap->is_default)
+		dry_extents_room(&heap->extents, spares, DRY_EXTENT_CACHED_MOST);
 	heap->caches.grace = attr->grace;
 	heap->caches.hooks = debug_hooks;
 	if (!heap->is_default && debug_hooks != NULL && debug_hooks->heap != NULL)
@@ -217,7 +221,7 @@ static void count_gone_locked(struct dry_heap *heap)
 	dry_lock_acquire(&caches->lock);
 	for (const struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
 		if (cache->root == cache)
-			dry_cache_count_gone_locked(cache, caches->gone);
+			dry_cache_count_gone_locked(cache, dry_heaps_gone);
 	for (unsigned i = 0; i < DRY_GONE_KINDS; i++)
 		dry_heaps_gone[i] += caches->gone[i];
 	dry_lock_release(&caches->lock);

@@ -24,7 +24,7 @@ static void *alloc_run(struct dry_heap *heap, size_t size, size_t align, bool ze
 	size_t page = (size_t)1 << arena->page_shift;
 	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
 	uint32_t align_pages = align > page ? (uint32_t)(align >> arena->page_shift) : 1;
-	struct dry_page *run = align_pages == 1 ? dry_kept_take(&heap->kept, arena, pages) : NULL;
+	struct dry_page *run = align_pages == 1 ? dry_kept_take(&heap->kept, arena, pages, dry_percpu_slot()) : NULL;
 
 	if (run == NULL)
 		run = dry_arena_alloc(arena, pages, align_pages, dry_caches_home(&heap->caches));
@@ -48,7 +48,9 @@ static void *alloc_extent(struct dry_heap *heap, size_t size, size_t align, bool
 	       dry_heap_give_up(heap, size + align))
 		object = dry_extent_alloc(&heap->extents, size, align, node, &dirty);
 	dry_heap_balance(heap);
-	return object != NULL && zero ? memset(object, 0, dirty < size ? dirty : size) : object;
+	if (object != NULL && zero)
+		dry_extent_clear(&heap->extents, object, dirty < size ? dirty : size);
+	return object;
 }
 
 /* Whether the arena could have it. */
@@ -206,9 +208,11 @@ static DRY_NOINLINE void *sampled_now(struct dry_heap *heap, struct dry_cache *c
 /* There was no memory for the class's cache. What its objects may ask for, it may, too. */
 static DRY_NOINLINE struct dry_cache *make_cache_hard(struct dry_heap *heap, unsigned class)
 {
-	size_t size = dry_class_size(class);
+	/* what a cache takes itself may be more */
+	size_t least = (size_t)1 << dry_backing_page_shift(&heap->caches.backing), size = dry_class_size(class);
 	struct dry_cache *cache = NULL;
 
+	size = size > least ? size : least;
 	for (unsigned tries = 0; cache == NULL && dry_heap_free_up(heap, size, tries); tries++)
 		cache = dry_general_cache(heap, class);
 	for (unsigned tries = 0; cache == NULL && dry_heap_make_room(heap, size, tries); tries++)
@@ -314,7 +318,7 @@ static void free_in_arena(struct dry_heap *heap, void *object)
 	else if (!dry_page_claim(run))
 		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, NULL, "page run, freed by two at once");
 	else if (heap->caches.backing.pages == NULL)
-		dry_kept_put(&heap->kept, arena, run);
+		dry_kept_put(&heap->kept, arena, run, dry_percpu_slot());
 	else /* slabs are let go by chunks that have nothing else in them */
 		dry_arena_free(arena, run);
 }

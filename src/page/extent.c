@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "page/extent.h"
 
+#include <string.h>
+
 #include "base/annotate.h"
 #include "base/checked.h"
 #include "base/rank.h"
 #include "page/dense.h"
 #include "page/internal.h"
 #include "page/spare.h"
+
+#define CLEARED_BY_PARTS ((size_t)4 << 20) /* bytes; fewer are written to */
+#define SPARSE_PERCENT   25                /* of pages with memory: fewer are given back, and come by a fault each */
 
 /* ---- registry: linear probing; deletion moves later entries up ---------- */
 
@@ -153,9 +158,16 @@ void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes, c
 
 	if (source != NULL)
 		from = *source;
-	*extents = (struct dry_extents){ .cap = cap, .nodes = nodes, .source = from, .tick = 1 };
+	*extents = (struct dry_extents){ .cap = cap, .nodes = nodes, .source = from, .tick = 1, .room = DRY_EXTENT_CACHED };
+	extents->spare = extents->own;
 	dry_dense_init(extents);
 	dry_lock_init(&extents->lock, DRY_RANK_EXTENT);
+}
+
+void dry_extents_room(struct dry_extents *extents, struct dry_extent_spare *spare, unsigned room)
+{
+	extents->spare = spare;
+	extents->room = room;
 }
 
 void dry_extents_fini(struct dry_extents *extents)
@@ -293,6 +305,19 @@ void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, u
 		extents->promised--;
 	dry_lock_release(&extents->lock);
 	return addr;
+}
+
+void dry_extent_clear(const struct dry_extents *extents, void *addr, size_t bytes)
+{
+	size_t whole = dry_round_down(bytes, dry_source_unit(&extents->source));
+	bool first;
+	int there = whole >= CLEARED_BY_PARTS ? dry_port_density(addr, whole, &first) : -1;
+
+	if (there >= 0 && there < SPARSE_PERCENT)
+		dry_source_purge(&extents->source, addr, whole);
+	else
+		whole = 0;
+	memset((char *)addr + whole, 0, bytes - whole);
 }
 
 size_t dry_extents_live(struct dry_extents *extents)

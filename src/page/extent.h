@@ -34,6 +34,8 @@
  * extents are placed on; 1: where they are touched first. source: NULL: the port.
  */
 void dry_extents_init(struct dry_extents *extents, size_t cap, unsigned nodes, const struct dry_page_source *source);
+/* At first, before there are any: room for more that wait for reuse, [room], with the caller for as long as the extents. */
+void dry_extents_room(struct dry_extents *extents, struct dry_extent_spare *spare, unsigned room);
 /* Release every extent and the registry. */
 void dry_extents_fini(struct dry_extents *extents);
 
@@ -43,6 +45,8 @@ void dry_extents_fini(struct dry_extents *extents);
  */
 void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, unsigned node, size_t *dirty);
 
+/* Zeroes the first `bytes` of an extent. If they are many and have little memory, that is given back: zeroes would take more. */
+void dry_extent_clear(const struct dry_extents *extents, void *addr, size_t bytes);
 /* How many are live. */
 size_t dry_extents_live(struct dry_extents *extents);
 

@@ -11,7 +11,9 @@
 
 #include "port/contract.h"
 
-#define DRY_EXTENT_CACHED 128 /* most extents that wait for reuse */
+/* Most extents that wait for reuse; of a heap that is given an array for it (dry_extents_room()), which the default one is. */
+#define DRY_EXTENT_CACHED      128
+#define DRY_EXTENT_CACHED_MOST 1024
 
 #define DRY_EXTENT_BITS 48
 
@@ -55,7 +57,9 @@ struct dry_extents {
 	uint64_t purged;  /* bytes given back to the system, since the start */
 	size_t releasing; /* bytes on their way there, by any thread */
 	unsigned cached; /* entries of spare[] */
-	struct dry_extent_spare spare[DRY_EXTENT_CACHED];
+	unsigned room;   /* that there may be; immutable after init, as `spare` */
+	struct dry_extent_spare *spare;
+	struct dry_extent_spare own[DRY_EXTENT_CACHED];
 	struct dry_extent_probe usual, giant; /* by size: a few giants do not tell of the others, nor others of them */
 	/* relaxed, anybody: bytes taken without memory behind them since somebody last set it to 0 */
 	_Atomic size_t fresh;

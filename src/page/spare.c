@@ -186,22 +186,30 @@ static bool join(const struct dry_extents *extents, struct dry_extent_spare *low
 	return true;
 }
 
-void dry_spare_put_locked(struct dry_extents *extents, struct dry_extent_spare spare)
+/* Whether it is one with neighbours, or there is room for it. */
+static bool put(struct dry_extents *extents, struct dry_extent_spare spare)
 {
-	unsigned index, i;
+	unsigned index = place_of(extents, spare.addr), i;
+	size_t size = spare.size;
 
-	/* Room first, until it holds: the lock is dropped on the way. A whole one: a part of it would leave its place taken. */
-	while (extents->cached == DRY_EXTENT_CACHED)
-		dry_spare_release_locked(extents, extents->cached_bytes - extents->spare[first_to_go(extents)].size, 0);
-	index = place_of(extents, spare.addr);
-	extents->cached_bytes += spare.size;
 	if (index < extents->cached && join(extents, &spare, &extents->spare[index]))
 		remove_at(extents, index);
-	if (index > 0 && join(extents, &extents->spare[index - 1], &spare))
-		return;
-	for (i = extents->cached++; i > index; i--)
-		extents->spare[i] = extents->spare[i - 1];
-	extents->spare[index] = spare;
+	if (index == 0 || !join(extents, &extents->spare[index - 1], &spare)) {
+		if (extents->cached == extents->room)
+			return false;
+		for (i = extents->cached++; i > index; i--)
+			extents->spare[i] = extents->spare[i - 1];
+		extents->spare[index] = spare;
+	}
+	extents->cached_bytes += size;
+	return true;
+}
+
+void dry_spare_put_locked(struct dry_extents *extents, struct dry_extent_spare spare)
+{
+	/* The lock is dropped on the way. A whole one makes room: a part of it would leave its place taken. */
+	while (!put(extents, spare))
+		dry_spare_release_locked(extents, extents->cached_bytes - extents->spare[first_to_go(extents)].size, 0);
 }
 
 const char *dry_spares_check_locked(const struct dry_extents *extents)

@@ -104,7 +104,7 @@ static void make_heaps(struct image *m)
 
 	*heap = (struct heap){ .name = "main", .next = AT(heap[1]), .caches = AT(cache[0]), .slots = AT(slots),
 			       .slot_count = 3, .nodes = 2, .failures = 4096, .table = AT(extent), .table_slots = 4,
-			       .kept_count = 1, .kept = { { 0x900000, 8192 } } };
+			       .kept = AT(heap[0].spare), .kept_count = 1, .spare = { { 0x900000, 8192 } } };
 	m->heap[1] = (struct heap){ .name = "second", .caches = AT(cache[3]), .nodes = 1 };
 	heap->arena[0] = (struct arena){ .base = 0x800000, .pages = 64, .committed = 16, .free_dirty = 1, .free_clean = 1,
 					 .desc = AT(page), .desc_bytes = 4096, .map = AT(stopped), .map_bytes = 64,

@@ -75,8 +75,8 @@ struct heap {
 	uint64_t failures, area_size;
 	struct arena arena[2], meta;
 	uint64_t meta_pages;
-	uint64_t table, table_slots, kept_count;
-	struct extent kept[2];
+	uint64_t table, table_slots, kept, kept_count;
+	struct extent spare[2];
 };
 
 /* What lies at BASE. Pointers are addresses in the image. */

@@ -138,7 +138,7 @@ void read_extents(struct reader *r, uint64_t heap)
 	uint64_t kept = READ(r, heap, extents_kept_count);
 	uint64_t mask = layout->extent_bits < 64 ? ((uint64_t)1 << layout->extent_bits) - 1 : UINT64_MAX;
 
-	if (slots > MAX_SLOTS || kept > MAX_KEPT || kept * layout->kept_size > layout->extents_kept.size) {
+	if (slots > MAX_SLOTS || kept > MAX_KEPT) {
 		reader_damaged(r, "the extents make no sense");
 		return;
 	}
@@ -149,7 +149,7 @@ void read_extents(struct reader *r, uint64_t heap)
 	map_region(r, "extents");
 	for_entries(r, table, slots, layout->extent_size, &layout->extent_address, &layout->extent_bytes,
 		    mask, add_live);
-	for_entries(r, heap + layout->extents_kept.offset, kept, layout->kept_size, &layout->kept_address, &layout->kept_bytes,
+	for_entries(r, READ(r, heap, extents_kept), kept, layout->kept_size, &layout->kept_address, &layout->kept_bytes,
 		    UINT64_MAX, add_kept);
 	map_sort(r);
 }
