@@ -72,7 +72,7 @@ static void grow_locked(struct dry_cache *cache, struct dry_depot *depot)
 	size_t more = depot->limit * cache->size;
 	_Atomic size_t *grown = &cache->caches->depots_grown;
 
-	if (2 * depot->limit > GROWN_LIMIT)
+	if (depot->alien || 2 * depot->limit > GROWN_LIMIT)
 		return;
 	/* relaxed: nothing but a sum */
 	if (atomic_fetch_add_explicit(grown, more, memory_order_relaxed) + more <= DRY_DEPOTS_GROWN &&
@@ -236,8 +236,10 @@ static void make_more_locked(struct dry_cache *cache, struct dry_node *node)
 	if (atomic_load_explicit(&node->more, memory_order_relaxed) != NULL)
 		return;
 	more = dry_backing_meta_alloc(&cache->caches->backing, more_bytes(cache));
-	for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++)
-		dry_lock_init(&more[i].depot.lock, i < cache->caches->nodes ? DRY_RANK_ALIEN : DRY_RANK_SHARED);
+	for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++) {
+		more[i].depot.alien = i < cache->caches->nodes;
+		dry_lock_init(&more[i].depot.lock, more[i].depot.alien ? DRY_RANK_ALIEN : DRY_RANK_SHARED);
+	}
 	atomic_store_explicit(&node->more, more, memory_order_release); /* pairs with the acquires below */
 }
 

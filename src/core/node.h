@@ -35,6 +35,7 @@ struct dry_depot {
 	uint32_t seen;  /* reap: value of moves at the last reap */
 	uint32_t moves; /* batches moved in or out, or that found no room: the lock's rounds */
 	bool overflowed;   /* something found no room since it was last empty */
+	bool alien;        /* emptied into slabs alone: more room would only be for more that nobody has. Immutable */
 	_Atomic bool fits; /* it has memory, and was never empty after that */
 	size_t grown;      /* bytes of objects that it holds beyond what is usual, if it is full */
 	void **entry;      /* memory for metadata */

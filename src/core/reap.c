@@ -95,22 +95,23 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 		empty_array(cache, array, avail);
 }
 
-static void drain_area(struct drain *drain, char *area)
-{
-	struct dry_cache *cache = drain->only != NULL ? drain->only : drain->caches->first;
-
-	for (; cache != NULL; cache = drain->only != NULL ? NULL : cache->next)
-		if (cache->root == cache && cache->place != 0)
-			drain_array(drain, cache, dry_area_array(area, cache->place));
-}
-
-static void drain_slots(struct drain *drain)
+static void drain_cache(struct drain *drain, struct dry_cache *cache)
 {
 	struct dry_caches *caches = drain->caches;
 
 	for (uint32_t slot = 0; slot < caches->slots_open; slot++)
 		if (caches->areas[slot] != dry_stopped_area)
-			drain_area(drain, caches->areas[slot]);
+			drain_array(drain, cache, dry_area_array(caches->areas[slot], cache->place));
+}
+
+/* Cache after cache: there may be thousands of them, most without arrays. */
+static void drain_slots(struct drain *drain)
+{
+	struct dry_cache *cache = drain->only != NULL ? drain->only : drain->caches->first;
+
+	for (; cache != NULL; cache = drain->only != NULL ? NULL : cache->next)
+		if (cache->root == cache && cache->place != 0)
+			drain_cache(drain, cache);
 }
 
 bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache, enum dry_reap which)
@@ -265,8 +266,11 @@ static void settle_one(struct dry_cache *cache, enum dry_reap which)
 
 static void each_root(struct dry_caches *caches, enum dry_reap which, void (*fn)(struct dry_cache *, enum dry_reap))
 {
-	/* Held throughout: objects on their way are nobody else's to miss (destroy counts them). */
-	dry_lock_acquire(&caches->reap_lock);
+	/* Held throughout: objects on their way are nobody else's to miss (destroy counts them). Whoever has it looks, too. */
+	if (!is_look(which))
+		dry_lock_acquire(&caches->reap_lock);
+	else if (!dry_lock_try(&caches->reap_lock))
+		return;
 	if (which != DRY_REAP_SHARED)
 		dry_arrays_drain_locked(caches, NULL, which);
 	dry_lock_acquire(&caches->lock);

@@ -25,6 +25,7 @@
  * it needs those who wait, frees itself, and reports again.
  */
 #define OVERDUE_MS 200
+#define WHILES     8
 
 /* Sequences that know it by its address need no more than its beginning. */
 #ifndef DRY_STOPPED_BYTES
@@ -282,10 +283,12 @@ bool dry_slots_wait(struct dry_caches *caches)
 	/* relaxed, as below: a hint */
 	if (DRY_LIKELY(!is_stop(stop)) || !dry_lock_none_held() || __atomic_load_n(&caches->overdue, __ATOMIC_RELAXED))
 		return false;
-	for (unsigned ms = 0; ms < OVERDUE_MS; ms++) {
+	/* with many CPUs a stop takes some of these whiles, and a pause is far longer than it */
+	for (unsigned n = 0; n < WHILES + OVERDUE_MS; n++) {
 		if (ends_in_a_while(caches, stop))
 			return true;
-		dry_backing_pause();
+		if (n >= WHILES)
+			dry_backing_pause();
 	}
 	__atomic_store_n(&caches->overdue, true, __ATOMIC_RELAXED);
 	return false;
