@@ -207,9 +207,13 @@ static inline long kmem_seconds(void)
  */
 static inline bool kmem_wait_for_shrinkers(void)
 {
-	long end = kmem_seconds() + 3;
+	long last = kmem_seconds(), now;
+	int seconds = 0; /* that began: the clock may be set meanwhile */
 
-	while (__atomic_load_n(&kmem_shrinkers.runner, __ATOMIC_RELAXED) != kmem_thread() && kmem_seconds() < end) {
+	while (__atomic_load_n(&kmem_shrinkers.runner, __ATOMIC_RELAXED) != kmem_thread() && seconds < 4) {
+		now = kmem_seconds();
+		seconds += now != last;
+		last = now;
 		if (kmem_try_lock(&kmem_shrinkers.lock)) {
 			kmem_unlock(&kmem_shrinkers.lock);
 			return true;

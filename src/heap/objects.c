@@ -175,11 +175,6 @@ static DRY_SLOW void *alloc_hard(struct dry_cache *cache, int node)
 	if (cache->state != DRY_CACHE_LIVE) /* which was reported */
 		return NULL;
 	object = drop_spares(cache) ? dry_alloc_slow(cache, DRY_GFP_DEFAULT, node) : NULL;
-	/* Under locks of another heap core waits for none of this one's; by rank (base/rank.h) the default one's may be. */
-	if (object == NULL && dry_heap_of(cache->caches)->is_default && !dry_lock_none_held()) {
-		dry_caches_reap(cache->caches, DRY_REAP_ALL);
-		object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, node);
-	}
 	for (unsigned tries = 0; object == NULL && make_room(cache, 1, tries); tries++)
 		object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, node);
 	return object;

@@ -161,7 +161,7 @@ static bool meets_limit(struct dry_heap *heap, size_t bytes)
 	dry_lock_acquire(&arena->lock);
 	room = arena->limit_pages - arena->used - arena->charged;
 	dry_lock_release(&arena->lock);
-	return room >= bytes >> arena->page_shift && room != 0 && dry_budget_may_hold(bytes);
+	return room > (bytes - 1) >> arena->page_shift && dry_budget_may_hold(bytes);
 }
 
 bool dry_heap_make_room(struct dry_heap *heap, size_t bytes, unsigned tries)

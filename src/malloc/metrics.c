@@ -47,7 +47,8 @@ static void keep_file(void)
 		if (dry_port_confined())
 			dry_port_stay();
 		write_file(false);
-		for (due = dry_port_clock_ms() + dry_option_metrics_ms; (now = dry_port_clock_ms()) < due;) {
+		due = dry_port_clock_ms() + dry_option_metrics_ms;
+		while ((now = dry_port_clock_ms()) < due && !dry_port_confined()) {
 			left = due - now;
 			dry_port_sleep_ms(left < LOOK ? (unsigned)left : LOOK);
 			dry_port_thread_leave();

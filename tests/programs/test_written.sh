@@ -47,6 +47,8 @@ cmp -s "$work/one" "$work/other" && grep -q '^heap profile' "$work/other" || fai
 # Standard output keeps what is in it, and stays a device's name.
 run "profile:4096,profile_file:/dev/stdout" perl -e 'print "precious\n"'
 [ "$(head -n 1 "$work/out")" = precious ] && grep -q '^heap profile' "$work/out" || fail "/dev/stdout: $(head -n 3 "$work/out")"
+run "profile:4096,profile_file:/dev/fd/1" perl -e 'print "precious\n"'
+[ "$(head -n 1 "$work/out")" = precious ] && grep -q '^heap profile' "$work/out" || fail "/dev/fd/1: $(head -n 3 "$work/out")"
 [ -L /dev/stdout ] || {
 	fail "/dev/stdout is a link no more"
 	ln -sfn /proc/self/fd/1 /dev/stdout
@@ -88,7 +90,9 @@ done
 
 # A filter of the program's own that has not thought of sockets; the POSIX port knows of none.
 case $lib in *posix*) ;; *)
-	run "metrics:unix:$work/filtered" "$work/written" filtered || fail "a filter: status $?" ;;
+	for conf in "metrics:unix:$work/filtered" "metrics:$work/filtered.txt,metrics_ms:60000"; do
+		run "$conf" "$work/written" filtered || fail "$conf, a filter: status $?"
+	done ;;
 esac
 
 # A child that goes on alone has not got its parent's socket.

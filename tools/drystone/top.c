@@ -35,6 +35,11 @@ static bool look(struct top *top)
 		top->refused = processes_read(&s);
 	else if (!source_read(&top->source, &options, &s))
 		return false;
+	else if (s.damage != NULL && source_is_ending(&top->source)) {
+		source_explain(&top->source, TARGET_ENDED, NULL);
+		snapshot_free(&s);
+		return false;
+	}
 	if (top->now.when != 0)
 		snapshot_compare(&s, &top->now);
 	snapshot_free(&top->now);

@@ -49,18 +49,38 @@ static int open_beside(const char *name, char *fresh, const struct stat *old, un
 	return fd;
 }
 
+/* Of what the process has open under a name of the system's; -1: it is no such name. */
+static int number_of(const char *name)
+{
+	static const char *const streams[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+	int number = 0;
+
+	for (int i = 0; i < 3; i++)
+		if (memcmp(name, streams[i], strlen(streams[i]) + 1) == 0)
+			return i;
+	for (int i = 0; i < 2; i++) {
+		const char *at = name + strlen(folders[i]);
+		if (memcmp(name, folders[i], strlen(folders[i])) != 0)
+			continue;
+		for (; *at >= '0' && *at <= '9' && number < 1 << 20; at++)
+			number = number * 10 + (*at - '0');
+		return *at == '\0' ? number : -1;
+	}
+	return -1;
+}
+
 /*
  * As it is: a device, a pipe, a file behind a link, of another user's, or with a second name. What the process has open is written
  * to where that goes on. A pipe without a reader is not waited for.
  */
 static int open_in_place(const char *name, unsigned rights)
 {
-	static const char streams[][12] = { "/dev/stdout", "/dev/stderr" };
+	int fd = number_of(name);
 	struct stat file;
 
-	for (int i = 0; i < 2; i++)
-		if (memcmp(name, streams[i], sizeof(streams[i])) == 0 && fstat(1 + i, &file) == 0 && S_ISREG(file.st_mode))
-			return fcntl(1 + i, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode))
+		return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	return open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, rights);
 }
 
