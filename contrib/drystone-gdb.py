@@ -16,7 +16,7 @@ import struct
 import gdb
 import gdb.printing
 
-VERSION = 14
+VERSION = 15
 MAGIC = b"DRYSTONE-LAYOUT\0"
 # The members of struct dry_inspect, in their order: N 32-bit numbers, F fields (offset, size), B bytes, P pointers.
 MEMBERS = (

@@ -266,11 +266,8 @@ static void settle_one(struct dry_cache *cache, enum dry_reap which)
 
 static void each_root(struct dry_caches *caches, enum dry_reap which, void (*fn)(struct dry_cache *, enum dry_reap))
 {
-	/* Held throughout: objects on their way are nobody else's to miss (destroy counts them). Whoever has it looks, too. */
-	if (!is_look(which))
-		dry_lock_acquire(&caches->reap_lock);
-	else if (!dry_lock_try(&caches->reap_lock))
-		return;
+	/* Held throughout: objects on their way are nobody else's to miss (destroy counts them). */
+	dry_lock_acquire(&caches->reap_lock);
 	if (which != DRY_REAP_SHARED)
 		dry_arrays_drain_locked(caches, NULL, which);
 	dry_lock_acquire(&caches->lock);

@@ -18,13 +18,19 @@
 
 #define MOST_EXTENTS 16384 /* live ones; then blocks up to DRY_RUN_MAX are runs */
 
+/* Whose kept runs: of a private heap, whose runs nobody gives back by himself, those of one group. */
+static uint32_t group_of(const struct dry_heap *heap)
+{
+	return heap->is_default ? dry_percpu_slot() : 0;
+}
+
 static void *alloc_run(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	struct dry_arena *arena = dry_heap_arena(heap);
 	size_t page = (size_t)1 << arena->page_shift;
 	uint32_t pages = (uint32_t)((size + page - 1) >> arena->page_shift);
 	uint32_t align_pages = align > page ? (uint32_t)(align >> arena->page_shift) : 1;
-	struct dry_page *run = align_pages == 1 ? dry_kept_take(&heap->kept, arena, pages, dry_percpu_slot()) : NULL;
+	struct dry_page *run = align_pages == 1 ? dry_kept_take(&heap->kept, arena, pages, group_of(heap)) : NULL;
 
 	if (run == NULL)
 		run = dry_arena_alloc(arena, pages, align_pages, dry_caches_home(&heap->caches));
@@ -318,7 +324,7 @@ static void free_in_arena(struct dry_heap *heap, void *object)
 	else if (!dry_page_claim(run))
 		dry_fatal(DRY_FATAL_DOUBLE_FREE, object, NULL, "page run, freed by two at once");
 	else if (heap->caches.backing.pages == NULL)
-		dry_kept_put(&heap->kept, arena, run, dry_percpu_slot());
+		dry_kept_put(&heap->kept, arena, run, group_of(heap));
 	else /* slabs are let go by chunks that have nothing else in them */
 		dry_arena_free(arena, run);
 }

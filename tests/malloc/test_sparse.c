@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "../support/check.h"
@@ -85,8 +86,11 @@ int main(void)
 		free(block[i]);
 	touch_ends(MOST, 40000);
 	touch_ends(MOST / 2, 100000);
-	if (getenv("LD_PRELOAD") && strstr(getenv("LD_PRELOAD"), "posix")) /* which does not know what has memory */
+	/* The POSIX port does not know what has memory, nor may it be asked for under a filter. */
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0 || (getenv("LD_PRELOAD") && strstr(getenv("LD_PRELOAD"), "posix"))) {
+		printf("what has memory is not known here: tables are left out\n");
 		return 0;
+	}
 	CHECK_EQ(pthread_create(&thread, NULL, sleeps, NULL), 0); /* then what is free waits for longer */
 	memset(block[0] = malloc(16 << 20), 1, 16 << 20);
 	tables(60 << 20);

@@ -4,9 +4,6 @@
  * Figures say that they are free, a reap and a trim give them back, and a second free of one is told.
  * DRY_TEST_NO_NORSEQ: pages know nothing of slots.
  */
-#define _GNU_SOURCE 1
-#include <sched.h>
-
 #include "check.h"
 #include "base/fatal.h"
 #include "heap/heap.h"
@@ -119,11 +116,6 @@ static void test_twice(void)
 
 int main(void)
 {
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	sched_setaffinity(0, sizeof(one), &one); /* those of one CPU are counted */
 	if (!keeps()) { /* several nodes, or a sanitizer that watches over free memory */
 		printf("no runs are kept here\n");
 		return 77;

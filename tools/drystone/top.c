@@ -35,7 +35,7 @@ static bool look(struct top *top)
 		top->refused = processes_read(&s);
 	else if (!source_read(&top->source, &options, &s))
 		return false;
-	else if (s.damage != NULL && source_is_ending(&top->source)) {
+	else if (s.damage != NULL && top->source.path == NULL && top->now.when != 0 && source_is_ending(&top->source)) {
 		source_explain(&top->source, TARGET_ENDED, NULL);
 		snapshot_free(&s);
 		return false;

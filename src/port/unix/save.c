@@ -65,7 +65,7 @@ static int number_of(const char *name)
 			continue;
 		for (; *at >= '0' && *at <= '9' && number < 1 << 20; at++)
 			number = number * 10 + (*at - '0');
-		return *at == '\0' ? number : -1;
+		return *at == '\0' && at[-1] != '/' ? number : -1;
 	}
 	return -1;
 }
