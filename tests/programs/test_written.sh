@@ -4,7 +4,9 @@
 # who may not hang or end by it.
 . "$(dirname "$0")/common.inc"
 need perl cc timeout
-cc -w -O1 -pthread -I"$top/include" "$here/written.c" -o "$work/written" || { fail "written.c does not compile"; finish; }
+for name in written served; do
+	cc -w -O1 -pthread -I"$top/include" "$here/$name.c" -o "$work/$name" || { fail "$name.c does not compile"; finish; }
+done
 run() { # CONF COMMAND...
 	conf=$1
 	shift
@@ -91,12 +93,12 @@ done
 # A filter of the program's own that has not thought of sockets; the POSIX port knows of none.
 case $lib in *posix*) ;; *)
 	for conf in "metrics:unix:$work/filtered" "metrics:$work/filtered.txt,metrics_ms:60000"; do
-		run "$conf" "$work/written" filtered || fail "$conf, a filter: status $?"
+		run "$conf" "$work/served" || fail "$conf, a filter: status $?"
 	done ;;
 esac
 
 # A child that goes on alone has not got its parent's socket.
-run "metrics:unix:$work/socket" "$work/written" "$work/socket"
+run "metrics:unix:$work/socket" "$work/served" "$work/socket"
 for _ in $(seq 200); do [ -s "$work/out" ] && break || sleep 0.02; done
 [ "$(cat "$work/out")" = refused ] || fail "a socket without its process: $(cat "$work/out")"
 run "metrics:unix:$work/socket" true && [ ! -s "$work/err" ] || fail "the socket's name is not to be had again: $(cat "$work/err")"
