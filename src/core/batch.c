@@ -20,15 +20,10 @@ void dry_node_init(struct dry_node *node)
 		node->list[i] = DRY_SLAB_NIL;
 }
 
-/* relaxed, here and below: exact under the lock, a figure or a hint without. */
-static size_t get(const _Atomic size_t *figure)
-{
-	return atomic_load_explicit(figure, memory_order_relaxed);
-}
-
+/* relaxed, here and below: as dry_figure() */
 static void add_locked(_Atomic size_t *figure, size_t plus)
 {
-	atomic_store_explicit(figure, get(figure) + plus, memory_order_relaxed);
+	atomic_store_explicit(figure, dry_figure(figure) + plus, memory_order_relaxed);
 }
 
 /* For slabs, counted. */
@@ -113,7 +108,7 @@ static dry_slab_ref trim_locked(struct dry_cache *cache, struct dry_node *node, 
 		uint32_t num = dry_slab_num(cache, slab);
 		if (num != cache->num && node->free_slabs * num <= objects)
 			break;
-		if (get(&node->free_objects) < get(&node->reserved) + node->reserving + num)
+		if (dry_figure(&node->free_objects) < dry_figure(&node->reserved) + node->reserving + num)
 			break;
 		list_remove_locked(backing, node, slab);
 		add_locked(&node->free_objects, -(size_t)num);
@@ -302,7 +297,7 @@ static unsigned take_from_lists(struct dry_cache *cache, struct dry_node *node, 
 	bool restore = false, rest = false;
 
 	/* whoever misses an object here makes a new slab or retries */
-	if (get(&node->free_objects) == 0)
+	if (dry_figure(&node->free_objects) == 0)
 		return 0;
 	node_acquire(node);
 	while (count < max && !rest && (slab = fullest_locked(&cache->caches->backing, node)) != NULL) {
@@ -333,7 +328,7 @@ static void attach(struct dry_cache *cache, struct dry_slab *slab)
 static void count_new_slab(struct dry_node *node, bool single)
 {
 	/* relaxed: figures */
-	size_t slabs = atomic_fetch_add_explicit(&node->slabs, 1, memory_order_relaxed) + 1, peak = get(&node->peak_slabs);
+	size_t slabs = atomic_fetch_add_explicit(&node->slabs, 1, memory_order_relaxed) + 1, peak = dry_figure(&node->peak_slabs);
 
 	while (slabs > peak && !atomic_compare_exchange_weak_explicit(&node->peak_slabs, &peak, slabs, memory_order_relaxed,
 								      memory_order_relaxed))
@@ -432,7 +427,7 @@ unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, vo
 
 bool dry_node_slabs_have_free(const struct dry_cache *cache, unsigned home)
 {
-	return get(&cache->node[home].free_objects) != 0; /* relaxed: a hint */
+	return dry_figure(&cache->node[home].free_objects) != 0; /* relaxed: a hint */
 }
 
 bool dry_node_has_free(const struct dry_cache *cache, unsigned home)
@@ -447,7 +442,7 @@ bool dry_node_has_free(const struct dry_cache *cache, unsigned home)
 /* What is left of the reserve, and counted from `allocs` on. */
 static size_t settle_locked(struct dry_node *node, uint64_t allocs)
 {
-	size_t reserved = get(&node->reserved);
+	size_t reserved = dry_figure(&node->reserved);
 
 	if (allocs <= node->reserved_at) /* others have counted meanwhile */
 		return reserved;
@@ -476,7 +471,7 @@ bool dry_node_reserve(struct dry_cache *cache, unsigned home, size_t count, uint
 		return false;
 	dry_lock_acquire(&node->lock);
 	node->reserving += count; /* a concurrent shrink leaves what is free already */
-	while (!(enough = get(&node->free_objects) >= count) && here) {
+	while (!(enough = dry_figure(&node->free_objects) >= count) && here) {
 		dry_lock_release(&node->lock);
 		struct dry_slab *slab = new_slab(cache, home, DRY_GFP_DEFAULT);
 		here = slab != NULL && dry_slab_node(cache, slab) == home;
@@ -512,7 +507,7 @@ size_t dry_node_slabs(const struct dry_cache *cache)
 	size_t slabs = 0;
 
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
-		slabs += get(&cache->node[n].slabs);
+		slabs += dry_figure(&cache->node[n].slabs);
 	return slabs;
 }
 
@@ -521,7 +516,7 @@ size_t dry_node_singles(const struct dry_cache *cache)
 	size_t singles = 0;
 
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
-		singles += get(&cache->node[n].singles);
+		singles += dry_figure(&cache->node[n].singles);
 	return singles;
 }
 

@@ -127,23 +127,20 @@ struct dry_walk {
 	uintptr_t thread;      /* dry_backing_self() */
 };
 
-/*
- * What was counted by caches, and heaps, that are not there any more: sums over all never go down. The order is also
- * <drystone/inspect.h>'s.
- */
-enum dry_gone {
-	DRY_GONE_ALLOCS,
-	DRY_GONE_SLOW_ALLOCS,
-	DRY_GONE_SLOW_FREES,
-	DRY_GONE_FAILURES,
-	DRY_GONE_LOCK_ROUNDS,
-	DRY_GONE_LOCK_WAITS,
-	DRY_GONE_BATCHES,
-	DRY_GONE_SLABS_MADE,
-	DRY_GONE_REMOTE_FREES,
-	DRY_GONE_REAPS,  /* of heaps alone */
-	DRY_GONE_PURGED, /* bytes, likewise */
-	DRY_GONE_KINDS
+/* What caches and heaps count. The order is also <drystone/inspect.h>'s. */
+enum dry_counter {
+	DRY_COUNTER_ALLOCS,
+	DRY_COUNTER_SLOW_ALLOCS,
+	DRY_COUNTER_SLOW_FREES,
+	DRY_COUNTER_FAILURES,
+	DRY_COUNTER_LOCK_ROUNDS,
+	DRY_COUNTER_LOCK_WAITS,
+	DRY_COUNTER_BATCHES,
+	DRY_COUNTER_SLABS_MADE,
+	DRY_COUNTER_REMOTE_FREES,
+	DRY_COUNTER_REAPS,  /* of heaps alone */
+	DRY_COUNTER_PURGED, /* bytes, likewise */
+	DRY_COUNTERS
 };
 
 #define DRY_FORGOTTEN 16u
@@ -167,7 +164,7 @@ struct dry_caches {
 	struct dry_cache *first, **end; /* guarded by lock, as all below */
 	size_t count;                /* of roots */
 	size_t reaps;                /* since the start */
-	uint64_t gone[DRY_GONE_KINDS]; /* of caches that were destroyed */
+	uint64_t gone[DRY_COUNTERS]; /* of caches that were destroyed: sums over all never go down */
 	uint32_t slots_open;         /* one more than the highest slot that has an area */
 	struct dry_walk *walks;      /* of the list of caches, under way */
 	unsigned own_walks;          /* fork: so many of them, the first, are of the thread that forks */

@@ -288,7 +288,7 @@ static int destroy_root(struct dry_cache *cache, struct dry_cache *alias)
 	if (atomic_load_explicit(&cache->deferred, memory_order_acquire) != 0)
 		(*caches->grace->barrier)(caches->grace->arg); /* a kernel has a macro of that name */
 	dry_lock_acquire(&caches->lock);
-	dry_cache_count_gone_locked(cache, caches->gone);
+	dry_cache_add_counters_locked(cache, caches->gone);
 	list_remove_locked(caches, cache);
 	if (alias != NULL) /* only now: until here it may turn out to stay, and its place is known to walks */
 		list_remove_locked(caches, alias);

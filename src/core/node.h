@@ -92,4 +92,10 @@ struct dry_node {
 	struct dry_depot_line *_Atomic more;
 };
 
+/* relaxed: exact under the lock, a figure or a hint without. */
+static inline size_t dry_figure(const _Atomic size_t *figure)
+{
+	return atomic_load_explicit(figure, memory_order_relaxed);
+}
+
 #endif

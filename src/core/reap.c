@@ -29,8 +29,8 @@ static struct look look_at(const struct dry_cache *cache)
 	/* relaxed: statistics */
 	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
 		const struct dry_node *node = &cache->node[n];
-		look.refills += atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
-		look.slabs += atomic_load_explicit(&node->slabs, memory_order_relaxed);
+		look.refills += dry_figure(&node->slow_allocs);
+		look.slabs += dry_figure(&node->slabs);
 	}
 	return look;
 }
@@ -42,7 +42,7 @@ static size_t free_of(const struct dry_cache *cache)
 
 	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
 		const struct dry_node *node = &cache->node[n];
-		free += atomic_load_explicit(&node->free_objects, memory_order_relaxed) + dry_depots_avail(cache, node);
+		free += dry_figure(&node->free_objects) + dry_depots_avail(cache, node);
 	}
 	return free;
 }
@@ -181,7 +181,8 @@ static void reap_nodes(struct dry_cache *cache, enum dry_reap which)
 	dry_node_shrink(cache, all);
 }
 
-uint64_t dry_cache_allocs_locked(const struct dry_cache *cache)
+/* Allocations so far: what the arrays' words count, and what goes by them. */
+static uint64_t allocs_locked(const struct dry_cache *cache)
 {
 	const struct dry_caches *caches = cache->caches;
 	uint64_t allocs = 0;
@@ -190,11 +191,11 @@ uint64_t dry_cache_allocs_locked(const struct dry_cache *cache)
 	for (uint32_t n = 0; n < caches->nodes; n++) {
 		const struct dry_node *node = &cache->node[n];
 		struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire); /* as in dry_depot_alien() */
-		allocs += atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
-		allocs += atomic_load_explicit(&node->bulk_allocs, memory_order_relaxed);
+		allocs += dry_figure(&node->slow_allocs);
+		allocs += dry_figure(&node->bulk_allocs);
 		allocs += (uint64_t)(int64_t)atomic_load_explicit(&node->pops_apart, memory_order_relaxed);
 		for (uint32_t i = 0; more != NULL && i < dry_depots_more(caches); i++)
-			allocs += atomic_load_explicit(&more[i].depot.allocs, memory_order_relaxed);
+			allocs += dry_figure(&more[i].depot.allocs);
 	}
 	for (uint32_t slot = 0; cache->place != 0 && slot < caches->slots_open; slot++)
 		if (caches->areas[slot] != dry_stopped_area)
@@ -202,31 +203,32 @@ uint64_t dry_cache_allocs_locked(const struct dry_cache *cache)
 	return (int64_t)allocs < 0 ? 0 : allocs; /* the arrays were read later than what they do not count */
 }
 
-static size_t get(const _Atomic size_t *counter)
+static void add_depot(struct dry_depot *depot, uint64_t *sum)
 {
-	return atomic_load_explicit(counter, memory_order_relaxed); /* a statistic */
+	sum[DRY_COUNTER_SLOW_ALLOCS] += dry_figure(&depot->allocs);
+	sum[DRY_COUNTER_SLOW_FREES] += dry_figure(&depot->frees);
+	dry_lock_acquire(&depot->lock);
+	sum[DRY_COUNTER_BATCHES] += depot->moves;
+	dry_lock_release(&depot->lock);
 }
 
-void dry_cache_count_gone_locked(const struct dry_cache *cache, uint64_t *gone)
+void dry_cache_add_counters_locked(struct dry_cache *cache, uint64_t *sum)
 {
-	gone[DRY_GONE_ALLOCS] += dry_cache_allocs_locked(cache);
+	sum[DRY_COUNTER_ALLOCS] += allocs_locked(cache);
 	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
-		const struct dry_node *node = &cache->node[n];
+		struct dry_node *node = &cache->node[n];
 		struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire); /* as in dry_depot_alien() */
 
-		gone[DRY_GONE_SLOW_ALLOCS] += get(&node->slow_allocs);
-		gone[DRY_GONE_SLOW_FREES] += get(&node->slow_frees);
-		gone[DRY_GONE_FAILURES] += get(&node->failures);
-		gone[DRY_GONE_LOCK_ROUNDS] += get(&node->lock_rounds);
-		gone[DRY_GONE_LOCK_WAITS] += get(&node->lock_waits);
-		gone[DRY_GONE_SLABS_MADE] += get(&node->slabs_made);
-		gone[DRY_GONE_REMOTE_FREES] += get(&node->remote_frees);
-		gone[DRY_GONE_BATCHES] += node->shared.moves;
-		for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++) {
-			gone[DRY_GONE_SLOW_ALLOCS] += get(&more[i].depot.allocs);
-			gone[DRY_GONE_SLOW_FREES] += get(&more[i].depot.frees);
-			gone[DRY_GONE_BATCHES] += more[i].depot.moves;
-		}
+		sum[DRY_COUNTER_SLOW_ALLOCS] += dry_figure(&node->slow_allocs);
+		sum[DRY_COUNTER_SLOW_FREES] += dry_figure(&node->slow_frees);
+		sum[DRY_COUNTER_FAILURES] += dry_figure(&node->failures);
+		sum[DRY_COUNTER_LOCK_ROUNDS] += dry_figure(&node->lock_rounds);
+		sum[DRY_COUNTER_LOCK_WAITS] += dry_figure(&node->lock_waits);
+		sum[DRY_COUNTER_SLABS_MADE] += dry_figure(&node->slabs_made);
+		sum[DRY_COUNTER_REMOTE_FREES] += dry_figure(&node->remote_frees);
+		add_depot(&node->shared, sum);
+		for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++)
+			add_depot(&more[i].depot, sum);
 	}
 }
 
@@ -237,13 +239,13 @@ static void settle_reserve_locked(struct dry_cache *cache)
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
 		reserved |= atomic_load_explicit(&cache->node[n].reserved, memory_order_relaxed) != 0;
 	if (reserved)
-		dry_node_settle_reserve(cache, dry_cache_allocs_locked(cache));
+		dry_node_settle_reserve(cache, allocs_locked(cache));
 }
 
 static bool reserve(struct dry_cache *cache, unsigned home, size_t count)
 {
 	dry_lock_acquire(&cache->caches->lock);
-	uint64_t allocs = dry_cache_allocs_locked(cache);
+	uint64_t allocs = allocs_locked(cache);
 	dry_lock_release(&cache->caches->lock);
 	return dry_node_reserve(cache, home, count, allocs);
 }

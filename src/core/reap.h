@@ -25,10 +25,8 @@ void dry_caches_reap(struct dry_caches *caches, enum dry_reap which);
 void dry_caches_settle(struct dry_caches *caches);
 /* All of it for a root. false: a thread stayed inside of a sequence, so that the arrays could not be emptied. */
 bool dry_cache_empty(struct dry_cache *cache, size_t *freed);
-/* Allocations from a root so far: what the arrays' words count, and what goes by them. Caller holds the lock of the list. */
-uint64_t dry_cache_allocs_locked(const struct dry_cache *cache);
-/* A root goes: what it has counted is added to `gone`, [DRY_GONE_KINDS]. */
-void dry_cache_count_gone_locked(const struct dry_cache *cache, uint64_t *gone);
+/* What a root has counted is added to `sum`, [DRY_COUNTERS]. Caller holds the lock of the list. */
+void dry_cache_add_counters_locked(struct dry_cache *cache, uint64_t *sum);
 /* dry_node_reserve() of a root, with allocations counted up to now, and with what arrays hold and callbacks give. */
 bool dry_cache_reserve(struct dry_cache *cache, unsigned home, size_t count);
 /*

@@ -22,7 +22,7 @@ struct dry_main dry_main = { .heap = { .is_default = true } };
 
 struct dry_heap *dry_heaps;
 struct dry_lock dry_heaps_lock = DRY_LOCK_INIT(DRY_RANK_HEAPS);
-uint64_t dry_heaps_gone[DRY_GONE_KINDS];
+uint64_t dry_heaps_gone[DRY_COUNTERS];
 static const struct dry_debug_hooks *debug_hooks;
 
 _Static_assert(offsetof(struct dry_main, slots) == offsetof(struct dry_heap, caches) + offsetof(struct dry_caches, slots),
@@ -219,15 +219,15 @@ static void count_gone_locked(struct dry_heap *heap)
 	struct dry_arena *arena = dry_heap_arena(heap);
 
 	dry_lock_acquire(&caches->lock);
-	for (const struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
 		if (cache->root == cache)
-			dry_cache_count_gone_locked(cache, dry_heaps_gone);
-	for (unsigned i = 0; i < DRY_GONE_KINDS; i++)
+			dry_cache_add_counters_locked(cache, dry_heaps_gone);
+	for (unsigned i = 0; i < DRY_COUNTERS; i++)
 		dry_heaps_gone[i] += caches->gone[i];
 	dry_lock_release(&caches->lock);
-	dry_heaps_gone[DRY_GONE_FAILURES] += atomic_load_explicit(&heap->failures, memory_order_relaxed);
-	dry_heaps_gone[DRY_GONE_REAPS] += caches->reaps;
-	dry_heaps_gone[DRY_GONE_PURGED] += heap->extents.purged + (arena->purged << arena->page_shift);
+	dry_heaps_gone[DRY_COUNTER_FAILURES] += atomic_load_explicit(&heap->failures, memory_order_relaxed);
+	dry_heaps_gone[DRY_COUNTER_REAPS] += caches->reaps;
+	dry_heaps_gone[DRY_COUNTER_PURGED] += heap->extents.purged + (arena->purged << arena->page_shift);
 }
 
 /* Off the list. false: it is not there; what lies at a heap that is gone may not even be read. */

@@ -48,7 +48,7 @@ extern DRY_HIDDEN struct dry_main dry_main;
 /* All heaps; guarded by dry_heaps_lock. */
 extern struct dry_heap *dry_heaps;
 extern struct dry_lock dry_heaps_lock;
-extern uint64_t dry_heaps_gone[DRY_GONE_KINDS]; /* of heaps that were destroyed; likewise */
+extern uint64_t dry_heaps_gone[DRY_COUNTERS]; /* of heaps that were destroyed; likewise */
 
 static inline struct dry_heap *dry_heap_of(const struct dry_caches *caches)
 {

@@ -160,12 +160,12 @@ static void collect(void)
 	gathered.sum[RESIDENT] = dry_port_resident();
 	gathered.sum[METADATA] = tables_of_guards();
 	dry_lock_acquire(&dry_heaps_lock);
-	gathered.sum[ALLOCS] = dry_heaps_gone[DRY_GONE_ALLOCS];
-	gathered.sum[SLOW_ALLOCS] = dry_heaps_gone[DRY_GONE_SLOW_ALLOCS];
-	gathered.sum[SLOW_FREES] = dry_heaps_gone[DRY_GONE_SLOW_FREES];
-	gathered.sum[FAILURES] = dry_heaps_gone[DRY_GONE_FAILURES];
-	gathered.sum[REAPS] = dry_heaps_gone[DRY_GONE_REAPS];
-	gathered.sum[PURGED] = dry_heaps_gone[DRY_GONE_PURGED];
+	gathered.sum[ALLOCS] = dry_heaps_gone[DRY_COUNTER_ALLOCS];
+	gathered.sum[SLOW_ALLOCS] = dry_heaps_gone[DRY_COUNTER_SLOW_ALLOCS];
+	gathered.sum[SLOW_FREES] = dry_heaps_gone[DRY_COUNTER_SLOW_FREES];
+	gathered.sum[FAILURES] = dry_heaps_gone[DRY_COUNTER_FAILURES];
+	gathered.sum[REAPS] = dry_heaps_gone[DRY_COUNTER_REAPS];
+	gathered.sum[PURGED] = dry_heaps_gone[DRY_COUNTER_PURGED];
 	for (struct dry_heap *heap = dry_heaps; heap != NULL; heap = heap->next)
 		add_heap(heap);
 	dry_lock_release(&dry_heaps_lock);

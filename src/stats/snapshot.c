@@ -17,40 +17,38 @@ static void add_arrays(struct dry_cache_stats *stats, const struct dry_cache *ca
 	}
 }
 
-static void add_depot(struct dry_cache_stats *stats, struct dry_depot *depot)
-{
-	dry_lock_acquire(&depot->lock);
-	stats->shared_locks += depot->moves;
-	dry_lock_release(&depot->lock);
-}
-
 static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cache, struct dry_node *node,
 		     size_t *free_objects)
 {
 	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire); /* as in dry_depot_alien() */
 
-	*free_objects += atomic_load_explicit(&node->free_objects, memory_order_relaxed);
-	stats->slabs += atomic_load_explicit(&node->slabs, memory_order_relaxed);
+	*free_objects += dry_figure(&node->free_objects);
+	stats->slabs += dry_figure(&node->slabs);
+	stats->peak_slabs += dry_figure(&node->peak_slabs);
 	dry_lock_acquire(&node->lock);
 	stats->active_slabs -= node->free_slabs;
 	dry_lock_release(&node->lock);
 	stats->shared_objects += atomic_load_explicit(&node->shared.avail, memory_order_relaxed);
-	stats->node_locks += atomic_load_explicit(&node->lock_rounds, memory_order_relaxed);
-	stats->node_waits += atomic_load_explicit(&node->lock_waits, memory_order_relaxed);
-	stats->slabs_made += atomic_load_explicit(&node->slabs_made, memory_order_relaxed);
-	stats->peak_slabs += atomic_load_explicit(&node->peak_slabs, memory_order_relaxed);
-	stats->remote_frees += atomic_load_explicit(&node->remote_frees, memory_order_relaxed);
-	stats->failures += atomic_load_explicit(&node->failures, memory_order_relaxed);
-	add_depot(stats, &node->shared);
 	for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++) {
 		size_t avail = atomic_load_explicit(&more[i].depot.avail, memory_order_relaxed);
 		*(i < cache->caches->nodes ? &stats->cached_objects : &stats->shared_objects) += avail;
-		add_depot(stats, &more[i].depot);
-		stats->slow_allocs += atomic_load_explicit(&more[i].depot.allocs, memory_order_relaxed);
-		stats->slow_frees += atomic_load_explicit(&more[i].depot.frees, memory_order_relaxed);
 	}
-	stats->slow_allocs += atomic_load_explicit(&node->slow_allocs, memory_order_relaxed);
-	stats->slow_frees += atomic_load_explicit(&node->slow_frees, memory_order_relaxed);
+}
+
+static void add_counters_locked(struct dry_cache_stats *stats, struct dry_cache *cache)
+{
+	uint64_t sum[DRY_COUNTERS] = { 0 };
+
+	dry_cache_add_counters_locked(cache, sum);
+	stats->allocs = sum[DRY_COUNTER_ALLOCS];
+	stats->slow_allocs = sum[DRY_COUNTER_SLOW_ALLOCS];
+	stats->slow_frees = sum[DRY_COUNTER_SLOW_FREES];
+	stats->failures = sum[DRY_COUNTER_FAILURES];
+	stats->node_locks = sum[DRY_COUNTER_LOCK_ROUNDS];
+	stats->node_waits = sum[DRY_COUNTER_LOCK_WAITS];
+	stats->shared_locks = sum[DRY_COUNTER_BATCHES];
+	stats->slabs_made = sum[DRY_COUNTER_SLABS_MADE];
+	stats->remote_frees = sum[DRY_COUNTER_REMOTE_FREES];
 }
 
 static void figures_locked(struct dry_cache *handle, struct dry_cache_stats *stats)
@@ -77,7 +75,7 @@ static void figures_locked(struct dry_cache *handle, struct dry_cache_stats *sta
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
 		add_node(stats, cache, &cache->node[n], &free_objects);
 	add_arrays(stats, cache);
-	stats->allocs = dry_cache_allocs_locked(cache);
+	add_counters_locked(stats, cache);
 	stats->cached_objects += __atomic_load_n(&cache->kept_objects, __ATOMIC_RELAXED);
 	stats->cached_objects += stats->shared_objects;
 	stats->objects = stats->slabs * cache->num;
@@ -130,10 +128,10 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 	dry_lock_acquire(&caches->lock);
 	stats->caches = caches->count;
 	stats->reaps = caches->reaps;
-	stats->allocs = caches->gone[DRY_GONE_ALLOCS];
-	stats->slow_allocs = caches->gone[DRY_GONE_SLOW_ALLOCS];
-	stats->slow_frees = caches->gone[DRY_GONE_SLOW_FREES];
-	stats->failures = atomic_load_explicit(&heap->failures, memory_order_relaxed) + caches->gone[DRY_GONE_FAILURES];
+	stats->allocs = caches->gone[DRY_COUNTER_ALLOCS];
+	stats->slow_allocs = caches->gone[DRY_COUNTER_SLOW_ALLOCS];
+	stats->slow_frees = caches->gone[DRY_COUNTER_SLOW_FREES];
+	stats->failures = atomic_load_explicit(&heap->failures, memory_order_relaxed) + caches->gone[DRY_COUNTER_FAILURES];
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
 		struct dry_cache_stats one;
 		size_t bytes, live;
