@@ -223,6 +223,13 @@ static uint32_t find_place_locked(uint32_t pages, size_t align)
 	return (uint32_t)((dry_round_up((uintptr_t)dry_guard_page(at), align) - g->base) >> g->page_shift);
 }
 
+/* For reports, which may miss what another thread does now: relaxed. */
+static void note_length(uint32_t pages)
+{
+	if (pages > __atomic_load_n(&dry_guarded.longest, __ATOMIC_RELAXED))
+		__atomic_store_n(&dry_guarded.longest, pages, __ATOMIC_RELAXED);
+}
+
 /* A block that nobody knows of yet, without memory; NULL: no room, or as many as there may be. */
 static struct dry_guard_block *take_place(size_t size, size_t align)
 {
@@ -245,6 +252,7 @@ static struct dry_guard_block *take_place(size_t size, size_t align)
 	block = &g->block[id];
 	block->page = at;
 	block->pages = pages;
+	note_length(pages);
 	block->size = size;
 	block->user = (uintptr_t)dry_guard_page(at) + dry_round_down(((size_t)pages << g->page_shift) - size, within);
 	block->state = DRY_GUARD_MAKING;
@@ -433,6 +441,7 @@ static bool set_pages(struct dry_guard_block *block, uint32_t pages)
 	if (pages < block->pages)
 		leave_next(block, pages);
 	block->pages = pages;
+	note_length(pages);
 	return true;
 }
 

@@ -55,6 +55,7 @@ struct dry_guard_region {
 	struct dry_guard_block *block; /* [0] is nobody's */
 	struct dry_lock lock;          /* guards what follows, owner[] and the list of spare numbers */
 	uint32_t live; /* being made, too */
+	uint32_t longest; /* pages of the longest block that there was; of reports; relaxed */
 	uint32_t cursor, fresh, spare; /* fresh is read without the lock when the process ends */
 	uint32_t *held, held_first, held_end;
 	size_t block_size; /* bytes of block[] that are there */

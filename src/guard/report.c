@@ -50,36 +50,51 @@ static void describe(char *text, size_t room, const struct dry_guard_block *bloc
 		   freed ? "freed " : "", block->size);
 }
 
-static const struct dry_guard_block *reported; /* for explain() */
+/* For explain(); relaxed, all: of two threads' reports at once the later one has its owners named. */
+static const struct dry_guard_block *reported;
+static uintptr_t reporter; /* dry_port_self() */
+static void (*usual)(enum dry_fatal_code code, const void *address);
 
-/* Between the line and the end of the process. */
+/* Between the line and the end of the process, which a handler may leave by a jump: from here on all is as it was. */
 static void explain(enum dry_fatal_code code, const void *address)
 {
+	void (*before)(enum dry_fatal_code, const void *) = __atomic_load_n(&usual, __ATOMIC_RELAXED);
+	const struct dry_guard_block *block = __atomic_load_n(&reported, __ATOMIC_RELAXED);
+
+	if (__atomic_load_n(&reporter, __ATOMIC_RELAXED) != dry_port_self()) {
+		if (before != NULL)
+			before(code, address);
+		return;
+	}
+	__atomic_store_n(&dry_fatal_explain, before, __ATOMIC_RELAXED);
 	dry_debug_say_call(code, address);
-	say_owners(reported);
+	say_owners(block);
 }
 
 void dry_guard_report(enum dry_fatal_code code, const struct dry_guard_block *block, uintptr_t address)
 {
-	void (*before)(enum dry_fatal_code code, const void *address) = dry_fatal_explain;
+	void (*before)(enum dry_fatal_code, const void *) = __atomic_load_n(&dry_fatal_explain, __ATOMIC_RELAXED);
 	char detail[128];
 
 	/* Damage that its free finds was done before. */
 	bool found = code == DRY_FATAL_OVERFLOW || code == DRY_FATAL_UNDERFLOW;
 	describe(detail, sizeof(detail), block, !found && is_freed(block), address);
-	reported = block;
-	dry_fatal_explain = explain;
+	if (before != explain)
+		__atomic_store_n(&usual, before, __ATOMIC_RELAXED);
+	__atomic_store_n(&reported, block, __ATOMIC_RELAXED);
+	__atomic_store_n(&reporter, dry_port_self(), __ATOMIC_RELAXED);
+	__atomic_store_n(&dry_fatal_explain, explain, __ATOMIC_RELAXED);
 	dry_fatal(code, (const void *)address, NULL, detail);
-	dry_fatal_explain = before;
 }
 
-/* Behind a live block, where it once had memory perhaps. NULL: nobody's. */
+/* Behind a live block, where it once had memory perhaps, or a page more. NULL: nobody's. */
 static const struct dry_guard_block *before(uint32_t page)
 {
 	const struct dry_guard_region *g = &dry_guarded;
 	const struct dry_guard_block *block;
+	uint32_t far = __atomic_load_n(&g->longest, __ATOMIC_RELAXED) + 1;
 
-	while (page > 0 && g->owner[page] == 0)
+	while (page > 0 && g->owner[page] == 0 && far-- > 0)
 		page--;
 	block = &g->block[g->owner[page]];
 	return g->owner[page] != 0 && !is_freed(block) ? block : NULL;
@@ -112,6 +127,10 @@ static int explain_fault(uintptr_t address, const struct dry_guard_block *block,
 	if (block != NULL) {
 		describe(text, room, block, is_freed(block), address);
 		return is_freed(block) ? DRY_FATAL_USE_AFTER_FREE : DRY_FATAL_OUT_OF_BOUNDS;
+	}
+	if (dry_guard_contains((const void *)address)) {
+		dry_format(text, room, "where a guarded block was");
+		return DRY_FATAL_USE_AFTER_FREE;
 	}
 	if (dry_empty_contains((const void *)address)) {
 		dry_format(text, room, "a block of 0 bytes");

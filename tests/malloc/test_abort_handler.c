@@ -188,12 +188,44 @@ static void look(const char *conf)
 	CHECK(handled >= (BUGS - UNSEEN) * WAYS);
 }
 
+static void leave(int signal)
+{
+	(void)signal;
+	siglongjmp(away, 1);
+}
+
+/* Who left a report about a big block is not told of its owners in the next one, about a small block. */
+static void check_owners(void)
+{
+	struct sigaction action = { .sa_handler = leave, .sa_flags = SA_NODEFER };
+	char *volatile big = malloc(20000), *volatile small = NULL;
+	char text[4096];
+	int ends[2];
+	ssize_t got;
+
+	for (int i = 0; i < 500; i++)
+		CHECK(small = malloc(48));
+	CHECK(pipe(ends) == 0 && dup2(ends[1], 2) == 2 && sigaction(SIGABRT, &action, NULL) == 0);
+	for (int i = 0; i < 2; i++) {
+		char *volatile victim = i == 0 ? big : small;
+		if (sigsetjmp(away, 1) == 0) {
+			free(victim);
+			free(victim);
+		}
+		CHECK((got = read(ends[0], text, sizeof(text) - 1)) > 0);
+		text[got] = '\0';
+		CHECK((strstr(text, "allocated by") != NULL) == (i == 0));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const confs[] = { "abort:1", "check:1", "secure:1,guard_rate:1000000", "debug:FZPUQ" };
 
 	if (argc > 1) {
 		look(argv[1]);
+		if (strncmp(argv[1], "secure", 6) == 0)
+			check_owners();
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(confs) / sizeof(confs[0]); i++)
