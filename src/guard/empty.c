@@ -17,22 +17,22 @@ static _Atomic size_t turn;
 static bool make(void)
 {
 	size_t page = dry_port_page_size();
-	uintptr_t none = 0;
 	char *bytes, *space;
 
 	if (__atomic_load_n(&base, __ATOMIC_ACQUIRE) != 0)
 		return true;
 	dry_lock_acquire(&dry_guarded.lock);
-	none = base;
-	bytes = none == 0 ? dry_port_reserve(COUNT / 8 + 2 * page, page, false) : NULL;
-	/* Nothing is ever mapped there; where no place is known that stays free it is reserved. */
-	space = bytes != NULL ? dry_port_sparse_window(COUNT * STEP, page) : NULL;
-	if (bytes != NULL && space == NULL)
-		space = dry_port_reserve(COUNT * STEP, page, false);
-	if (space != NULL && dry_port_commit(bytes + page, COUNT / 8) == 0) {
+	bytes = base == 0 ? dry_port_reserve(COUNT / 8 + 2 * page, page, false) : NULL;
+	if (bytes != NULL && dry_port_commit(bytes + page, COUNT / 8) == 0) {
+		/* Nothing is ever mapped there; where no place is known that stays free it is reserved. */
+		space = dry_port_sparse_window(COUNT * STEP, page);
+		if (space == NULL)
+			space = dry_port_reserve(COUNT * STEP, page, false);
 		bits = (_Atomic uint64_t *)(void *)(bytes + page);
 		__atomic_store_n(&base, (uintptr_t)space, __ATOMIC_RELEASE);
 	}
+	if (bytes != NULL && base == 0)
+		dry_port_release(bytes, COUNT / 8 + 2 * page);
 	dry_lock_release(&dry_guarded.lock);
 	return base != 0;
 }
