@@ -160,6 +160,7 @@ static bool make_alias(struct dry_cache *alias, struct dry_caches *caches, const
 		alias->hits = root->hits;
 		alias->flags = attr->flags;
 		alias->object_size = attr->size;
+		alias->align = dry_cache_align(attr);
 		alias->state = DRY_CACHE_LIVE;
 		alias_add_locked(root, alias);
 		list_append_locked(caches, alias);

@@ -217,6 +217,21 @@ static void set_by_options(struct rng *rng)
 	}
 }
 
+/* Of caches that share slabs each object is aligned as its own cache has it. */
+static void use_alias(void)
+{
+	struct dry_cache_attr attr = { .name = "alias", .size = 40, .flags = DRY_CACHE_HWALIGN };
+	dry_cache *cache[2] = { dry_cache_create(NULL, &attr), dry_cache_create(NULL, &attr) };
+
+	for (size_t i = 0; i < OBJECTS; i++) {
+		CHECK(objects[i] = dry_cache_alloc(cache[i % 2]));
+		CHECK((uintptr_t)objects[i] % 64 == 0);
+	}
+	for (size_t i = 0; i < OBJECTS; i++)
+		dry_cache_free(cache[i % 2], objects[i]);
+	CHECK(!dry_cache_destroy(cache[1]) && !dry_cache_destroy(cache[0]));
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
@@ -229,6 +244,7 @@ int main(int argc, char **argv)
 	CHECK(fill(&rng) >= 4096);
 	resize_and_drop(&rng);
 	CHECK(use_caches(&rng) >= 12 * 4096);
+	use_alias();
 
 	CHECK(!dry_guard(0));
 	CHECK_EQ(fill(&rng), 0);
