@@ -286,8 +286,22 @@ void dry_caches_reap(struct dry_caches *caches, enum dry_reap which)
 	each_root(caches, which, reap_one);
 }
 
+/* Whatever is put into slabs from now on, none goes: destructors are not called any more. */
+static void keep_slabs(struct dry_caches *caches)
+{
+	dry_lock_acquire(&caches->lock);
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
+		for (uint32_t n = 0; cache->root == cache && n < caches->nodes; n++) {
+			dry_lock_acquire(&cache->node[n].lock);
+			cache->node[n].free_limit = SIZE_MAX;
+			dry_lock_release(&cache->node[n].lock);
+		}
+	dry_lock_release(&caches->lock);
+}
+
 void dry_caches_settle(struct dry_caches *caches)
 {
+	keep_slabs(caches);
 	each_root(caches, DRY_REAP_ALL, settle_one);
 }
 

@@ -4,6 +4,10 @@
  * DRY_TEST_NOT_TINY: neither destructors nor callbacks there, which is EINVAL
  */
 #include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../support/exercise.h"
 #include "../support/pages.h"
@@ -155,6 +159,39 @@ static void test_node(void)
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 }
 
+static bool ending;
+
+static void destruct_early(void *object, void *unused)
+{
+	(void)object, (void)unused;
+	if (ending) /* what it needs is perhaps destructed by now */
+		_exit(1);
+}
+
+static void end(void)
+{
+	ending = true;
+}
+
+/* Once exit() has run the program's own handlers no destructor is called, though what arrays have is looked at. */
+static void test_end(void)
+{
+	static void *objects[20000];
+	pid_t child = fork();
+	int status = 1;
+
+	if (child == 0) {
+		dry_cache *cache = dry_cache_create(NULL, &(struct dry_cache_attr){ .name = "end", .size = 64, .dtor = destruct_early });
+		for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
+			CHECK(objects[i] = dry_cache_alloc(cache));
+		dry_cache_free_bulk(cache, sizeof(objects) / sizeof(objects[0]), objects);
+		CHECK(!atexit(end));
+		exit(0);
+	}
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+}
+
 int main(void)
 {
 	static const unsigned flags[] = { 0, DRY_CACHE_BITMAP, DRY_CACHE_NORMAL, DRY_CACHE_OFF_SLAB, DRY_CACHE_RED_ZONE,
@@ -166,5 +203,6 @@ int main(void)
 	test_reclaim();
 	test_zalloc_bulk(NULL);
 	test_node();
+	test_end();
 	return 0;
 }
