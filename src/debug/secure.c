@@ -79,14 +79,9 @@ static bool is_marked(const struct dry_cache *cache)
 	return cache->ctor != NULL && dry_secure_zero && cache->size >= 2 * SHADOWED;
 }
 
-/* While the process ends others may hand it out and write to it: then it is no free object any more. */
-static bool mark_holds(const char *object, const char *end, _Atomic uint16_t *shadow)
+static bool mark_holds(const char *object, const char *end, uint16_t mark)
 {
-	uint16_t mark = shadow_get(shadow + 1);
-
-	if (mark == 0 || mark == dry_secret_mark(object, end))
-		return true;
-	return (atomic_load_explicit(shadow, memory_order_acquire) & STATE) == LIVE || shadow_get(shadow + 1) != mark;
+	return mark == 0 || mark == dry_secret_mark(object, end);
 }
 
 static uint64_t canary_of(const struct dry_cache *cache, const char *object)
@@ -117,7 +112,7 @@ static bool verify_free(const struct dry_cache *cache, const char *object, _Atom
 		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - slack);
 		return false;
 	}
-	if (!is_marked(cache) || mark_holds(object, end, shadow))
+	if (!is_marked(cache) || mark_holds(object, end, shadow_get(shadow + 1)))
 		return true;
 	dry_fatal(DRY_FATAL_POISON, object, cache->name, "its content is not what it was when it was freed");
 	return false;
@@ -452,6 +447,25 @@ const struct dry_debug_ops dry_debug_secure = {
 #define LOOKS 3 /* at what is in no order */
 
 /*
+ * A free object in its slab, if it is still that: it may be handed out, written to, freed and marked anew while it is read. One that
+ * came back as it was is in order at another look.
+ */
+static void check_marked(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow, uint16_t seen)
+{
+	const char *end = object + cache->size - (seen & SLACK);
+
+	for (unsigned tries = 0; tries < LOOKS; tries++) {
+		uint16_t mark = shadow_get(shadow + 1);
+		if (mark_holds(object, end, mark) && dry_canary_find_broken(canary_of(cache, object), end, object + cache->size) == NULL)
+			return;
+		if (atomic_load_explicit(shadow, memory_order_acquire) != seen || shadow_get(shadow + 1) != mark)
+			return;
+		dry_port_yield();
+	}
+	verify_free(cache, object, shadow, canary_of(cache, object));
+}
+
+/*
  * An object in its slab. One that is being handed out now gets canaries where it was zero, so these are no damage; one that was
  * handed out, written to and freed in between is in order at another look. true: it was free.
  */
@@ -462,8 +476,11 @@ static bool check_free(const struct dry_cache *cache, const char *object, _Atomi
 
 	if ((seen & STATE) != FREE)
 		return false;
-	if (!is_wiped(cache))
-		return is_marked(cache) && (verify_free(cache, object, shadow, canary_of(cache, object)) || true);
+	if (!is_wiped(cache)) {
+		if (is_marked(cache))
+			check_marked(cache, object, shadow, seen);
+		return is_marked(cache);
+	}
 	for (unsigned tries = 0; tries < LOOKS && bad != NULL; tries++) {
 		for (bad = object; (bad = dry_other_byte(bad, end, 0)) != NULL; bad++)
 			if (*(const unsigned char *)bad != dry_canary_byte(canary_of(cache, object), bad))
