@@ -97,7 +97,9 @@ DRY_REPLACEABLE int malloc_info(int options, FILE *file)
 
 DRY_REPLACEABLE int malloc_trim(size_t pad)
 {
-	(void)pad;
+	/* so much may stay: some programs ask again and again, and what is idle would be missed at once */
+	if (pad != 0 && mallinfo2().fordblks <= pad)
+		return 0;
 	return dry_heap_trim(NULL) != 0;
 }
 
