@@ -9,7 +9,7 @@
 static bool keeps(const struct dry_arena *arena)
 {
 	return arena->nodes == 1 && arena->owns_memory && arena->limit_pages == SIZE_MAX && dry_annotate == NULL &&
-	       !dry_port_is_scarce();
+	       !dry_port_is_tight();
 }
 
 /* Lengths that are like each other, or twice each other, 10 and 12 or 16 and 32 pages say, have not the same place. */

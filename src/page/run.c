@@ -239,7 +239,7 @@ void dry_arena_free(struct dry_arena *arena, struct dry_page *page)
 	dry_page_set_kind(page, DRY_PAGE_NONE);
 	arena->used -= count;
 	dry_buddy_put_locked(arena, index, count, true);
-	if (DRY_UNLIKELY(arena->free_dirty > arena->give_at) && arena->window && dry_port_is_scarce())
+	if (DRY_UNLIKELY(arena->free_dirty > arena->give_at) && arena->window && dry_port_is_tight())
 		dry_arena_give_excess_locked(arena);
 	dry_lock_release(&arena->lock);
 }

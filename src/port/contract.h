@@ -32,7 +32,9 @@ size_t dry_port_address_room(void);
 
 /* What is reserved or committed and not used may be missed elsewhere: a limit counts it, as far as is known. No system call. */
 bool dry_port_is_scarce(void);
-/* The same, looked at anew, as when memory was refused. Keeps errno. */
+/* Scarce, and such a limit leaves less than twice what is used: what is idle may be missed at once. No system call. */
+bool dry_port_is_tight(void);
+/* Whether it is scarce, looked at anew, as when memory was refused. Keeps errno. */
 bool dry_port_find_scarce(void);
 
 /*

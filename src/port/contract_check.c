@@ -14,6 +14,7 @@ struct dry_port_calls {
 	size_t (*page_size)(void);
 	size_t (*address_room)(void);
 	bool (*is_scarce)(void);
+	bool (*is_tight)(void);
 	bool (*find_scarce)(void);
 	void *(*reserve)(size_t size, size_t align, bool readable);
 	void *(*window)(size_t size, size_t align);
@@ -82,6 +83,7 @@ const struct dry_port_calls dry_port_calls = {
 	.page_size = dry_port_page_size,
 	.address_room = dry_port_address_room,
 	.is_scarce = dry_port_is_scarce,
+	.is_tight = dry_port_is_tight,
 	.find_scarce = dry_port_find_scarce,
 	.reserve = dry_port_reserve,
 	.window = dry_port_window,

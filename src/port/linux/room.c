@@ -18,15 +18,22 @@
 #define LEFT_SHARE     16 /* of a small limit of data or locked memory, that part */
 #define LAG_SHARE      256 /* the kernel's count of what it has promised lags behind by that part of memory, in all processors */
 #define LOOK           ((size_t)16 << 20) /* bytes reserved between two looks at whether it is strict: an arena's least step */
-#define CREDIT         ((size_t)256 << 10) /* small commits together, between two looks */
+#define CREDIT_SHARE   64 /* commits together, between two looks: of what is left that part, at most so much */
+#define CREDIT_MOST    ((size_t)16 << 20)
 
 /* From a look at what there is until more of it is taken; guards credit. */
 static struct dry_lock turn = DRY_LOCK_INIT(DRY_RANK_PORT);
 
 /* ---- address space ---------------------------------------------------------- */
 
+/* A limit leaves so little that what is idle may be missed elsewhere: not twice what is used. */
+static bool leaves_little(size_t limit, size_t used)
+{
+	return used > limit / 3;
+}
+
 /* Changes errno, as data_room() does: who asks for both keeps it, for there is little stack (docs/design/stack.md). */
-static size_t address_room(struct dry_linux_lines *lines)
+static size_t address_room(struct dry_linux_lines *lines, bool *little)
 {
 	struct rlimit limit;
 	size_t room = SIZE_MAX, used;
@@ -36,6 +43,7 @@ static size_t address_room(struct dry_linux_lines *lines)
 		if (used == 0)
 			used = limit.rlim_cur / 2; /* no /proc: half is a careful guess */
 		room = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+		*little |= leaves_little(limit.rlim_cur, used);
 	}
 	return room;
 }
@@ -43,15 +51,16 @@ static size_t address_room(struct dry_linux_lines *lines)
 size_t dry_port_address_room(void)
 {
 	struct dry_linux_lines lines;
+	bool little = false;
 	int saved = errno;
-	size_t room = address_room(&lines);
+	size_t room = address_room(&lines, &little);
 
 	errno = saved;
 	return room;
 }
 
-/* A limit of address space or of data was seen; relaxed: a hint. */
-static _Atomic bool limited;
+/* A limit of address space or of data was seen, and was tight at the last look or perhaps met since. Relaxed: hints. */
+static _Atomic bool limited, tight;
 
 static bool is_limited(int resource)
 {
@@ -67,6 +76,7 @@ bool dry_port_find_scarce(void)
 
 	if (dry_linux_look_begin()) {
 		atomic_store_explicit(&limited, is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA), memory_order_relaxed);
+		atomic_store_explicit(&tight, true, memory_order_relaxed);
 		dry_linux_look_end();
 	}
 	errno = saved;
@@ -80,7 +90,7 @@ static size_t left_of(size_t limit)
 }
 
 /* Of the limit of data what is had, less what others are left; SIZE_MAX: there is no limit. */
-static size_t data_room(struct dry_linux_lines *lines)
+static size_t data_room(struct dry_linux_lines *lines, bool *little)
 {
 	struct rlimit limit;
 	size_t used = 0;
@@ -91,6 +101,7 @@ static size_t data_room(struct dry_linux_lines *lines)
 		used = ((size_t)dry_linux_lines_number(lines, "VmData:", 10, 0) << 10) + left_of(limit.rlim_cur);
 		dry_linux_lines_close(lines);
 	}
+	*little |= leaves_little(limit.rlim_cur, used);
 	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
@@ -98,10 +109,11 @@ size_t dry_port_data_room(void)
 {
 	static struct dry_linux_lines lines; /* too much for a small stack */
 	size_t room = SIZE_MAX;
+	bool little = false;
 	int saved = errno;
 
 	if (dry_linux_look_begin()) {
-		room = data_room(&lines);
+		room = data_room(&lines, &little);
 		dry_linux_look_end();
 	}
 	errno = saved;
@@ -113,15 +125,17 @@ static bool look(size_t *room, size_t *data)
 {
 	static struct dry_linux_lines lines; /* one look at a time; too much for a small stack (docs/design/stack.md), as below */
 	static int saved;
+	bool little = false;
 
 	if (!dry_linux_look_begin())
 		return false;
 	saved = errno;
-	*room = address_room(&lines);
-	*data = data_room(&lines);
+	*room = address_room(&lines, &little);
+	*data = data_room(&lines, &little);
 	errno = saved;
 	dry_linux_look_end();
 	atomic_store_explicit(&limited, *room != SIZE_MAX || *data != SIZE_MAX, memory_order_relaxed);
+	atomic_store_explicit(&tight, little, memory_order_relaxed);
 	return true;
 }
 
@@ -262,15 +276,26 @@ static bool commits_too_much(size_t size)
 	used += LEFT_TO_OTHERS + memory / LAG_SHARE + kept_back();
 	if (used > limit || limit - used < size)
 		return true;
-	credit = limit - used - size < CREDIT ? limit - used - size : CREDIT;
+	size_t left = (limit - used - size) / CREDIT_SHARE;
+	credit = left < CREDIT_MOST ? left : CREDIT_MOST;
 	return false;
+}
+
+static bool is_strict_or_locked(void)
+{
+	return atomic_load_explicit(&dry_linux_strict, memory_order_relaxed) ||
+	       atomic_load_explicit(&future, memory_order_relaxed) != NOT_LOCKED;
 }
 
 bool dry_port_is_scarce(void)
 {
-	return atomic_load_explicit(&limited, memory_order_relaxed) ||
-	       atomic_load_explicit(&dry_linux_strict, memory_order_relaxed) ||
-	       atomic_load_explicit(&future, memory_order_relaxed) != NOT_LOCKED;
+	return atomic_load_explicit(&limited, memory_order_relaxed) || is_strict_or_locked();
+}
+
+bool dry_port_is_tight(void)
+{
+	return (atomic_load_explicit(&limited, memory_order_relaxed) && atomic_load_explicit(&tight, memory_order_relaxed)) ||
+	       is_strict_or_locked();
 }
 
 /* ---- one at a time ---------------------------------------------------------- */

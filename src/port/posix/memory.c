@@ -35,6 +35,11 @@ bool dry_port_is_scarce(void)
 	return atomic_load_explicit(&limited, memory_order_relaxed);
 }
 
+bool dry_port_is_tight(void)
+{
+	return dry_port_is_scarce();
+}
+
 bool dry_port_find_scarce(void)
 {
 	bool found = limit_of(RLIMIT_AS) != SIZE_MAX || limit_of(RLIMIT_DATA) != SIZE_MAX;

@@ -117,6 +117,11 @@ bool dry_port_is_scarce(void)
 	return false;
 }
 
+bool dry_port_is_tight(void)
+{
+	return false;
+}
+
 bool dry_port_find_scarce(void)
 {
 	return dry_port_address_room() != SIZE_MAX;
