@@ -12,20 +12,19 @@
 /*
  * Unlocked and not published: nobody knows the pages but their maker. Where a single page will do, a cache begins with four times
  * as many of them as a large slab has, for most caches never have more; where a large slab would have far more objects of so many
- * pages, with half as many. Then several are asked for, in silence and of what is at hand: nobody waits, is ended, woken to free
- * some or uses up a reserve for want of them. Where it will not do, the kernel does not promise to get more than two: never_fail().
+ * pages, with half as many. Then several are asked for of the node, at hand and in silence: a single one there is better than
+ * several elsewhere. Where it will not do, the kernel does not promise to get more than two: never_fail().
  */
 struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, unsigned single, unsigned node, dry_gfp gfp,
 				   size_t slabs)
 {
-	const int nid = backing->nodes == 1 ? NUMA_NO_NODE : (int)node;
+	const int nid = backing->nodes == 1 ? (int)dry_backing_node(backing) : (int)node; /* too many are one */
 	const size_t first = single >= GOOD ? (size_t)4 << order : ((size_t)1 << order) / 2;
 	gfp_t several = order > 1 ? gfp & ~__GFP_NOFAIL : gfp;
 	struct page *page = NULL;
 
 	if (single != 0)
-		several = (gfp & ~(__GFP_RECLAIM | __GFP_HIGH | __GFP_NOFAIL | __GFP_RETRY_MAYFAIL)) | __GFP_NOMEMALLOC |
-			  __GFP_NOWARN;
+		several = DRY_GFP_HERE(gfp);
 	if (single == 0 || slabs >= first)
 		page = alloc_pages_node(nid, several | __GFP_COMP, order);
 	if (page == NULL && single != 0)

@@ -20,6 +20,12 @@ typedef u32 dry_slab_ref;
 typedef gfp_t dry_gfp;
 #define DRY_GFP_DEFAULT GFP_KERNEL
 
+/* Of one node and of what is at hand, in silence: nobody waits, is ended, woken to free some or uses up a reserve. */
+#define DRY_GFP_HERE(gfp)                                                                                         \
+	(((gfp) & ~(__GFP_RECLAIM | __GFP_HIGH | __GFP_NOFAIL | __GFP_RETRY_MAYFAIL)) | __GFP_THISNODE | __GFP_NOMEMALLOC | \
+	 __GFP_NOWARN)
+#define DRY_GFP_STAYS(gfp) (((gfp) & __GFP_THISNODE) != 0)
+
 /*
  * Of 64 objects, a page at least and eight at most; four where no single page will do (dry_backing_alloc()): more are hard to get
  * once memory is in pieces.
@@ -139,9 +145,20 @@ static inline bool dry_backing_may_wait(dry_gfp gfp)
 	return false;
 }
 
+/* Of a node without memory the nearest that has some: where numa_mem_id() is no more than the processor's node, too. */
+static inline int dry_backing_near(int nid)
+{
+	struct zoneref *first;
+
+	if (nr_node_ids == 1)
+		return nid;
+	first = first_zones_zonelist(node_zonelist(nid, GFP_KERNEL), gfp_zone(GFP_KERNEL), NULL);
+	return zonelist_zone(first) != NULL ? zonelist_node_idx(first) : nid;
+}
+
 static inline unsigned dry_backing_node(const struct dry_backing *backing)
 {
-	return numa_mem_id();
+	return dry_backing_near(numa_mem_id());
 }
 
 #define dry_backing_corrupt dry_fatal

@@ -58,6 +58,8 @@ static noinline void *alloc_slow(struct kmem_cache *s, gfp_t flags, int node)
 		flags = kmalloc_fix_flags(flags);
 	if (dry_kernel_caches->nodes == 1)
 		node = NUMA_NO_NODE;
+	else if (node != NUMA_NO_NODE && !(flags & __GFP_THISNODE))
+		node = dry_backing_near(node);
 	object = dry_alloc_slow(s->dry, gfp_of_slab(s, flags), node);
 	return unlikely(object == NULL) && flags & __GFP_NOFAIL ? never_fail(s, flags, node) : object;
 }

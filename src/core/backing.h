@@ -52,6 +52,9 @@
  *   DRY_SLAB_MOST         if defined: bytes that no slab goes beyond in order to waste fewer
  *   DRY_FIRST_MAX         if defined: the most that `first` can be
  *   DRY_DEPOTS_GROWN      if defined: bytes of objects that depots may grow to hold beyond what they begin with, together
+ *   DRY_GFP_HERE          if defined: of a dry_gfp the wish for memory of the wanted node alone, and at hand: nobody waits. With
+ *                         several nodes a new slab is asked for so first, then what is free on others, then one as was wanted
+ *   DRY_GFP_STAYS         defined with that: whether it is to be the wanted node's memory or none
  *   dry_backing_node      the memory node that the caller runs on, a hint
  *   dry_backing_self      a number of the calling thread, not 0, which no other one has; the same in the child of a fork
  *   dry_backing_pause     let others run, about a millisecond. No lock is held

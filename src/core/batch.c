@@ -11,6 +11,14 @@
 
 #define DRAINED 128 /* objects of a depot that go into slabs at a time */
 
+#ifdef DRY_GFP_HERE
+#define HERE_FIRST true
+#else
+#define HERE_FIRST	   false
+#define DRY_GFP_HERE(gfp)  (gfp)
+#define DRY_GFP_STAYS(gfp) false
+#endif
+
 void dry_node_init(struct dry_node *node)
 {
 	memset(node, 0, sizeof(*node));
@@ -358,8 +366,16 @@ static DRY_NOINLINE struct dry_slab *attached_slab(struct dry_cache *cache, unsi
 	return NULL;
 }
 
+/* Whether a slab of a node's own memory, at hand, is another wish than one of any. */
+static bool here_first(const struct dry_cache *cache)
+{
+	return HERE_FIRST && cache->caches->nodes > 1;
+}
+
 struct dry_slab *dry_node_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp)
 {
+	if (here_first(cache))
+		gfp = DRY_GFP_HERE(gfp);
 	return cache->flags & DRY_CACHE_ATTACH_FIRST ? attached_slab(cache, home, gfp) : new_slab(cache, home, gfp);
 }
 
@@ -414,14 +430,29 @@ static unsigned take_from_new_slab(struct dry_cache *cache, unsigned home, dry_g
 	return slab != NULL ? dry_node_take_slab(cache, slab, objects, max, 0) : 0;
 }
 
-unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+static unsigned take_from_any(struct dry_cache *cache, void **objects, unsigned max)
 {
-	unsigned count = dry_node_take_free(cache, home, objects, max, 0);
+	unsigned count = 0;
 
-	if (count == 0)
-		count = take_from_new_slab(cache, home, gfp, objects, max);
 	for (unsigned n = 0; count == 0 && n < cache->caches->nodes; n++)
 		count = take_from_lists(cache, &cache->node[n], objects, max, 0);
+	return count;
+}
+
+/* What is free elsewhere comes before a slab made elsewhere: for a node without memory each miss would make one. */
+unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max)
+{
+	const bool first = here_first(cache), stays = first && DRY_GFP_STAYS(gfp);
+	unsigned count = dry_node_take_free(cache, home, objects, max, 0);
+
+	if (count == 0 && first)
+		count = take_from_new_slab(cache, home, DRY_GFP_HERE(gfp), objects, max);
+	if (count == 0 && first && !stays)
+		count = take_from_any(cache, objects, max);
+	if (count == 0)
+		count = take_from_new_slab(cache, home, gfp, objects, max);
+	if (count == 0 && !stays)
+		count = take_from_any(cache, objects, max);
 	return count;
 }
 

@@ -11,7 +11,10 @@
 
 void dry_node_init(struct dry_node *node);
 
-/* A new slab, its caller's alone; NULL: no memory, or it is on its node's lists, where the cache wants that. */
+/*
+ * A new slab, its caller's alone; NULL: no memory, or it is on its node's lists, where the cache wants that. Of several nodes it is
+ * of `home`'s memory, and of what is at hand, where the backing can ask for that (DRY_GFP_HERE).
+ */
 struct dry_slab *dry_node_slab(struct dry_cache *cache, unsigned home, dry_gfp gfp);
 
 /* Up to max of its objects, as dry_slab_take(); then it goes onto its node's lists if any are left. A depot may be locked. */
@@ -23,7 +26,7 @@ unsigned dry_node_take_free(struct dry_cache *cache, unsigned home, void **objec
 /* As that, but of slabs alone; a depot may be locked. */
 unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, void **objects, unsigned max);
 
-/* As take_free, or of a new slab, or of another node; 0: no memory anywhere. */
+/* As take_free, or of a new slab, or of another node; 0: no memory anywhere, or none here and the gfp stays (DRY_GFP_STAYS). */
 unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, void **objects, unsigned max);
 
 /* A hint: whether there are some. */

@@ -13,6 +13,8 @@ unsigned long max_low_pfn = PAGES, max_pfn = PAGES, min_low_pfn, mock_total = PA
 long mock_pages_out, mock_slab_bytes;
 bool mock_no_pages, mock_no_waking;
 unsigned int mock_fails, mock_waits, mock_pieces;
+int mock_used_up = -1;
+bool mock_memoryless;
 gfp_t gfp_allowed_mask = ~0u;
 struct page *mock_pages;
 char *mock_memory;
@@ -239,6 +241,8 @@ bool virt_addr_valid(const void *at)
 
 static bool all_free(const struct page *page, unsigned long count)
 {
+	if (page_to_nid(page) == mock_used_up)
+		return false;
 	for (unsigned long i = 0; i < count; i++)
 		if (page[i].refcount != 0)
 			return false;
@@ -247,12 +251,22 @@ static bool all_free(const struct page *page, unsigned long count)
 
 static unsigned long at_hand; /* pages that came back since nobody gets any without waiting */
 
-/* Each node has a share of the pages, and looks for some there first. */
-struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
+int mock_nearest(int node)
 {
-	unsigned long count = 1ul << order, from = node > 0 ? PAGES / nr_node_ids * (unsigned long)node : 0;
+	return mock_memoryless && node == mock_used_up ? (node + 1) % (int)nr_node_ids : node;
+}
+
+/* Each node has a share of the pages, and looks for some there first; or there alone. */
+struct page *alloc_pages_node(int wanted, gfp_t gfp, unsigned int order)
+{
+	const bool alone = gfp & __GFP_THISNODE;
+	const int node = wanted == NUMA_NO_NODE && alone ? numa_mem_id() : wanted;
+	const unsigned long count = 1ul << order, share = PAGES / nr_node_ids, from = node > 0 ? share * (unsigned long)node : 0;
+	const unsigned long end = alone ? from + share : PAGES;
 	unsigned long pfn = ALIGN(from, count);
 
+	if (alone && mock_nearest(node) != node && (gfp & __GFP_NOWARN))
+		mock_wrong("a node is asked that is not there");
 	if (gfp & __GFP_DIRECT_RECLAIM)
 		may_sleep();
 	if (mock_held != 0 && (gfp & (__GFP_DIRECT_RECLAIM | __GFP_HIGH)))
@@ -279,11 +293,11 @@ struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 			mock_wrong("the log is told that there are no such pages");
 		return NULL;
 	}
-	for (; pfn + count <= PAGES && !all_free(mock_pages + pfn, count); pfn += count)
+	for (; pfn + count <= end && !all_free(mock_pages + pfn, count); pfn += count)
 		;
-	if (pfn + count > PAGES && node > 0)
+	if (pfn + count > end && node > 0 && !alone)
 		return alloc_pages_node(NUMA_NO_NODE, gfp, order);
-	if (order >= MAX_ORDER || pfn + count > PAGES)
+	if (order >= MAX_ORDER || pfn + count > end)
 		return NULL;
 	struct page *head = mock_pages + pfn;
 	head->refcount = 1;

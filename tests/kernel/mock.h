@@ -254,12 +254,12 @@ void *memchr_inv(const void *at, int byte, size_t size);
 #define NUMA_NO_NODE (-1)
 enum { __GFP_ZERO = 1, __GFP_COMP = 2, __GFP_NOWARN = 4, __GFP_RECLAIMABLE = 8, __GFP_BUG = 16, GFP_DMA = 32, GFP_DMA32 = 64,
        __GFP_HIGH = 128, __GFP_KSWAPD_RECLAIM = 256, __GFP_DIRECT_RECLAIM = 512, __GFP_ACCOUNT = 1024, __GFP_NOFAIL = 2048,
-       __GFP_MOVABLE = 4096, __GFP_RETRY_MAYFAIL = 8192, __GFP_NOMEMALLOC = 16384,
+       __GFP_MOVABLE = 4096, __GFP_RETRY_MAYFAIL = 8192, __GFP_NOMEMALLOC = 16384, __GFP_THISNODE = 32768,
        __GFP_RECLAIM = __GFP_DIRECT_RECLAIM | __GFP_KSWAPD_RECLAIM, GFP_KERNEL = __GFP_RECLAIM,
        GFP_NOWAIT = __GFP_KSWAPD_RECLAIM, GFP_ATOMIC = __GFP_HIGH | __GFP_KSWAPD_RECLAIM };
 #define GFP_SLAB_BUG_MASK   __GFP_BUG
 #define GFP_RECLAIM_MASK    (__GFP_RECLAIM | __GFP_HIGH | __GFP_NOWARN | __GFP_NOFAIL | __GFP_RETRY_MAYFAIL)
-#define GFP_CONSTRAINT_MASK 0
+#define GFP_CONSTRAINT_MASK __GFP_THISNODE
 
 struct page {
 	unsigned long flags;         /* bit 0: slab */
@@ -293,6 +293,8 @@ extern bool mock_no_waking;                /* nobody asks for pages in a way tha
 extern unsigned int mock_fails;            /* so many get none, whoever asks */
 extern unsigned int mock_pieces;           /* of more than so many pages in a row there are none; 0: there are */
 extern unsigned int mock_waits;            /* for memory, until there may be some */
+extern int mock_used_up;                   /* a node that has no pages left; -1: none */
+extern bool mock_memoryless;               /* ... and never had any: its list of zones begins with another node's */
 #define memalloc_retry_wait(gfp) ((void)(gfp), (void)mock_waits++)
 struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order);
 #define alloc_pages(gfp, order) alloc_pages_node(NUMA_NO_NODE, gfp, order)
@@ -326,6 +328,15 @@ int folio_order(struct folio *folio);
 #define folio_pgdat(folio) 0
 #define page_pgdat(page)   0
 #define numa_mem_id()      ((int)(raw_smp_processor_id() / 2 % nr_node_ids)) /* a processor a node */
+struct zoneref {
+	int node;
+};
+int mock_nearest(int node); /* that has memory */
+#define node_zonelist(node, gfp) (node)
+#define gfp_zone(gfp)            0
+#define first_zones_zonelist(list, zone, nodes) (&(struct zoneref){ mock_nearest(list) })
+#define zonelist_zone(ref)       (ref)
+#define zonelist_node_idx(ref)   ((ref)->node)
 enum { NR_SLAB_UNRECLAIMABLE_B };
 #define mod_node_page_state(node, item, by) (mock_slab_bytes += (long)(by))
 

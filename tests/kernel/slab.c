@@ -350,6 +350,35 @@ static void test_nodes(void)
 	kmem_cache_destroy(s);
 }
 
+/*
+ * Objects that are asked for on a node without memory, or with none left, share slabs elsewhere, whether from arrays or not; who
+ * wants that node's alone gets none, also where others have some that are free.
+ */
+static void test_used_up(bool memoryless)
+{
+	static void *at[600];
+	struct kmem_cache *s = kmem_cache_create("used up", 200, 0, 0, NULL);
+
+	mock_used_up = 1;
+	mock_memoryless = memoryless;
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+			at[i] = kmem_cache_alloc_node(s, GFP_KERNEL, round == 0 ? 1 : NUMA_NO_NODE);
+			CHECK(at[i] != NULL);
+			CHECK_EQ(slab_nid(virt_to_slab(at[i])), 0);
+		}
+		CHECK(bytes_of(s) < 3 * ARRAY_SIZE(at) * 200);
+		kmem_cache_free_bulk(s, ARRAY_SIZE(at) / 2, at);
+		if (!memoryless)
+			CHECK(kmem_cache_alloc_node(s, GFP_KERNEL | __GFP_THISNODE, 1) == NULL);
+		kmem_cache_free_bulk(s, ARRAY_SIZE(at) / 2, at + ARRAY_SIZE(at) / 2);
+		kmem_cache_shrink(s);
+	}
+	mock_used_up = -1;
+	mock_memoryless = false;
+	kmem_cache_destroy(s);
+}
+
 /* What is freed twice is told by the slab, at the latest when arrays and depots are emptied; what is kept is right. */
 static void test_double_free(void)
 {
@@ -514,6 +543,8 @@ int main(int argc, char **argv)
 	test_orders();
 	test_interrupted();
 	test_nodes();
+	for (int memoryless = 0; memoryless < 2 && nr_node_ids > 1 && letters == NULL; memoryless++)
+		test_used_up(memoryless);
 	test_index();
 	test_big_alignment();
 	test_double_free();
