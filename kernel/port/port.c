@@ -90,6 +90,7 @@ static void look(void *unused)
  */
 bool dry_port_slot_fence(void)
 {
+	smp_mb(); /* the slots, then who is online: who comes online later finds them stopped */
 	if (num_online_cpus() == 1)
 		return true;
 	cpumask_copy(&asked, cpu_online_mask);

@@ -145,6 +145,7 @@ void mock_on_each_cpu(const cpumask_t *mask, void (*fn)(void *), void *arg);
 #define preempt_enable()  ((void)mock_pinned--)
 #define barrier()         ((void)0)
 #define smp_wmb()         ((void)0)
+#define smp_mb()          ((void)0)
 #define smp_store_release(to, what) ((void)(*(to) = (what)))
 extern void (*mock_handler)(void); /* of an interrupt, which may come before each likely(), and when interrupts are on again */
 void mock_interrupt(void);
