@@ -13,6 +13,7 @@
 #include "mm/slab.h"
 
 #define DRY_SLAB_WORDS    3
+#define DRY_ACTIVE_MAX    8191u /* slab_fields.h */
 #define DRY_MAX_ORDER     (MAX_ORDER - 1)
 #define dry_entry(name)   name /* of a call that others make */
 #define dry_kmalloc_caches() create_kmalloc_caches(0)

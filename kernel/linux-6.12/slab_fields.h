@@ -7,9 +7,8 @@
 		struct {
 			u32 next, prev;
 			u64 bits[2];
-			u32 active : 13;
-			u32 first : 15;
-			u32 list : 4;
+			u16 active, first;
+			u8 list;
 		};
 		struct {
 			u64 grace[3]; /* of a slab that is on no list and has no objects out */

@@ -15,6 +15,7 @@
 #include "mm/slab.h"
 
 #define DRY_SLAB_WORDS    2 /* a page's type lies where a third one was */
+#define DRY_ACTIVE_MAX    65535u /* slab_fields.h */
 #define DRY_MAX_ORDER     MAX_PAGE_ORDER
 #define dry_entry(name)   name##_noprof /* of a call that others make */
 #define dry_kmalloc_caches() create_kmalloc_caches()

@@ -34,10 +34,13 @@ static unsigned int limit_of(size_t size, bool general)
 	return general ? clamp_t(size_t, SZ_32K / size, size <= SZ_4K ? 16 : 8, 120) : clamp_t(size_t, SZ_16K / size, 8, 60);
 }
 
-/* A slab's descriptor counts to 8191: of the smallest objects a page of 64 KiB has 4096 so. */
+/*
+ * Where a page has more of the smallest objects than a slab's descriptor counts, it has 4096: 6.1 with pages of 64 KiB, whose ksize()
+ * is what the object was made for. 6.12's tells all of the place, so that there must be none behind an object of kmalloc()'s.
+ */
 static size_t align_of(const struct kmem_cache *s)
 {
-	return PAGE_SIZE > SZ_32K ? max_t(size_t, s->align, PAGE_SIZE / 4096) : s->align;
+	return PAGE_SIZE / 8 > DRY_ACTIVE_MAX ? max_t(size_t, s->align, PAGE_SIZE / 4096) : s->align;
 }
 
 static gfp_t page_gfp_of(slab_flags_t flags)
