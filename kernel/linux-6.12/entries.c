@@ -26,7 +26,9 @@ static void *large_alloc(size_t size, gfp_t flags, int node)
 
 	if (unlikely(flags & GFP_SLAB_BUG_MASK))
 		flags = kmalloc_fix_flags(flags);
-	page = alloc_pages_node_noprof(node, flags | __GFP_COMP, order);
+	/* Without a node by the task's policy. */
+	page = node == NUMA_NO_NODE ? alloc_pages_noprof(flags | __GFP_COMP, order) :
+				      alloc_pages_node_noprof(node, flags | __GFP_COMP, order);
 	if (page == NULL)
 		return NULL;
 	lruvec_stat_mod_folio(page_folio(page), NR_SLAB_UNRECLAIMABLE_B, PAGE_SIZE << order);
