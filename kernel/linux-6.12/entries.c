@@ -246,7 +246,11 @@ bool slab_in_kunit_test(void)
 }
 #endif
 
+#ifdef CONFIG_SLUB_DEBUG_ON
+DEFINE_STATIC_KEY_TRUE(slub_debug_enabled);
+#else
 DEFINE_STATIC_KEY_FALSE(slub_debug_enabled);
+#endif
 
 void print_tracking(struct kmem_cache *s, void *object)
 {

@@ -15,8 +15,9 @@
 
 #define USUAL (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
 
-static const char *given;       /* the parameter's text; NULL: there is none. Immutable after boot, as the next */
-static bool no_higher_orders;   /* letter O */
+/* The parameter's text; NULL: there is none. Immutable after boot, as the next. The option is as slab_debug alone. */
+static const char *given = IS_ENABLED(CONFIG_SLUB_DEBUG_ON) ? "" : NULL;
+static bool no_higher_orders; /* letter O */
 
 static const struct {
 	char letter;
