@@ -5,7 +5,8 @@
  * that of the kernel's own allocators, which have it from kmalloc().
  *
  * Core asks for it with locks held, so nothing is waited for. And in frees: nor is whoever makes pages free woken, which takes the
- * scheduler's locks. Who may sleep, and needs it, provides it first.
+ * scheduler's locks; nor is a reserve used up, for who makes pages free frees objects, and can do without depots. Who may sleep, and
+ * needs it, provides it first.
  */
 #include <linux/mm.h>
 #include <linux/vmstat.h>
@@ -120,7 +121,7 @@ static void *get(size_t bytes, gfp_t gfp)
 
 void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes)
 {
-	return get(bytes, 0);
+	return get(bytes, __GFP_NOMEMALLOC);
 }
 
 bool dry_kernel_meta_provide(size_t bytes)
