@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* What debugging (src/debug) asks of a port in Linux, and what it tells of an object after the line of a report. */
+#include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/printk.h>
@@ -90,8 +91,7 @@ static void tell_object(const struct dry_cache *cache, const char *object, const
 	tell_track("freed", &owner->freed);
 }
 
-/* Without a lock: who reports may hold any. */
-void dry_debug_explain(enum dry_fatal_code code, const void *address)
+static void explain(const void *address)
 {
 	struct slab *slab = virt_addr_valid(address) ? virt_to_slab(address) : NULL;
 	const struct dry_cache *cache = slab != NULL ? dry_backing_cache_of(slab) : NULL;
@@ -104,6 +104,18 @@ void dry_debug_explain(enum dry_fatal_code code, const void *address)
 	index = ((const char *)address - first) / cache->size;
 	if ((const char *)address >= first && index < dry_slab_num(cache, slab))
 		tell_object(cache, first + index * cache->size + cache->before, address);
+}
+
+/* Without a lock: who reports may hold any. So consoles print later (port/text.c). */
+void dry_debug_explain(enum dry_fatal_code code, const void *address)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	printk_deferred_enter();
+	explain(address);
+	printk_deferred_exit();
+	local_irq_restore(flags);
 }
 
 void dry_debug_trace(const struct dry_cache *cache, const char *what, const void *object, uint32_t stack)

@@ -7,7 +7,7 @@
 
 #define PAGES 16384u
 
-unsigned int nr_cpu_ids = NR_CPUS, nr_node_ids = 1, mock_held, mock_atomic, mock_pinned;
+unsigned int nr_cpu_ids = NR_CPUS, nr_node_ids = 1, mock_held, mock_atomic, mock_pinned, mock_deferred;
 void (*mock_handler)(void);
 unsigned long max_low_pfn = PAGES, max_pfn = PAGES, min_low_pfn, mock_total = PAGES;
 long mock_pages_out, mock_slab_bytes;
@@ -38,6 +38,8 @@ void mock_log(const char *format, ...)
 	char line[sizeof(mock_text)];
 	va_list ap;
 
+	if (mock_held != 0 && mock_deferred == 0)
+		mock_wrong("a console prints with a lock held");
 	va_start(ap, format);
 	vsnprintf(line, sizeof(line), format, ap);
 	va_end(ap);

@@ -115,6 +115,9 @@ static inline void list_del(struct list_head *link)
 #define NR_CPUS 3 /* of which number 1 is none */
 extern unsigned int nr_cpu_ids, nr_node_ids, mock_held, mock_atomic; /* spinlocks held; depth of interrupts off */
 extern unsigned int mock_pinned;                                     /* depth of preemption off */
+extern unsigned int mock_deferred;                                   /* depth of what consoles print later */
+#define printk_deferred_enter() ((void)mock_deferred++)
+#define printk_deferred_exit()  ((void)mock_deferred--)
 unsigned int raw_smp_processor_id(void);
 #define smp_processor_id raw_smp_processor_id
 #define num_online_cpus() 2
