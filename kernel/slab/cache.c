@@ -5,6 +5,7 @@
 #include <linux/kasan.h>
 #include <linux/memblock.h>
 #include <linux/memory.h>
+#include <linux/topology.h>
 #include <linux/workqueue.h>
 
 #include "base/error.h"
@@ -73,7 +74,8 @@ int dry_kernel_create(struct kmem_cache *s, slab_flags_t flags)
 	s->page_gfp = page_gfp_of(flags);
 	do
 		s->dry = dry_cache_make(dry_kernel_caches, &attr, false, &error);
-	while (s->dry == NULL && error == DRY_ENOMEM && dry_kernel_meta_provide(dry_cache_struct_bytes(dry_kernel_caches)));
+	while (s->dry == NULL && error == DRY_ENOMEM &&
+	       dry_kernel_meta_provide(dry_cache_struct_bytes(dry_kernel_caches), NUMA_NO_NODE));
 	if (s->dry == NULL)
 		return -error;
 	dry_letters_made(s);
@@ -172,7 +174,7 @@ void __init kmem_cache_init_late(void)
 void dry_kernel_prepare_cpu(unsigned int cpu)
 {
 	if (READ_ONCE(dry_kernel_caches->areas[cpu]) == dry_stopped_area)
-		dry_kernel_meta_provide(dry_kernel_caches->area_size);
+		dry_kernel_meta_provide(dry_kernel_caches->area_size, cpu_to_node(cpu));
 	dry_lock_acquire(&dry_kernel_caches->lock);
 	dry_slot_open_locked(dry_kernel_caches, cpu);
 	dry_lock_release(&dry_kernel_caches->lock);

@@ -22,7 +22,7 @@ void __kmem_cache_free(struct kmem_cache *s, void *object, unsigned long caller)
 
 /* meta.c: bytes of memory for metadata. */
 size_t dry_kernel_meta_bytes(void);
-/* So many bytes are to be had right afterwards. Sleeps. false: they are not. */
-bool dry_kernel_meta_provide(size_t bytes);
+/* So many bytes are to be had right afterwards, of a node's memory if possible, or NUMA_NO_NODE. Sleeps. false: they are not. */
+bool dry_kernel_meta_provide(size_t bytes, int nid);
 
 #endif

@@ -41,13 +41,19 @@ static void account(const void *at, long by)
 	mod_node_page_state(page_pgdat(virt_to_page(at)), NR_SLAB_UNRECLAIMABLE_B, by * (long)PAGE_SIZE);
 }
 
-static void *get_pages(size_t bytes, gfp_t gfp)
+/* As alloc_pages_exact(), but of a node, if it has some. */
+static void *get_pages(size_t bytes, gfp_t gfp, int nid)
 {
-	void *at = alloc_pages_exact(bytes, gfp | __GFP_ZERO | __GFP_NOWARN);
+	const unsigned int order = get_order(bytes), count = PAGE_ALIGN(bytes) >> PAGE_SHIFT;
+	struct page *page = alloc_pages_node(nid, gfp | __GFP_ZERO | __GFP_NOWARN, order);
 
-	if (at != NULL)
-		account(at, PAGE_ALIGN(bytes) >> PAGE_SHIFT);
-	return at;
+	if (page == NULL)
+		return NULL;
+	split_page(page, order);
+	for (unsigned int i = count; i < 1u << order; i++)
+		__free_page(page + i);
+	account(page_address(page), count);
+	return page_address(page);
 }
 
 static struct piece *take(unsigned int list)
@@ -98,7 +104,8 @@ static void keep_provided(struct provided *one, size_t bytes)
 	spin_unlock_irqrestore(&lock, flags);
 }
 
-static void *get(size_t bytes, gfp_t gfp)
+/* nid: whose memory it is if there is none yet. */
+static void *get(size_t bytes, gfp_t gfp, int nid)
 {
 	unsigned int units = DIV_ROUND_UP(bytes, UNIT);
 	struct piece *piece;
@@ -106,12 +113,12 @@ static void *get(size_t bytes, gfp_t gfp)
 
 	if (bytes > PIECES) {
 		struct provided *found = take_provided(bytes);
-		return found != NULL ? found : get_pages(bytes, gfp);
+		return found != NULL ? found : get_pages(bytes, gfp, nid);
 	}
 	piece = take(units - 1);
 	if (piece != NULL)
 		return memset(piece, 0, units * UNIT);
-	page = get_pages(PAGE_SIZE, gfp);
+	page = get_pages(PAGE_SIZE, gfp, nid);
 	if (page == NULL)
 		return NULL;
 	for (size_t at = units * UNIT; at + units * UNIT <= PAGE_SIZE; at += units * UNIT)
@@ -121,12 +128,12 @@ static void *get(size_t bytes, gfp_t gfp)
 
 void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes)
 {
-	return get(bytes, __GFP_NOMEMALLOC);
+	return get(bytes, __GFP_NOMEMALLOC, NUMA_NO_NODE);
 }
 
-bool dry_kernel_meta_provide(size_t bytes)
+bool dry_kernel_meta_provide(size_t bytes, int nid)
 {
-	void *at = get(bytes, GFP_KERNEL);
+	void *at = get(bytes, GFP_KERNEL, nid);
 
 	if (at == NULL)
 		return false;

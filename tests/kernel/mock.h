@@ -332,6 +332,7 @@ int folio_order(struct folio *folio);
 #define folio_pgdat(folio) 0
 #define page_pgdat(page)   0
 #define numa_mem_id()      ((int)(raw_smp_processor_id() / 2 % nr_node_ids)) /* a processor a node */
+#define cpu_to_node(cpu)   ((int)((cpu) / 2 % nr_node_ids))
 struct zoneref {
 	int node;
 };

@@ -521,6 +521,7 @@ int main(int argc, char **argv)
 	slab_prepare_cpu(2);
 	mock_no_pages = false;
 	CHECK(dry_kernel_caches->areas[2] != dry_stopped_area);
+	CHECK_EQ(page_to_nid(virt_to_page(dry_kernel_caches->areas[2])), cpu_to_node(2));
 	mock_initcall_start_reap();
 	mock_initcall_drystone_test();
 	CHECK(strstr(mock_text, " 0 failed") != NULL);
