@@ -80,8 +80,7 @@ static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool ty
 		return &dry_debug_checked;
 	if (!typed)
 		return NULL;
-	if ((cache->flags & DRY_CACHE_SECURE) && (cache->mgmt == DRY_MGMT_BITMAP || cache->mgmt == DRY_MGMT_OFF_SLAB) &&
-	    dry_secure_suits(cache))
+	if ((cache->flags & DRY_CACHE_SECURE) && (cache->mgmt == DRY_MGMT_BITMAP || cache->mgmt == DRY_MGMT_OFF_SLAB))
 		return &dry_debug_secure;
 	if (dry_annotate != NULL && (cache->flags & DRY_CACHE_TYPESAFE_BY_RCU) == 0 && cache->mgmt != DRY_MGMT_CHAIN &&
 	    cache->mgmt != DRY_MGMT_OBJFREELIST)

@@ -15,8 +15,9 @@
 #include "page/huge.h"
 
 enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, GOING = 3 << 14, STATE = 3 << 14 };
-enum { KIND_AT = 12, SLACK = (1 << KIND_AT) - 1 }; /* LIVE: enum dry_kind from that bit on; the slack, in bytes */
+enum { KIND_AT = 12, SLACK = (1 << KIND_AT) - 1 }; /* LIVE: enum dry_kind from that bit on; the slack, in bytes but the tail */
 
+#define MOST_SLACK   ((size_t)SLACK + DRY_SECURE_TAIL)
 #define SHADOWED     16u   /* bytes of the arena for each shadow */
 #define MAX_CHECKED  (1u << 20) /* objects looked at when the process ends */
 #define MAX_READ     ((size_t)64 << 20) /* bytes of free ones */
@@ -45,13 +46,24 @@ static uint16_t shadow_get(_Atomic uint16_t *shadow)
 static void shadow_set(_Atomic uint16_t *shadow, unsigned state, size_t slack)
 {
 	/* release: pairs with the acquire of check_slab(), which looks at objects of others */
-	atomic_store_explicit(shadow, (uint16_t)(state | slack), memory_order_release);
+	atomic_store_explicit(shadow, (uint16_t)(state | ((slack - DRY_SECURE_TAIL) & SLACK)), memory_order_release);
 }
 
-/* false: it was no more what was seen. Of two at once only one makes the change. */
-static bool shadow_change(_Atomic uint16_t *shadow, uint16_t seen, unsigned state, size_t slack)
+/* Typed objects, whose size never changes, aligned to so much that they all leave more than a shadow can say. */
+static bool is_spacious(const struct dry_cache *cache)
 {
-	return atomic_compare_exchange_strong_explicit(shadow, &seen, (uint16_t)(state | slack), memory_order_acq_rel,
+	return DRY_UNLIKELY(cache->size - cache->object_size > MOST_SLACK);
+}
+
+static size_t slack_of(const struct dry_cache *cache, uint16_t seen)
+{
+	return is_spacious(cache) ? cache->size - cache->object_size : (size_t)(seen & SLACK) + DRY_SECURE_TAIL;
+}
+
+/* It keeps its slack. false: it was no more what was seen. Of two at once only one makes the change. */
+static bool shadow_change(_Atomic uint16_t *shadow, uint16_t seen, unsigned state)
+{
+	return atomic_compare_exchange_strong_explicit(shadow, &seen, (uint16_t)(state | (seen & SLACK)), memory_order_acq_rel,
 						       memory_order_relaxed);
 }
 
@@ -79,6 +91,12 @@ static bool is_marked(const struct dry_cache *cache)
 	return cache->ctor != NULL && dry_secure_zero && cache->size >= 2 * SHADOWED;
 }
 
+/* release: as shadow_set() */
+static void mark_set(_Atomic uint16_t *shadow, uint16_t mark)
+{
+	atomic_store_explicit(shadow + 1, mark, memory_order_release);
+}
+
 static bool mark_holds(const char *object, const char *end, uint16_t mark)
 {
 	return mark == 0 || mark == dry_secret_mark(object, end);
@@ -103,7 +121,7 @@ static const char *end_of_content(const struct dry_cache *cache, const char *obj
 /* What a free object must look like. false after a report. */
 static bool verify_free(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow, uint64_t canary)
 {
-	size_t slack = shadow_get(shadow) & SLACK; /* of its last life */
+	size_t slack = slack_of(cache, shadow_get(shadow)); /* of its last life */
 	const char *end = end_of_content(cache, object, slack), *bad = is_wiped(cache) ? dry_other_byte(object, end, 0) : NULL;
 
 	if (DRY_LIKELY(bad == NULL))
@@ -176,12 +194,14 @@ static void slab_made(struct dry_cache *cache, void *object)
 	const struct dry_slab *slab = dry_slab_of(cache, object);
 	if (cache->ctor == NULL && (dry_page_of_slab(slab)->flags & DRY_PAGE_DIRTY))
 		memset(object, 0, cache->size - DRY_SECURE_TAIL);
+	if (is_spacious(cache) && !is_wiped(cache))
+		dry_canary_fill(dry_canary_of(end), (char *)object + cache->object_size, end);
 	set_tail(dry_canary_of(end), end);
 	if (cache->lead != 0 && object == dry_slab_objects(cache, slab))
 		set_tail(dry_canary_of(object), object);
 	shadow_set(shadow, FREE, DRY_SECURE_TAIL);
 	if (is_marked(cache))
-		shadow_set(shadow + 1, 0, 0);
+		mark_set(shadow, 0);
 }
 
 /* A live object now has `size` bytes, at most the cache's object size. */
@@ -243,7 +263,7 @@ static void last_look(struct dry_cache *cache, void *object)
 /* A live object is this thread's alone until it has another state; who ends, or is forked, meanwhile passes it over. */
 static bool claim(_Atomic uint16_t *shadow, uint16_t seen)
 {
-	return (seen & STATE) == LIVE && shadow_change(shadow, seen, GOING, seen & SLACK);
+	return (seen & STATE) == LIVE && shadow_change(shadow, seen, GOING);
 }
 
 /* What its last owner left is looked at and wiped; then it is to be put into the pool. */
@@ -254,7 +274,7 @@ DRY_FAST void retire(struct dry_cache *cache, void *object, _Atomic uint16_t *sh
 	verify_canaries(cache, object, slack, index);
 	dry_tags_look(true);
 	if (is_marked(cache)) /* in the slab or the pool, whoever looks at it got it from here */
-		shadow_set(shadow + 1, 0, dry_secret_mark(object, (char *)object + cache->size - slack));
+		mark_set(shadow, dry_secret_mark(object, (char *)object + cache->size - slack));
 	if (is_wiped(cache))
 		memset(object, 0, cache->size - DRY_SECURE_TAIL);
 	shadow_set(shadow, FREE, slack);
@@ -284,7 +304,7 @@ static bool taken_back(struct dry_cache *cache, void *object)
 		return true;
 	seen = shadow_get(shadow);
 	if (claim(shadow, seen)) {
-		retire_apart(cache, object, shadow, seen & SLACK);
+		retire_apart(cache, object, shadow, slack_of(cache, seen));
 		return dry_pool_put(cache, object) == DRY_FREED_NOT;
 	}
 	report_free(cache, object, shadow_get(shadow));
@@ -301,7 +321,7 @@ enum dry_freed dry_secure_free(void *pointer, enum dry_kind kind)
 	if (offset >= dry_side_covered(&shadows))
 		return DRY_FREED_NOT;
 	_Atomic uint16_t *shadow = (_Atomic uint16_t *)(void *)shadows.at + offset / SHADOWED;
-	uint16_t seen = shadow_get(shadow), slack = seen & SLACK;
+	uint16_t seen = shadow_get(shadow);
 	if ((seen & ~SLACK) != (LIVE | (unsigned)kind << KIND_AT))
 		return DRY_FREED_NOT;
 	slab = dry_slab_in(dry_arena_run_of(shadows.arena, object));
@@ -309,7 +329,7 @@ enum dry_freed dry_secure_free(void *pointer, enum dry_kind kind)
 	    (index = dry_slab_index(slab->cache, slab, object)) == UINT32_MAX || !dry_tags_match(pointer) ||
 	    !claim(shadow, seen))
 		return DRY_FREED_NOT;
-	retire(slab->cache, object, shadow, slack, index);
+	retire(slab->cache, object, shadow, slack_of(slab->cache, seen), index);
 	enum dry_freed freed = dry_pool_put(slab->cache, object);
 	if (DRY_LIKELY(freed != DRY_FREED_NOT))
 		return freed;
@@ -379,7 +399,7 @@ static size_t usable(struct dry_cache *cache, const void *object, bool freeing)
 		return cache->size;
 	seen = shadow_get(shadow);
 	if ((seen & STATE) == LIVE)
-		return cache->size - (seen & SLACK);
+		return cache->size - slack_of(cache, seen);
 	if (freeing)
 		report_free(cache, object, seen);
 	else
@@ -395,10 +415,10 @@ static bool sized(struct dry_cache *cache, void *object, size_t size)
 
 	if (shadow == NULL)
 		return true;
-	if (cache->size - size > SLACK) /* more than a shadow can say */
+	if (cache->size - size > MOST_SLACK) /* more than a shadow can say */
 		return false;
 	seen = shadow_get(shadow);
-	slack = seen & SLACK;
+	slack = slack_of(cache, seen);
 	/* What is written over was a canary; an object that was just handed out has none but the tail, which stays. */
 	dry_tags_look(false);
 	if (slack != cache->size - cache->object_size)
@@ -425,11 +445,6 @@ static enum dry_kind kind(struct dry_cache *cache, void *object, enum dry_kind t
 	return DRY_KIND_UNKNOWN;
 }
 
-bool dry_secure_suits(const struct dry_cache *cache)
-{
-	return cache->size - cache->object_size <= SLACK;
-}
-
 const struct dry_debug_ops dry_debug_secure = {
 	.slab_made = slab_made,
 	.handed_out = handed_out,
@@ -452,7 +467,7 @@ const struct dry_debug_ops dry_debug_secure = {
  */
 static void check_marked(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow, uint16_t seen)
 {
-	const char *end = object + cache->size - (seen & SLACK);
+	const char *end = object + cache->size - slack_of(cache, seen);
 
 	for (unsigned tries = 0; tries < LOOKS; tries++) {
 		uint16_t mark = shadow_get(shadow + 1);
@@ -472,7 +487,7 @@ static void check_marked(const struct dry_cache *cache, const char *object, _Ato
 static bool check_free(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow)
 {
 	uint16_t seen = atomic_load_explicit(shadow, memory_order_acquire);
-	const char *end = end_of_content(cache, object, seen & SLACK), *bad = object;
+	const char *end = end_of_content(cache, object, slack_of(cache, seen)), *bad = object;
 
 	if ((seen & STATE) != FREE)
 		return false;
@@ -491,7 +506,7 @@ static bool check_free(const struct dry_cache *cache, const char *object, _Atomi
 			dry_port_yield();
 	}
 	if (bad != NULL)
-		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - (seen & SLACK));
+		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - slack_of(cache, seen));
 	return true;
 }
 
@@ -508,12 +523,12 @@ static void check_object(const struct dry_cache *cache, const char *object, _Ato
 		seen = atomic_load_explicit(shadow, memory_order_acquire);
 		if ((seen & STATE) != LIVE)
 			return;
-		bad = dry_canary_find_broken(canary_of(cache, object), end - (seen & SLACK), end);
+		bad = dry_canary_find_broken(canary_of(cache, object), end - slack_of(cache, seen), end);
 		if (bad == NULL)
 			return;
 		dry_port_yield();
 	}
-	report_at(DRY_FATAL_OVERFLOW, cache, object, bad, cache->size - (seen & SLACK));
+	report_at(DRY_FATAL_OVERFLOW, cache, object, bad, cache->size - slack_of(cache, seen));
 }
 
 /*

@@ -4,7 +4,7 @@
  * lies where a program's error reaches it.
  *
  *   slot    | size bytes asked for | slack, filled with a canary ... | 8 bytes, canary |
- *   shadow    side[(slot - arena base) / 16]: state, kind and slack, in a reservation of its own
+ *   shadow    side[(slot - arena base) / 16]: state, kind and slack up to 4,103 bytes, in a reservation of its own
  *
  * States of an object, changed by one compare-and-swap each:
  *
@@ -28,9 +28,6 @@
 #include "page/page.h"
 
 extern const struct dry_debug_ops dry_debug_secure; /* of caches with DRY_CACHE_SECURE */
-
-/* Whether a shadow can say how much of a slot its object leaves: not where that is aligned to far more than its size. */
-bool dry_secure_suits(const struct dry_cache *cache);
 
 /* Shadows for all objects of the arena from now on. false: no room; objects are plain. Called once, for the default heap. */
 bool dry_secure_init(struct dry_caches *caches);

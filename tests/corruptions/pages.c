@@ -230,3 +230,46 @@ void own_heap_interior(void)
 
 	dry_free(heap, block + 8);
 }
+
+/* ---- typed objects that leave much of their slots --------------------------------------------------------- */
+
+static dry_cache *aligned(size_t size, size_t align, char **object)
+{
+	struct dry_cache_attr attr = { .name = "victim", .size = size, .align = align, .flags = DRY_CACHE_NO_MERGE };
+	dry_cache *cache = dry_cache_create(NULL, &attr);
+
+	CHECK(cache && (*object = dry_cache_alloc(cache)));
+	OPAQUE(*object);
+	return cache;
+}
+
+static void aligned_right_1(size_t size, size_t align)
+{
+	char *object;
+	dry_cache *cache = aligned(size, align, &object);
+
+	object[size] = 0x41;
+	dry_cache_free(cache, object);
+	CHECK(dry_cache_destroy(cache) == 0);
+}
+
+void typed_page_right_1(void)
+{
+	aligned_right_1(4096, 4096);
+}
+
+void typed_pages_right_1(void)
+{
+	aligned_right_1(5000, 16384);
+}
+
+void typed_page_after_free(void)
+{
+	char *object;
+	dry_cache *cache = aligned(4096, 4096, &object);
+
+	dry_cache_free(cache, object);
+	OPAQUE(object);
+	object[20] = 0x41;
+	CHECK(dry_cache_destroy(cache) == 0);
+}
