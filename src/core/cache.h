@@ -55,9 +55,6 @@
 /* Internal flag: the hooks are told of each object that is handed out, and asked at each free (debug_ops.h). */
 #define DRY_CACHE_CHECKED 0x2000000u
 
-/* Debugged caches that hand out at random: of how many free objects one is chosen, at the least. */
-#define DRY_CHOICE(size) ((size) <= 1024 ? 64u : 16u)
-
 /* Of its arrays (core/countdown.h). ENDING: they had some, and those that run are the last. */
 enum dry_countdowns { DRY_COUNTDOWNS_NEVER, DRY_COUNTDOWNS_ON, DRY_COUNTDOWNS_ENDING };
 

@@ -23,8 +23,10 @@ void dry_pools_fit(size_t memory)
 
 static DRY_NOINLINE void reckon_locked(struct dry_object_pool *pool, size_t bytes, size_t size)
 {
-	size_t places = bytes / size, least = bytes / (MOST_BYTES / LEAST);
+	size_t places = bytes / size, least = bytes / (MOST_BYTES / LEAST), few = dry_pool_few(size);
 
+	if (least > few)
+		least = few;
 	if (places < least)
 		places = least;
 	pool->places = (uint32_t)(places > MOST ? MOST : places > 0 ? places : 1);
@@ -94,7 +96,7 @@ static _Atomic uint64_t pools; /* made so far */
 static struct dry_object_pool *make_locked(struct dry_cache *cache, struct dry_depot *depot)
 {
 	size_t places = MOST_BYTES / cache->size;
-	uint32_t ring = LEAST, room = 2 * DRY_CHOICE(cache->size);
+	uint32_t ring = LEAST, room = 2 * dry_pool_choice(cache);
 
 	while (ring < MOST && ring < places)
 		ring *= 2;
@@ -136,7 +138,7 @@ DRY_FAST void *choose_of(struct dry_cache *cache, struct dry_depot *depot, uint3
 void *dry_pool_take(struct dry_cache *cache)
 {
 	struct dry_depot *depot = enter(cache);
-	void *object = choose_of(cache, depot, DRY_CHOICE(cache->size));
+	void *object = choose_of(cache, depot, dry_pool_choice(cache));
 
 	dry_lock_release(&depot->lock);
 	return object;
@@ -175,7 +177,7 @@ static unsigned fill_some(struct dry_cache *cache, void *const *objects, unsigne
 		pool->entry[pool->candidates++] = objects[placed];
 	if (pool != NULL)
 		kept_locked(depot, pool);
-	*chosen = choose_of(cache, depot, DRY_CHOICE(cache->size));
+	*chosen = choose_of(cache, depot, dry_pool_choice(cache));
 	dry_lock_release(&depot->lock);
 	return placed;
 }
@@ -183,7 +185,7 @@ static unsigned fill_some(struct dry_cache *cache, void *const *objects, unsigne
 /* As many as make a choice into a pool, of a new slab or else from the lists, and one out of it if there is one. */
 static DRY_NOINLINE void fill_piece(struct dry_cache *cache, struct dry_slab *fresh, unsigned node, void **chosen)
 {
-	unsigned least = DRY_CHOICE(cache->size), want = least < FILLING ? least : FILLING, placed;
+	unsigned least = dry_pool_choice(cache), want = least < FILLING ? least : FILLING, placed;
 	DRY_FILLED_LATER void *objects[FILLING];
 	unsigned count = fresh != NULL ? dry_node_take_slab(cache, fresh, objects, want, 0) :
 					 dry_node_take_free(cache, node, objects, want, 0);
@@ -215,8 +217,8 @@ static DRY_NOINLINE void spill(struct dry_cache *cache, struct dry_depot *depot)
 
 	dry_lock_acquire(&depot->lock);
 	struct dry_object_pool *pool = pool_in(depot);
-	if (pool != NULL && pool->candidates >= DRY_CHOICE(cache->size)) {
-		count = pool->candidates - DRY_CHOICE(cache->size);
+	if (pool != NULL && pool->candidates >= dry_pool_choice(cache)) {
+		count = pool->candidates - dry_pool_choice(cache);
 		count = count < FILLING ? count : FILLING;
 		pool->candidates -= count;
 		memcpy(objects, pool->entry, count * sizeof(void *));

@@ -18,6 +18,8 @@
 
 #include "core/cache.h"
 
+#define DRY_POOL_BIG ((size_t)1 << 20)
+
 /* In the entry of a depot, whose `avail` counts what is in it. Guarded by the depot's lock; inspect.h says where things are. */
 struct dry_object_pool {
 	uint32_t candidates; /* entry[0..candidates) */
@@ -32,7 +34,21 @@ struct dry_object_pool {
 	void *entry[];
 };
 
-/* One object, chosen out of DRY_CHOICE(cache->size) at least. NULL: there are not as many. Counted. */
+/* Of big objects what waits, and what a choice takes, is no more than a MiB each, or two of them. */
+static inline uint32_t dry_pool_few(size_t size)
+{
+	return size <= DRY_POOL_BIG / 2 ? (uint32_t)(DRY_POOL_BIG / size) : 2;
+}
+
+/* Of how many free objects one is chosen, at the least. */
+static inline uint32_t dry_pool_choice(const struct dry_cache *cache)
+{
+	if (DRY_UNLIKELY(cache->size > DRY_POOL_BIG / 16))
+		return dry_pool_few(cache->size);
+	return cache->size <= 1024 ? 64 : 16;
+}
+
+/* One object, chosen out of dry_pool_choice(cache) at least. NULL: there are not as many. Counted. */
 void *dry_pool_take(struct dry_cache *cache);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A heap of its own. secure:1: its blocks of all sizes have nothing that another one left, nor what realloc() gives them. As it
- * is, only that nothing is lost.
+ * A heap of its own. secure:1: its blocks of all sizes have nothing that another one left, nor what realloc() gives them. Of
+ * big objects few wait. As it is, only that nothing is lost.
  *
  * DRY_TEST_CONF: secure=secure:1
  */
@@ -11,6 +11,7 @@
 #include "../support/exercise.h"
 
 #define SECRETS 8
+#define MIB     ((size_t)1 << 20)
 
 static bool secure;
 
@@ -39,6 +40,21 @@ static void grows(dry_heap *heap, size_t size, size_t more)
 	dry_free(heap, block[0]);
 }
 
+static void few_wait(dry_heap *heap, size_t size, size_t most)
+{
+	dry_cache *cache = make_cache(heap, "big", size, 0, DRY_CACHE_NO_MERGE);
+	char *object;
+
+	CHECK(cache != NULL);
+	for (int i = 0; i < 100; i++) {
+		CHECK((object = dry_cache_alloc(cache)) != NULL);
+		object[0] = 'a';
+		dry_cache_free(cache, object);
+	}
+	CHECK(!secure || stats_of(cache).objects <= most);
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+}
+
 int main(void)
 {
 	static const size_t sizes[] = { 20, 1000, 9000, 40000, 100000, 400000, 3000000 };
@@ -51,6 +67,8 @@ int main(void)
 		grows(heap, sizes[i], sizes[i] + sizes[i] / 40);
 		grows(heap, sizes[i], sizes[i] + sizes[i] * 3 / 4);
 	}
+	few_wait(heap, 2 * MIB, 10);
+	few_wait(heap, 200000, 30);
 	CHECK_EQ(dry_heap_check(heap), 0);
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 	return 0;
