@@ -10,11 +10,11 @@
 
 static void *resize_extent(struct dry_heap *heap, void *object, size_t size)
 {
-	size_t room = dry_general_clears(heap) ? dry_extent_size(&heap->extents, object) : 0;
-	void *same = dry_extent_resize(&heap->extents, object, size);
+	size_t room = dry_general_clears(heap) ? dry_extent_size(&heap->extents, object) : 0, dirty;
+	void *same = dry_extent_resize(&heap->extents, object, size, &dirty);
 
 	if (DRY_UNLIKELY(room != 0) && same != NULL)
-		dry_general_clear_from(heap, same, room);
+		dry_extent_clear(&heap->extents, (char *)same + room, dirty);
 	dry_heap_balance(heap);
 	return same;
 }

@@ -400,7 +400,7 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr)
 }
 
 /* In place, and with what is known here: the tail becomes spare, or the spare extent behind it is taken from. Drops the lock. */
-static bool resize_here_locked(struct dry_extents *extents, struct dry_extent *entry, size_t size)
+static bool resize_here_locked(struct dry_extents *extents, struct dry_extent *entry, size_t size, size_t *dirty)
 {
 	uintptr_t addr = entry->addr;
 	size_t old = entry->size;
@@ -410,6 +410,7 @@ static bool resize_here_locked(struct dry_extents *extents, struct dry_extent *e
 		size = old + dry_spare_take_at_locked(extents, addr + old, size - old, node);
 		if (size == old)
 			return false;
+		*dirty = size - old;
 	}
 	entry->size = size;
 	entry->seen = 0;
@@ -459,17 +460,18 @@ static void *grow_locked(struct dry_extents *extents, struct dry_extent was, siz
 	return result;
 }
 
-void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size)
+void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, size_t *dirty)
 {
 	struct dry_extent *entry;
 
+	*dirty = 0;
 	if (size == 0 || !dry_checked_round_up(size, dry_source_unit(&extents->source), &size))
 		return NULL;
 	dry_lock_acquire(&extents->lock);
 	entry = find_locked(extents, ptr);
 	if (entry == NULL)
 		ptr = NULL;
-	else if (size != entry->size && !resize_here_locked(extents, entry, size))
+	else if (size != entry->size && !resize_here_locked(extents, entry, size, dirty))
 		ptr = copy_pays_locked(extents, entry, size) ? NULL : grow_locked(extents, *entry, size);
 	dry_lock_release(&extents->lock);
 	return ptr;

@@ -45,7 +45,10 @@ void dry_extents_fini(struct dry_extents *extents);
  */
 void *dry_extent_alloc(struct dry_extents *extents, size_t size, size_t align, unsigned node, size_t *dirty);
 
-/* Zeroes the first `bytes` of an extent. If they are many and have little memory, that is given back: zeroes would take more. */
+/*
+ * Zeroes `bytes` of an extent from the start of one of its pages on. If they are many and have little memory, that is given back:
+ * zeroes would take more.
+ */
 void dry_extent_clear(const struct dry_extents *extents, void *addr, size_t bytes);
 /* How many are live. */
 size_t dry_extents_live(struct dry_extents *extents);
@@ -64,10 +67,10 @@ bool dry_extent_free(struct dry_extents *extents, void *ptr);
 
 /*
  * Change the size of the live extent at ptr to `size` or a little more, in place or by moving its pages; after a move
- * it is aligned to a page. What is new may be other than zero. NULL: nothing changed; it cannot, or there is a free extent of
- * that size, into which a copy costs less.
+ * it is aligned to a page. *dirty: so many of the new bytes behind the old ones may be other than zero, as dry_extent_alloc() says
+ * it. NULL: nothing changed; it cannot, or there is a free extent of that size, into which a copy costs less.
  */
-void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size);
+void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, size_t *dirty);
 
 /*
  * Release the oldest of what waits for reuse, at least `bytes` if there are as many beyond `keep` and a sixth of what is

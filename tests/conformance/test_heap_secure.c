@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A heap of its own. secure:1: its blocks of all sizes have nothing that another one left, nor what realloc() gives them. Of
- * big objects few wait. As it is, only that nothing is lost.
+ * A heap of its own. secure:1: its blocks of all sizes have nothing that another one left, nor what realloc() gives them, without
+ * that memory which is new is touched. Of big objects few wait. As it is, only that nothing is lost.
  *
  * DRY_TEST_CONF: secure=secure:1
  */
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "../support/exercise.h"
+#include "../support/statm.h"
 
 #define SECRETS 8
 #define MIB     ((size_t)1 << 20)
@@ -55,6 +56,19 @@ static void few_wait(dry_heap *heap, size_t size, size_t most)
 	CHECK_EQ(dry_cache_destroy(cache), 0);
 }
 
+static void grows_untouched(dry_heap *heap)
+{
+	char *block = dry_alloc(heap, 64 * MIB);
+	size_t before = test_resident();
+
+	CHECK(block != NULL);
+	block[0] = 'a';
+	CHECK((block = dry_realloc(heap, block, 256 * MIB)) != NULL && block[0] == 'a');
+	CHECK(test_resident() < before + 32 * MIB);
+	CHECK(block[64 * MIB] == 0 && block[256 * MIB - 1] == 0);
+	dry_free(heap, block);
+}
+
 int main(void)
 {
 	static const size_t sizes[] = { 20, 1000, 9000, 40000, 100000, 400000, 3000000 };
@@ -69,6 +83,8 @@ int main(void)
 	}
 	few_wait(heap, 2 * MIB, 10);
 	few_wait(heap, 200000, 30);
+	if (secure)
+		grows_untouched(heap);
 	CHECK_EQ(dry_heap_check(heap), 0);
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 	return 0;

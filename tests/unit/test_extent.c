@@ -67,8 +67,8 @@ static void make(struct block *block, struct rng *rng)
 
 static void change(struct block *block, struct rng *rng)
 {
-	size_t size = random_size(rng), page = dry_port_page_size();
-	char *moved = dry_extent_resize(&extents, block->at, size);
+	size_t size = random_size(rng), page = dry_port_page_size(), dirty;
+	char *moved = dry_extent_resize(&extents, block->at, size, &dirty);
 	struct block was = *block;
 
 	if (moved == NULL) {
@@ -85,6 +85,9 @@ static void change(struct block *block, struct rng *rng)
 	CHECK(*(uint64_t *)moved == was.stamp);
 	if (block->size > was.size)
 		CHECK(*(uint64_t *)(moved + was.size - 8) == ~was.stamp);
+	CHECK(dirty == 0 || was.size + dirty == block->size);
+	if (dirty == 0 && block->size > was.size)
+		CHECK(*last_word(block) == 0 && *(uint64_t *)(moved + was.size) == 0);
 	stamp(block);
 }
 
@@ -98,7 +101,7 @@ static void drop(struct block *block)
 static void look(struct block *held, struct rng *rng)
 {
 	struct block *block = &held[rng_below(rng, HELD)];
-	size_t offset;
+	size_t offset, dirty;
 
 	if (block->at == NULL)
 		return;
@@ -106,7 +109,7 @@ static void look(struct block *held, struct rng *rng)
 	CHECK(dry_extent_of(&extents, block->at + offset) == block->at);
 	CHECK_EQ(dry_extent_size(&extents, block->at + offset), 0);
 	CHECK(!dry_extent_free(&extents, block->at + offset));
-	CHECK(dry_extent_resize(&extents, block->at + offset, 1) == NULL);
+	CHECK(dry_extent_resize(&extents, block->at + offset, 1, &dirty) == NULL);
 	CHECK_EQ(dry_extent_size(&extents, held), 0);
 	CHECK(dry_extent_of(&extents, held) == NULL);
 	CHECK(!dry_extent_free(&extents, NULL));
@@ -254,9 +257,9 @@ static void in_place(void)
 
 	begin();
 	at = take(100, &dirty);
-	CHECK(dry_extent_resize(&extents, at, 20 * page) == at);
+	CHECK(dry_extent_resize(&extents, at, 20 * page, &dirty) == at && dirty == 0);
 	CHECK_EQ(extents.cached_bytes, 80 * page);
-	CHECK(dry_extent_resize(&extents, at, 60 * page) == at);
+	CHECK(dry_extent_resize(&extents, at, 60 * page, &dirty) == at && dirty == 40 * page);
 	CHECK_EQ(dry_extent_size(&extents, at), 60 * page);
 	CHECK_EQ(extents.cached_bytes, 40 * page);
 	other = take(40, &dirty);

@@ -72,7 +72,7 @@ static size_t use_extents(void)
 	for (i = 0; i < EXTENTS; i += 16) {
 		if (block[i] == NULL)
 			continue;
-		moved = dry_extent_resize(&extents, block[i], (i % 7 + 1) * 131072);
+		moved = dry_extent_resize(&extents, block[i], (i % 7 + 1) * 131072, &dirty);
 		if (moved != NULL)
 			block[i] = moved;
 		CHECK(dry_extent_size(&extents, block[i]) >= (i % 7 + 1) * (moved != NULL ? 131072 : 65536));
