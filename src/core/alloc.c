@@ -20,6 +20,7 @@
 #include "port/here.h"
 
 #define LINE       64 /* bytes of a cache line */
+#define FEW_SLOTS  8  /* that are filled at once */
 #define MOST_WAITS 4  /* of a free, for arrays that are stopped again and again */
 
 static void count_slow(_Atomic size_t *counter, size_t by)
@@ -162,6 +163,26 @@ static uint32_t least_of(const struct dry_cache *cache)
 }
 
 /*
+ * How many a refill takes from slabs. Where there are many slots, each may be for a few objects of each cache: as many as were
+ * popped from the array so far, an eighth of it at least.
+ */
+static uint32_t amount_of(struct dry_cache *cache)
+{
+	struct dry_caches *caches = cache->caches;
+	uint32_t least = cache->limit / 8 + 1;
+
+	/* relaxed: hints, also as the slot may be another one in a moment */
+	if (__atomic_load_n(&caches->slots_open, __ATOMIC_RELAXED) <= FEW_SLOTS)
+		return cache->limit;
+	uint32_t slot = dry_percpu_slot();
+	char *area = slot < caches->slot_count ? __atomic_load_n(&caches->areas[slot], __ATOMIC_RELAXED) : dry_stopped_area;
+	if (area == dry_stopped_area)
+		return cache->limit;
+	int64_t pops = dry_word_pops(dry_peek64(&dry_area_array(area, cache->place)->word));
+	return pops < 0 || pops >= cache->limit ? cache->limit : pops > least ? (uint32_t)pops : least;
+}
+
+/*
  * The array full from slabs, and one object. After the first piece no slab is made for less than all of its objects: a
  * rest would have to be attached, and fetched again by the next refill. Nor is one that holds less than a piece, but where the
  * cache has many: one of DRY_GROWING may be for what nobody has asked for yet. A slab is made before there is a piece on the
@@ -174,9 +195,9 @@ static void *refill_slabs(struct dry_cache *cache, unsigned home, dry_gfp gfp)
 	struct dry_depot *own;
 	void *object = NULL;
 
-	for (uint32_t left = cache->limit; left > 0;) {
+	for (uint32_t all = amount_of(cache), left = all; left > 0;) {
 		bool makes = !dry_node_slabs_have_free(cache, home);
-		if (makes && cache->limit - left >= least_of(cache) &&
+		if (makes && all - left >= least_of(cache) &&
 		    (left < cache->num || (cache->num < DRY_PIECE && ahead-- == 0)))
 			break;
 		struct dry_slab *fresh = makes ? dry_node_slab(cache, home, gfp) : NULL;

@@ -98,7 +98,7 @@ struct dry_cache {
 	struct dry_cache **alias_link; /* alias: what points to it there */
 	bool mergeable;             /* may get aliases */
 	_Atomic bool orphan;        /* root: destroyed by name, alive for its aliases; written under lock, read without */
-	size_t refills_seen;        /* reap: at the last DRY_REAP_UNASKED */
+	size_t refills_seen[2];     /* reap: at the last round by the clock, at the last look while it grew */
 
 	/* layout of a slab */
 	uint32_t colours, colour_unit; /* offsets 0, unit, ... (colours - 1) * unit, after the lead */
@@ -175,6 +175,7 @@ struct dry_caches {
 	struct dry_cache *forgotten, **forgotten_end;
 	unsigned forgotten_count;
 	uint64_t area_map[DRY_AREA_MAX / DRY_AREA_UNIT / 64]; /* 1: unit in use */
+	size_t area_used;            /* bytes of those units */
 	const struct dry_grace *grace;       /* NULL: no typesafe caches */
 	const struct dry_debug_hooks *hooks; /* never NULL */
 	void *shadows;                         /* what they know of objects; NULL: nothing. Immutable after start */

@@ -303,15 +303,25 @@ static bool choose_type(struct dry_cache *cache)
 	}
 }
 
-/* An array holds about 64 KiB of objects, 256 of them at most. */
+#define ARRAY_MOST 416 /* objects: with 512 a program goes through more of the first-level cache than it saves (fast-path.md) */
+
+/*
+ * An array holds about 64 KiB of objects, ARRAY_MOST of them at most, and takes no more than a 64th of what of an area is left for
+ * arrays: the more caches there are, the smaller are those of the next ones.
+ */
 static void choose_limits(struct dry_cache *cache, unsigned wanted)
 {
-	size_t limit = ((size_t)64 << 10) / cache->size;
+	const struct dry_caches *caches = cache->caches;
+	/* relaxed: a hint */
+	size_t left = caches->area_size - __atomic_load_n(&caches->area_used, __ATOMIC_RELAXED);
+	size_t limit = ((size_t)64 << 10) / cache->size, most = left / 64 / sizeof(void *);
 
-	if (limit > 256)
-		limit = 256;
-	if (cache->caches->area_size < ((size_t)64 << 10) && limit > 16)
-		limit = 16;
+	if (most > ARRAY_MOST)
+		most = ARRAY_MOST;
+	if (caches->area_size < ((size_t)64 << 10) && most > 16)
+		most = 16;
+	if (limit > most)
+		limit = most;
 	if (limit < 4)
 		limit = 4;
 	if (cache->flags & DRY_CACHE_SECURE) /* without arrays it says how many free slabs are kept */

@@ -57,10 +57,13 @@ static bool is_look(enum dry_reap which)
 	return which == DRY_REAP_UNASKED || which == DRY_REAP_SHARED;
 }
 
-/* Next to nobody missed an object since the last look, and half of what there is, or more, is free: slabs may come free. */
-static bool is_unasked(const struct dry_cache *cache, const struct look *look)
+/*
+ * Next to nobody missed an object since the last such round or look, and half of what there is, or more, is free: slabs may come
+ * free.
+ */
+static bool is_unasked(const struct dry_cache *cache, const struct look *look, enum dry_reap which)
 {
-	return look->slabs > FEW_SLABS && look->refills - cache->refills_seen <= FEW_REFILLS &&
+	return look->slabs > FEW_SLABS && look->refills - cache->refills_seen[is_look(which)] <= FEW_REFILLS &&
 	       free_of(cache) >= look->slabs * cache->num / 2;
 }
 
@@ -73,17 +76,12 @@ static void empty_array(struct dry_cache *cache, struct dry_array *array, unsign
 	dry_node_put_slabs(cache, array->entry, avail);
 }
 
-static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry_array *array)
+static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry_array *array, bool unasked)
 {
 	unsigned avail = dry_array_avail(array);
 	uint32_t now = dry_array_seen(dry_peek64(&array->word)); /* a hint in a dry run */
-	bool due = is_all(drain->which) || array->seen == now;
 
-	if (!due && is_look(drain->which) && avail != 0) {
-		struct look look = look_at(cache);
-		due = is_unasked(cache, &look);
-	}
-	if (!due) {
+	if (!unasked && array->seen != now) {
 		if (drain->mark) /* relaxed: a push may look at the word that it is in */
 			__atomic_store_n(&array->seen, now, __ATOMIC_RELAXED);
 		return;
@@ -98,10 +96,12 @@ static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry
 static void drain_cache(struct drain *drain, struct dry_cache *cache)
 {
 	struct dry_caches *caches = drain->caches;
+	struct look look = look_at(cache);
+	bool unasked = is_all(drain->which) || is_unasked(cache, &look, drain->which);
 
 	for (uint32_t slot = 0; slot < caches->slots_open; slot++)
 		if (caches->areas[slot] != dry_stopped_area)
-			drain_array(drain, cache, dry_area_array(caches->areas[slot], cache->place));
+			drain_array(drain, cache, dry_area_array(caches->areas[slot], cache->place), unasked);
 }
 
 /* Cache after cache: there may be thousands of them, most without arrays. */
@@ -166,17 +166,14 @@ static void drain_quarantine(struct dry_cache *cache)
 /* Depots and free slabs. */
 static void reap_nodes(struct dry_cache *cache, enum dry_reap which)
 {
-	bool all = is_all(which);
+	struct look look = look_at(cache);
+	bool all = is_all(which) || (is_look(which) && is_unasked(cache, &look, which));
 
-	if (is_look(which)) {
-		struct look look = look_at(cache);
-		all = is_unasked(cache, &look);
-		cache->refills_seen = look.refills;
-		/* an empty depot's memory can wait; what has no arrays has no more than free slabs, and to make them anew may
-		 * cost more: fences (debug/fence.h) */
-		if (look.slabs == 0 || cache->place == 0)
-			return;
-	}
+	cache->refills_seen[is_look(which)] = look.refills;
+	/* an empty depot's memory can wait; what has no arrays has no more than free slabs, and to make them anew may cost more:
+	 * fences (debug/fence.h) */
+	if (is_look(which) && (look.slabs == 0 || cache->place == 0))
+		return;
 	dry_node_drain_depots(cache, all);
 	dry_node_shrink(cache, all);
 }

@@ -93,6 +93,9 @@ static void mark_units(struct dry_caches *caches, uint32_t unit, uint32_t count,
 		uint64_t bit = (uint64_t)1 << (i % 64);
 		caches->area_map[i / 64] = used ? caches->area_map[i / 64] | bit : caches->area_map[i / 64] & ~bit;
 	}
+	size_t bytes = (size_t)count * DRY_AREA_UNIT;
+	/* relaxed: a hint without the lock */
+	__atomic_store_n(&caches->area_used, caches->area_used + (used ? bytes : -bytes), __ATOMIC_RELAXED);
 }
 
 /* By pointer: of a struct with a flexible array compilers say that to pass it by value is not the same for all of them. */

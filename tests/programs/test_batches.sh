@@ -45,6 +45,6 @@ row() {
 row dry_alloc_slow 20000 2 10 6
 row dry_free_slow 20000 2 10 10
 row dry_alloc_slow 400000 1 3 12
-row dry_free_slow 400000 1 3 21
+row dry_free_slow 400000 1 3 16
 [ $status = 0 ] || echo "FAIL: a batch costs more than its bar" >&2
 exit $status
