@@ -36,8 +36,8 @@ static unsigned int limit_of(size_t size, bool general)
 }
 
 /*
- * Where a page has more of the smallest objects than a slab's descriptor counts, it has 4096: 6.1 with pages of 64 KiB, whose ksize()
- * is what the object was made for. 6.12's tells all of the place, so that there must be none behind an object of kmalloc()'s.
+ * Where a page has more of the smallest objects than a slab's descriptor counts, it has 4096: 6.1 with pages of 64 KiB. There
+ * ksize() is the object's size; in 6.12 that of its place, so that nothing must be left behind an object of kmalloc()'s.
  */
 static size_t align_of(const struct kmem_cache *s)
 {

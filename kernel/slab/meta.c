@@ -5,8 +5,8 @@
  * that of the kernel's own allocators, which have it from kmalloc().
  *
  * Core asks for it with locks held, so nothing is waited for. And in frees: nor is whoever makes pages free woken, which takes the
- * scheduler's locks; nor is a reserve used up, for who makes pages free frees objects, and can do without depots. Who may sleep, and
- * needs it, provides it first.
+ * scheduler's locks; nor is a reserve used up, for who makes pages free frees objects, and can do without depots. Who may sleep,
+ * and needs it, provides it first.
  */
 #include <linux/mm.h>
 #include <linux/vmstat.h>

@@ -273,8 +273,8 @@ struct page *alloc_pages_node(int wanted, gfp_t gfp, unsigned int order)
 		may_sleep();
 	if (mock_held != 0 && (gfp & (__GFP_DIRECT_RECLAIM | __GFP_HIGH)))
 		mock_wrong("pages are waited for with a lock held");
-	if (mock_no_waking && (gfp & (__GFP_RECLAIM | __GFP_HIGH)))
-		mock_wrong("a free asks for pages, and wakes others for them");
+	if (mock_no_waking && ((gfp & (__GFP_RECLAIM | __GFP_HIGH)) || !(gfp & __GFP_NOMEMALLOC)))
+		mock_wrong("a free asks for pages, and wakes others for them or uses up the last");
 	if ((gfp & __GFP_NOMEMALLOC) && (gfp & (__GFP_RECLAIM | __GFP_HIGH)))
 		mock_wrong("who can do with fewer pages uses up a reserve, or has others freed");
 	if (gfp & __GFP_MOVABLE)

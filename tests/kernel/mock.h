@@ -293,7 +293,7 @@ extern unsigned long max_low_pfn, max_pfn, min_low_pfn;
 extern long mock_pages_out, mock_slab_bytes;
 extern gfp_t gfp_allowed_mask;
 extern bool mock_no_pages;                 /* those that may not wait get none */
-extern bool mock_no_waking;                /* nobody asks for pages in a way that wakes who makes some free */
+extern bool mock_no_waking;                /* nobody asks for pages so that who makes some free is woken, or takes the last */
 extern unsigned int mock_fails;            /* so many get none, whoever asks */
 extern unsigned int mock_pieces;           /* of more than so many pages in a row there are none; 0: there are */
 extern unsigned int mock_waits;            /* for memory, until there may be some */

@@ -354,10 +354,10 @@ static void test_nodes(void)
  * Objects that are asked for on a node without memory, or with none left, share slabs elsewhere, whether from arrays or not; who
  * wants that node's alone gets none, also where others have some that are free.
  */
-static void test_used_up(bool memoryless)
+static void test_used_up(bool memoryless, unsigned int size)
 {
 	static void *at[600];
-	struct kmem_cache *s = kmem_cache_create("used up", 200, 0, 0, NULL);
+	struct kmem_cache *s = kmem_cache_create("used up", size, 0, 0, NULL);
 
 	mock_used_up = 1;
 	mock_memoryless = memoryless;
@@ -367,7 +367,7 @@ static void test_used_up(bool memoryless)
 			CHECK(at[i] != NULL);
 			CHECK_EQ(slab_nid(virt_to_slab(at[i])), 0);
 		}
-		CHECK(bytes_of(s) < 3 * ARRAY_SIZE(at) * 200);
+		CHECK(bytes_of(s) < 3 * ARRAY_SIZE(at) * size);
 		kmem_cache_free_bulk(s, ARRAY_SIZE(at) / 2, at);
 		if (!memoryless)
 			CHECK(kmem_cache_alloc_node(s, GFP_KERNEL | __GFP_THISNODE, 1) == NULL);
@@ -544,8 +544,10 @@ int main(int argc, char **argv)
 	test_orders();
 	test_interrupted();
 	test_nodes();
-	for (int memoryless = 0; memoryless < 2 && nr_node_ids > 1 && letters == NULL; memoryless++)
-		test_used_up(memoryless);
+	for (int memoryless = 0; memoryless < 2 && nr_node_ids > 1 && letters == NULL; memoryless++) {
+		test_used_up(memoryless, 200);
+		test_used_up(memoryless, 8); /* of which a slab has more than an array */
+	}
 	test_index();
 	test_big_alignment();
 	test_double_free();
