@@ -6,8 +6,8 @@
 #include "core/cache.h"
 
 enum dry_reap {
-	DRY_REAP_IDLE,    /* arrays that were not used since the last reap, or of a cache with next to no refill since and much free;
-			   * of shared ones what was not needed since */
+	DRY_REAP_IDLE,    /* arrays that were not used since the last reap, or of a cache with next to no refill since and much
+			   * free; of shared ones what was not needed since */
 	DRY_REAP_ALL,
 	DRY_REAP_UNUSED,  /* all but what waits in quarantines, or to be chosen */
 	DRY_REAP_UNASKED, /* caches with arrays: as IDLE, and all of those with next to no refill since the last such look */

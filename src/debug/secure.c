@@ -462,16 +462,16 @@ const struct dry_debug_ops dry_debug_secure = {
 #define LOOKS 3 /* at what is in no order */
 
 /*
- * A free object in its slab, if it is still that: it may be handed out, written to, freed and marked anew while it is read. One that
- * came back as it was is in order at another look.
+ * A free object in its slab, if it is still that: it may be handed out, written to, freed and marked anew while it is read. One
+ * that came back as it was is in order at another look.
  */
 static void check_marked(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow, uint16_t seen)
 {
-	const char *end = object + cache->size - slack_of(cache, seen);
+	const char *end = object + cache->size, *content = end - slack_of(cache, seen);
 
 	for (unsigned tries = 0; tries < LOOKS; tries++) {
 		uint16_t mark = shadow_get(shadow + 1);
-		if (mark_holds(object, end, mark) && dry_canary_find_broken(canary_of(cache, object), end, object + cache->size) == NULL)
+		if (mark_holds(object, content, mark) && dry_canary_find_broken(canary_of(cache, object), content, end) == NULL)
 			return;
 		if (atomic_load_explicit(shadow, memory_order_acquire) != seen || shadow_get(shadow + 1) != mark)
 			return;

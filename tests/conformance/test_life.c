@@ -181,7 +181,9 @@ static void test_end(void)
 	int status = 1;
 
 	if (child == 0) {
-		dry_cache *cache = dry_cache_create(NULL, &(struct dry_cache_attr){ .name = "end", .size = 64, .dtor = destruct_early });
+		struct dry_cache_attr attr = { .name = "end", .size = 64, .dtor = destruct_early };
+		dry_cache *cache = dry_cache_create(NULL, &attr);
+
 		for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
 			CHECK(objects[i] = dry_cache_alloc(cache));
 		dry_cache_free_bulk(cache, sizeof(objects) / sizeof(objects[0]), objects);
