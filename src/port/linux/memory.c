@@ -8,6 +8,7 @@
 #include "port/guard.h"
 #include "port/linux/filter.h"
 #include "port/linux/room.h"
+#include "port/unix/file.h"
 #include "port/unix/map.h"
 
 #include <errno.h>
@@ -18,6 +19,9 @@
 
 #define SAMPLE  128 /* pages looked at in one place */
 #define SAMPLES 4   /* places */
+
+#define ENTRY   8            /* bytes for each page in /proc/self/pagemap, whose high bits say that there is memory or was swapped */
+#define ENTRIES (SAMPLE / 4) /* of them at a time: stacks are small */
 
 /* Errno, as mmap() leaves it. */
 static void *map(size_t size, int prot, int flags)
@@ -133,27 +137,58 @@ void dry_port_release(void *addr, size_t size)
 	dry_unix_release(addr, size, dry_port_purge);
 }
 
-int dry_port_density(const void *addr, size_t size, bool *first)
+/* Pages of a sample that have memory; SIZE_MAX: they were unmapped meanwhile. */
+static size_t count_there(char *addr, size_t page)
 {
 	unsigned char there[SAMPLE];
+	size_t count = 0;
+
+	if (mincore(addr, SAMPLE * page, there) != 0)
+		return SIZE_MAX;
+	for (size_t i = 0; i < SAMPLE; i++)
+		count += there[i] & 1;
+	return count;
+}
+
+/* The same under a filter of before the program, which lets it read files; SIZE_MAX: not this one. */
+static size_t count_mapped(int pagemap, uintptr_t addr, size_t page)
+{
+	uint64_t entry[ENTRIES], at = addr / page;
+	size_t count = 0;
+
+	for (uint64_t end = at + SAMPLE; at < end; at += ENTRIES) {
+		if (dry_file_read_at(pagemap, entry, sizeof(entry), at * ENTRY) != (ptrdiff_t)sizeof(entry))
+			return SIZE_MAX;
+		for (size_t i = 0; i < ENTRIES; i++)
+			count += entry[i] >> 62 != 0;
+	}
+	return count;
+}
+
+int dry_port_density(const void *addr, size_t size, bool *first)
+{
 	size_t page = dry_port_page_size(), pages = size / page, step = pages / SAMPLES, seen = 0, found = 0, before = SAMPLE;
-	int saved = errno;
+	bool restricted = dry_port_restricted();
+	int saved = errno, pagemap = -1;
 
 	*first = true;
-	/* no filter so far, and none comes before the last of these calls */
-	if (step < SAMPLE || dry_port_restricted() || !dry_linux_look_begin())
+	/* the program has asked for no filter so far, and none comes before the last of these calls */
+	if (step < SAMPLE || !dry_linux_look_begin())
 		return -1;
+	if (restricted)
+		pagemap = dry_file_open("/proc/self/pagemap");
 	for (size_t at = 0; at + SAMPLE <= pages; at += step) {
-		if (mincore((char *)addr + at * page, SAMPLE * page, there) != 0)
-			break; /* unmapped meanwhile */
-		size_t here = 0;
-		for (size_t i = 0; i < SAMPLE; i++)
-			here += there[i] & 1;
+		char *from = (char *)addr + at * page;
+		size_t here = restricted ? count_mapped(pagemap, (uintptr_t)from, page) : count_there(from, page);
+		if (here == SIZE_MAX)
+			break;
 		*first = *first && (here == 0 || before == SAMPLE);
 		before = here;
 		found += here;
 		seen += SAMPLE;
 	}
+	if (pagemap >= 0)
+		dry_file_close(pagemap);
 	dry_linux_look_end();
 	errno = saved;
 	return seen >= SAMPLES * SAMPLE ? (int)(found * 100 / seen) : -1;
