@@ -18,7 +18,7 @@
 #include "base/bits.h"
 #include "core/freelist.h"
 
-#define LEAD_MAX 512u
+#define LEAD_MAX 4096u /* bytes, as much as objects are aligned to; a slab of few has that to spare */
 #define SECURE_SMALL     ((size_t)16 << 10) /* a fence inside of a slab of 32 KiB would be an eighth of it */
 #define SECURE_PREFERRED ((size_t)64 << 10)
 #ifndef DRY_SLAB_PREFERRED /* a backing may know better */

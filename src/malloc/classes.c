@@ -66,14 +66,13 @@ void dry_general_forget(struct dry_heap *heap)
 static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned class)
 {
 	size_t size = dry_class_size(class), align = size & -size, tail = heap->caches.hooks->tail;
-	size_t most = tail != 0 ? DRY_TAIL_ALIGN : DRY_NATURAL_MAX;
 	struct dry_cache *expected = NULL, *cache;
 	char name[32];
 	int error;
 
 	dry_format(name, sizeof(name), "%s-%zu", tail != 0 ? "secure" : "kmalloc", size);
 	struct dry_cache_attr attr = { .name = name, .size = size - tail, .flags = DRY_CACHE_NO_MERGE };
-	attr.align = align < most ? align : most;
+	attr.align = align < DRY_NATURAL_MAX ? align : DRY_NATURAL_MAX;
 	cache = dry_cache_make(&heap->caches, &attr, true, &error);
 	if (cache == NULL)
 		return NULL;

@@ -12,8 +12,6 @@ struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
 /* Somebody has set a limit to 0, that the next allocation goes the slow way (<drystone/inspect.h>): it has, hits are hits again. */
 void dry_general_reopen(void);
 
-#define DRY_TAIL_ALIGN 512u /* most that objects with tails are aligned to: a lead before the first one costs as much */
-
 /* Back to no cache for any class of the default heap, and no fast path; what is allocated stays valid. At start only. */
 void dry_general_forget(struct dry_heap *heap);
 

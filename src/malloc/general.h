@@ -23,9 +23,7 @@ static inline unsigned dry_general_class(const struct dry_heap *heap, size_t siz
 {
 	size_t tail = heap->caches.hooks->tail, slot = size + (size == 0) + tail;
 
-	if (size > DRY_CLASS_MAX - tail || (tail != 0 && align > DRY_TAIL_ALIGN))
-		return DRY_CLASS_COUNT;
-	return dry_class_for(slot, align);
+	return size > DRY_CLASS_MAX - tail ? DRY_CLASS_COUNT : dry_class_for(slot, align);
 }
 
 /* align: a power of two. zero: content is zero. NULL: no memory. */

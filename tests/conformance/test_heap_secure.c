@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * A heap of its own. secure:1: its blocks of all sizes have nothing that another one left, nor what realloc() gives them, without
- * that memory which is new is touched. Of big objects few wait. As it is, only that nothing is lost.
+ * that memory which is new is touched; those with much alignment have exact sizes, and wait when they are freed. Of big objects few
+ * wait. As it is, only that nothing is lost.
  *
  * DRY_TEST_CONF: secure=secure:1
  */
@@ -39,6 +40,23 @@ static void grows(dry_heap *heap, size_t size, size_t more)
 	CHECK(block[0][0] == 'a' && block[0][size - 1] == 'a');
 	is_zero(block[0], size, more);
 	dry_free(heap, block[0]);
+}
+
+/* Aligned as slots are not whose objects end in a canary. */
+static void is_aligned(dry_heap *heap, size_t align, size_t size)
+{
+	char *block = align == size ? dry_alloc(heap, size) : dry_alloc_aligned(heap, align, size), *next, *last;
+
+	CHECK(block != NULL && (uintptr_t)block % align == 0);
+	CHECK(dry_usable_size(heap, block) >= size && (!secure || dry_usable_size(heap, block) == size));
+	memset(block, 'a', size);
+	CHECK((block = dry_realloc(heap, block, size)) != NULL && block[size - 1] == 'a');
+	CHECK((block = dry_realloc(heap, block, size - 7)) != NULL && block[size - 8] == 'a');
+	dry_free(heap, block);
+	CHECK((next = dry_alloc_aligned(heap, align, size)) != NULL && (last = dry_alloc_aligned(heap, align, size)) != NULL);
+	CHECK(!secure || (next != block && last != block));
+	dry_free(heap, next);
+	dry_free(heap, last);
 }
 
 static void few_wait(dry_heap *heap, size_t size, size_t most)
@@ -80,6 +98,12 @@ int main(void)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		grows(heap, sizes[i], sizes[i] + sizes[i] / 40);
 		grows(heap, sizes[i], sizes[i] + sizes[i] * 3 / 4);
+	}
+	for (size_t align = 64; align <= 4096; align *= 2) {
+		is_aligned(heap, align, align);
+		is_aligned(heap, align, align - 7);
+		is_aligned(heap, align, 3 * align + 1);
+		is_aligned(heap, align, 20000 + align);
 	}
 	few_wait(heap, 2 * MIB, 10);
 	few_wait(heap, 200000, 30);

@@ -570,6 +570,7 @@ static const struct {
 	BUG(own_heap_overflow), BUG(own_heap_write_after_free), BUG(own_heap_interior),
 	BUG(own_heap_typed_freed_apart), BUG(typed_freed_apart), BUG(constructed_write_after_free),
 	BUG(overflow_big), BUG(overflow_far_aligned), BUG(write_to_nothing), BUG(sized_free_big),
+	BUG(own_heap_natural_right_1), BUG(own_heap_natural_after_free),
 	BUG(typed_page_right_1), BUG(typed_pages_right_1), BUG(typed_page_after_free),
 };
 

@@ -43,6 +43,8 @@ void own_heap_double_free(void);
 void own_heap_overflow(void);
 void own_heap_write_after_free(void);
 void own_heap_interior(void);
+void own_heap_natural_right_1(void);
+void own_heap_natural_after_free(void);
 void typed_page_right_1(void);
 void typed_pages_right_1(void);
 void typed_page_after_free(void);

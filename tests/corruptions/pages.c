@@ -5,6 +5,7 @@
  */
 #include <drystone/drystone.h>
 #include <malloc.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "bugs.h"
@@ -229,6 +230,37 @@ void own_heap_interior(void)
 	char *block = own_block(&heap);
 
 	dry_free(heap, block + 8);
+}
+
+/* Of sizes that have their own alignment; one of `objects`. */
+static char *own_natural(dry_heap *heap, size_t size)
+{
+	for (int i = 0; i < N; i++)
+		CHECK((objects[i] = dry_alloc(heap, size)) && (uintptr_t)objects[i] % size == 0);
+	OPAQUE(objects[N / 2]);
+	return objects[N / 2];
+}
+
+void own_heap_natural_right_1(void)
+{
+	dry_heap *heap = dry_heap_create(NULL);
+	char *block = own_natural(heap, 1024);
+
+	block[1024] = 0x41;
+	dry_free(heap, block);
+	CHECK(dry_heap_destroy(heap) == 0);
+}
+
+void own_heap_natural_after_free(void)
+{
+	dry_heap *heap = dry_heap_create(NULL);
+	char *block = own_natural(heap, 4096);
+
+	dry_free(heap, block);
+	OPAQUE(block);
+	block[4090] = 0x41;
+	for (int i = 0; i < 100 * N; i++)
+		dry_free(heap, dry_alloc(heap, 4096));
 }
 
 /* ---- typed objects that leave much of their slots --------------------------------------------------------- */
