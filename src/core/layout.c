@@ -90,8 +90,8 @@ static void use(struct dry_cache *cache, const struct candidate *c, enum dry_mgm
 	cache->mgmt = (uint8_t)mgmt;
 	cache->index_width = (uint8_t)index_bytes(c->num);
 	cache->colour_unit = cache->align > COLOUR_UNIT ? (uint32_t)cache->align : COLOUR_UNIT;
-	if (colour_room > DRY_FIRST_MAX - cache->before)
-		colour_room = DRY_FIRST_MAX - cache->before;
+	if (colour_room > DRY_FIRST_MAX - cache->before - cache->lead)
+		colour_room = DRY_FIRST_MAX - cache->before - cache->lead;
 	cache->colours = (uint32_t)(colour_room / cache->colour_unit) + 1;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "../support/exercise.h"
+#include "../support/pages.h"
 #include "../support/statm.h"
 
 #define SECRETS 8
@@ -59,6 +60,23 @@ static void is_aligned(dry_heap *heap, size_t align, size_t size)
 	dry_free(heap, last);
 }
 
+/* Slabs with much to spare begin their objects elsewhere each: always behind the canary that is before the first one. */
+static void begins_behind(dry_heap *heap, size_t size, size_t align)
+{
+	dry_cache *cache = make_cache(heap, "coloured", size, align, DRY_CACHE_NO_MERGE);
+	struct dry_cache_stats stats = stats_of(cache);
+	char *objects[20];
+
+	for (int i = 0; i < 20; i++) {
+		CHECK((objects[i] = dry_cache_alloc(cache)) != NULL && (uintptr_t)objects[i] % align == 0);
+		CHECK(!secure || (uintptr_t)objects[i] % (stats.pages_per_slab * test_page_size()) != 0);
+		objects[i][0] = objects[i][size - 1] = 'a';
+	}
+	for (int i = 0; i < 20; i++)
+		dry_cache_free(cache, objects[i]);
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+}
+
 static void few_wait(dry_heap *heap, size_t size, size_t most)
 {
 	dry_cache *cache = make_cache(heap, "big", size, 0, DRY_CACHE_NO_MERGE);
@@ -105,6 +123,7 @@ int main(void)
 		is_aligned(heap, align, 3 * align + 1);
 		is_aligned(heap, align, 20000 + align);
 	}
+	begins_behind(heap, 2200000, 4096);
 	few_wait(heap, 2 * MIB, 10);
 	few_wait(heap, 200000, 30);
 	if (secure)
