@@ -20,7 +20,7 @@
 #define SAMPLE  128 /* pages looked at in one place */
 #define SAMPLES 4   /* places */
 
-#define ENTRY   8            /* bytes for each page in /proc/self/pagemap, whose high bits say that there is memory or was swapped */
+#define ENTRY   8            /* bytes for each page in /proc/self/pagemap, whose high bits say that there is, or was, memory */
 #define ENTRIES (SAMPLE / 4) /* of them at a time: stacks are small */
 
 /* Errno, as mmap() leaves it. */
