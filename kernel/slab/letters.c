@@ -107,7 +107,7 @@ __setup_param("slub_debug", set_up_too, set_up, 0);
 
 slab_flags_t dry_letters_flags(slab_flags_t flags, const char *name)
 {
-	slab_flags_t all = 0;
+	slab_flags_t all = IS_ENABLED(CONFIG_SLUB_DEBUG_ON) ? USUAL : 0;
 	struct block block;
 
 	for (const char *at = given; at != NULL;) {

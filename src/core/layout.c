@@ -303,21 +303,25 @@ static bool choose_type(struct dry_cache *cache)
 	}
 }
 
-#define ARRAY_MOST 416 /* objects: with 512 a program goes through more of the first-level cache than it saves (fast-path.md) */
+/* With 512 a program goes through more of the first-level cache than it saves (docs/design/fast-path.md). */
+#define SMALLEST      80 /* bytes */
+#define SMALLEST_MOST 416
+#define MOST          256
 
 /*
- * An array holds about 64 KiB of objects, ARRAY_MOST of them at most, and takes no more than a 64th of what of an area is left for
- * arrays: the more caches there are, the smaller are those of the next ones.
+ * An array holds about 64 KiB of objects, 256 of them at most, 416 of the smallest: so the general caches' all fit into an area's
+ * beginning (DRY_AREA_FIRST). It takes no more than a 64th of what of an area is left for arrays: the more caches there are, the
+ * smaller are those of the next ones.
  */
 static void choose_limits(struct dry_cache *cache, unsigned wanted)
 {
 	const struct dry_caches *caches = cache->caches;
 	/* relaxed: a hint */
 	size_t left = caches->area_size - __atomic_load_n(&caches->area_used, __ATOMIC_RELAXED);
-	size_t limit = ((size_t)64 << 10) / cache->size, most = left / 64 / sizeof(void *);
+	size_t limit = cache->size <= SMALLEST ? SMALLEST_MOST : MOST, most = left / 64 / sizeof(void *);
 
-	if (most > ARRAY_MOST)
-		most = ARRAY_MOST;
+	if (limit > ((size_t)64 << 10) / cache->size)
+		limit = ((size_t)64 << 10) / cache->size;
 	if (caches->area_size < ((size_t)64 << 10) && most > 16)
 		most = 16;
 	if (limit > most)

@@ -211,7 +211,6 @@ static void add_depot(struct dry_depot *depot, uint64_t *sum)
 
 void dry_cache_add_counters_locked(struct dry_cache *cache, uint64_t *sum)
 {
-	sum[DRY_COUNTER_ALLOCS] += allocs_locked(cache);
 	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
 		struct dry_node *node = &cache->node[n];
 		struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire); /* as in dry_depot_alien() */
@@ -227,6 +226,7 @@ void dry_cache_add_counters_locked(struct dry_cache *cache, uint64_t *sum)
 		for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++)
 			add_depot(&more[i].depot, sum);
 	}
+	sum[DRY_COUNTER_ALLOCS] += allocs_locked(cache); /* last, so that the slow ones are not more */
 }
 
 static void settle_reserve_locked(struct dry_cache *cache)

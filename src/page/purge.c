@@ -44,7 +44,7 @@ static void settle(struct dry_arena *arena)
 		    (page->flags & DRY_PAGE_DIRTY) == 0) {
 			dry_chunk_retire_locked(arena, chunk);
 			/* Purged, it would still count; confined: no system call more than without. */
-			if (arena->window && dry_port_is_tight() && !dry_port_confined())
+			if (arena->window && dry_port_is_scarce() && !dry_port_confined())
 				dry_chunk_give_up_locked(arena, chunk);
 		}
 	}

@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -36,6 +38,13 @@
 #define LOADER                                                                                     \
 	OTHERS, SYS_execve, SYS_read, SYS_pread64, SYS_openat, SYS_close, SYS_fstat, SYS_newfstatat, \
 		SYS_set_tid_address, SYS_prlimit64, SYS_readlinkat, SYS_faccessat
+
+/* Whether the library may read at an offset of a file under a filter of before, as the dynamic linker has done. */
+#ifdef __GLIBC__
+#define KNOWS_FILES (getauxval(AT_BASE) != 0)
+#else
+#define KNOWS_FILES false
+#endif
 
 /* Only these calls from here on: for the caller, or for all threads. What else is called kills, or is refused. */
 static inline void seccomp_install(const int *calls, size_t count, int kills, int all)

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #define CHECKED ((size_t)32 << 10) /* reservations from that size on are given back where address space is nearly full */
@@ -150,7 +151,17 @@ static size_t count_there(char *addr, size_t page)
 	return count;
 }
 
-/* The same under a filter of before the program, which lets it read files; SIZE_MAX: not this one. */
+/* Under a filter of before the program: whether the dynamic linker has made that call itself, as glibc's for libc's headers. */
+static bool may_read_at(void)
+{
+#ifdef __GLIBC__
+	return getauxval(AT_BASE) != 0; /* not a static program */
+#else
+	return false;
+#endif
+}
+
+/* The same as above in /proc; SIZE_MAX: not this one. */
 static size_t count_mapped(int pagemap, uintptr_t addr, size_t page)
 {
 	uint64_t entry[ENTRIES], at = addr / page;
@@ -173,7 +184,7 @@ int dry_port_density(const void *addr, size_t size, bool *first)
 
 	*first = true;
 	/* the program has asked for no filter so far, and none comes before the last of these calls */
-	if (step < SAMPLE || !dry_linux_look_begin())
+	if (step < SAMPLE || dry_port_confined() || (restricted && !may_read_at()) || !dry_linux_look_begin())
 		return -1;
 	if (restricted)
 		pagemap = dry_file_open("/proc/self/pagemap");
