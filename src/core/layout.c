@@ -322,7 +322,7 @@ static void choose_limits(struct dry_cache *cache, unsigned wanted)
 
 	if (limit > ((size_t)64 << 10) / cache->size)
 		limit = ((size_t)64 << 10) / cache->size;
-	if (caches->area_size < ((size_t)64 << 10) && most > 16)
+	if (caches->area_size < ((size_t)64 << 10)) /* of a small heap, which has few caches */
 		most = 16;
 	if (limit > most)
 		limit = most;
