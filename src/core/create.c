@@ -45,6 +45,9 @@ bool dry_caches_init(struct dry_caches *caches, unsigned slots, unsigned nodes, 
 
 void dry_caches_fini(struct dry_caches *caches)
 {
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
+		for (uint32_t n = 0; cache->root == cache && cache->place != 0 && n < caches->nodes; n++)
+			dry_depots_release(cache, &cache->node[n]);
 	for (uint32_t slot = 0; slot < caches->slot_count; slot++)
 		if (caches->areas[slot] != dry_stopped_area)
 			dry_backing_area_free(&caches->backing, caches->areas[slot], 0, caches->area_reach, caches->area_size);

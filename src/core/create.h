@@ -10,7 +10,7 @@
  * main_heap: its locks are of the ranks that a grace-period provider may take. false: no memory.
  */
 bool dry_caches_init(struct dry_caches *caches, unsigned slots, unsigned nodes, size_t area_size, bool main_heap);
-/* Give the areas back, before the backing goes; all else goes with it. */
+/* Give the areas back, and depots, which have grown where there are areas, before the backing goes; all else goes with it. */
 void dry_caches_fini(struct dry_caches *caches);
 
 /*

@@ -323,6 +323,7 @@ size_t dry_depots_avail(const struct dry_cache *cache, const struct dry_node *no
 static void close_one(struct dry_cache *cache, struct dry_depot *depot, bool unused)
 {
 	(void)unused;
+	set_avail_locked(depot, 0); /* nobody else has the cache any more */
 	dry_depot_close(cache, depot);
 }
 

@@ -56,7 +56,7 @@ void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(s
 size_t dry_depots_avail(const struct dry_cache *cache, const struct dry_node *node);
 /* Give the memory of an empty depot back: a page of it would keep a whole segment in use. */
 void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot);
-/* Give back the memory of all depots of a node, which are empty, for good. */
+/* Give back the memory of all depots of a node, for good: what they hold goes with its slabs. */
 void dry_depots_release(struct dry_cache *cache, struct dry_node *node);
 
 #endif

@@ -174,6 +174,21 @@ static void test_many(struct rng *rng)
 	}
 }
 
+/* Freed, had and freed again: shared arrays that were too small are doubled. */
+static void fill_depots(dry_heap *heap)
+{
+	enum { N = 20000 };
+	static void *objects[N];
+	dry_cache *cache = make_cache(heap, "depots", 64, 0, 0);
+
+	for (int turn = 0; turn < 4; turn++) {
+		for (int i = 0; i < N; i++)
+			CHECK(objects[i] = dry_cache_alloc(cache));
+		for (int i = 0; i < N; i++)
+			dry_cache_free(cache, objects[i]);
+	}
+}
+
 static void test_destroy_returns_all(void)
 {
 	size_t before = 0, after;
@@ -187,6 +202,8 @@ static void test_destroy_returns_all(void)
 			CHECK(dry_cache_alloc(cache));
 		CHECK(dry_alloc(heap, 10 << 20));
 		CHECK(dry_alloc(heap, 100000));
+		if (round < 60)
+			fill_depots(heap);
 		CHECK_EQ(dry_heap_destroy(heap), 0);
 		if (round == 10)
 			before = test_address_space();

@@ -197,26 +197,23 @@ void plain_close(struct dry_caches *caches)
 	close_backing(caches);
 }
 
-/* What it holds is lost. */
-static void forget_depot(struct dry_cache *cache, struct dry_depot *depot, bool arg)
+static void unlock_depot(struct dry_cache *cache, struct dry_depot *depot, bool arg)
 {
 	(void)cache, (void)arg;
-	depot->avail = 0;
 	depot->lock.held = 0;
 }
 
 void plain_abandon(struct dry_caches *caches)
 {
 	memset(plain.held, 0, sizeof(plain.held));
+	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
+		for (uint32_t n = 0; n < caches->nodes; n++)
+			dry_depot_each(cache, &cache->node[n], unlock_depot, false);
+	dry_caches_fini(caches);
 	for (struct dry_cache *cache = caches->first, *next; cache != NULL; cache = next) {
 		next = cache->next;
-		for (uint32_t n = 0; n < caches->nodes; n++) {
-			dry_depot_each(cache, &cache->node[n], forget_depot, false);
-			dry_depots_release(cache, &cache->node[n]);
-		}
 		dry_backing_meta_free(&caches->backing, cache, sizeof(*cache) + caches->nodes * sizeof(struct dry_node));
 	}
-	dry_caches_fini(caches);
 	close_backing(caches);
 }
 
