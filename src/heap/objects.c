@@ -168,14 +168,17 @@ static DRY_SLOW bool drop_spares(const struct dry_cache *cache)
 	return heap->caches.hooks->allows == NULL && dry_extent_decay(&heap->extents, 0) != 0;
 }
 
+/* There was no memory for n objects: whether it is worth another try. A dead cache was reported. */
+static DRY_SLOW bool try_again(const struct dry_cache *cache, size_t n, unsigned tries)
+{
+	return cache->state == DRY_CACHE_LIVE && ((tries == 0 && drop_spares(cache)) || make_room(cache, n, tries));
+}
+
 static DRY_SLOW void *alloc_hard(struct dry_cache *cache, int node)
 {
-	void *object;
+	void *object = NULL;
 
-	if (cache->state != DRY_CACHE_LIVE) /* which was reported */
-		return NULL;
-	object = drop_spares(cache) ? dry_alloc_slow(cache, DRY_GFP_DEFAULT, node) : NULL;
-	for (unsigned tries = 0; object == NULL && make_room(cache, 1, tries); tries++)
+	for (unsigned tries = 0; object == NULL && try_again(cache, 1, tries); tries++)
 		object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, node);
 	return object;
 }
@@ -295,7 +298,7 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 {
 	size_t done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
 
-	for (unsigned tries = 0; DRY_UNLIKELY(done < n) && cache->state == DRY_CACHE_LIVE && make_room(cache, n, tries); tries++)
+	for (unsigned tries = 0; DRY_UNLIKELY(done < n) && try_again(cache, n, tries); tries++)
 		done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
 	if (done < n)
 		failed(cache);
@@ -336,9 +339,7 @@ DRY_EXPORT int dry_cache_prefill(dry_cache *cache, size_t n)
 		dry_cache_reserve(cache, node, 0);
 	bool done = dry_cache_reserve(cache, home, n);
 
-	if (!done && drop_spares(cache))
-		done = dry_cache_reserve(cache, home, n);
-	for (unsigned tries = 0; !done && make_room(cache, n, tries); tries++)
+	for (unsigned tries = 0; !done && try_again(cache, n, tries); tries++)
 		done = dry_cache_reserve(cache, home, n);
 	return done ? 0 : -DRY_ENOMEM;
 }

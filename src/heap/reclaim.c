@@ -7,7 +7,6 @@
 
 #define BALANCE_BYTES ((size_t)1 << 20)  /* fresh memory between two looks */
 #define BALANCE_KEEP  ((size_t)16 << 20) /* idle memory of either kind that is not worth it */
-#define LIMIT_TRIES   64                 /* what callbacks give may be of slabs that stay in use */
 
 DRY_EXPORT void dry_heap_reap(dry_heap *heap)
 {
@@ -169,7 +168,7 @@ bool dry_heap_make_room(struct dry_heap *heap, size_t bytes, unsigned tries)
 	size_t before = dry_budget_used();
 	bool (*follow)(void) = atomic_load_explicit(&limit_follow, memory_order_relaxed);
 
-	if (tries == LIMIT_TRIES || !dry_lock_none_held())
+	if (tries == DRY_RECLAIM_TRIES || !dry_lock_none_held())
 		return false;
 	if (follow != NULL && follow())
 		return true;

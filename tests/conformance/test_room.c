@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Callbacks that give memory back: every call that finds none asks them, for as long as they give.
+ * Callbacks that give memory back: every call that finds none asks them, for as long as they give. And big blocks that were freed,
+ * and wait for reuse, give theirs to every call that the system refuses memory.
  * DRY_TEST_NOT_TINY: no callbacks there.
  */
 #include <drystone/process.h>
 #include <errno.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../support/check.h"
+#include "../support/statm.h"
 
 #define SPARE 300
 #define PIECE 16384
@@ -243,12 +246,44 @@ static void first_of_class(void)
 		CHECK(dry_cache_create(heap, &(struct dry_cache_attr){ .name = "one", .size = 64, .flags = DRY_CACHE_NO_MERGE }));
 }
 
+static enum call spare_call;
+
+/* 64 MiB of big blocks were freed; the system has 2 MiB more, and 32 are wanted. */
+static void spares_at_limit(void)
+{
+	enum { BLOCKS = 64, BYTES = 1 << 20, WANTED = 32000 };
+	struct dry_cache_attr attr = { .name = "late", .size = 1000, .flags = DRY_CACHE_NO_MERGE };
+	static void *objects[WANTED];
+	dry_cache *cache = dry_cache_create(NULL, &attr);
+	void *block[BLOCKS];
+	struct rlimit limit;
+
+	for (int i = 0; i < BLOCKS; i++)
+		CHECK(block[i] = dry_alloc(NULL, BYTES));
+	for (int i = 0; i < BLOCKS; i++)
+		dry_free(NULL, block[i]);
+	CHECK_EQ(getrlimit(RLIMIT_AS, &limit), 0);
+	limit.rlim_cur = test_address_space() + (2 << 20);
+	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+	if (spare_call == BULK)
+		CHECK_EQ(dry_cache_alloc_bulk(cache, WANTED, objects), WANTED);
+	else if (spare_call == PREFILL)
+		CHECK(ask(cache, PREFILL, WANTED));
+	else
+		for (int i = 0; i < WANTED; i++)
+			CHECK(ask(cache, spare_call, 0));
+}
+
 int main(void)
 {
 	in_child_of(destructor_at_limit);
 	in_child_of(own_limit);
 	in_child_of(first_of_class);
 	for (enum call call = ALLOC; call <= PREFILL; call++) {
+#ifndef __SANITIZE_ADDRESS__ /* whose shadow such a limit is nothing to */
+		spare_call = call;
+		in_child_of(spares_at_limit);
+#endif
 		in_child(call, false);
 		in_child(call, true);
 	}
