@@ -294,7 +294,11 @@ private:
 		explicit raw(dry_cache *from) : home(from), object(detail::take(from)) {}
 		raw(const raw &) = delete;
 		raw &operator=(const raw &) = delete;
-		~raw() { dry_cache_free(home, object); }
+		~raw()
+		{
+			if (object != nullptr) /* nothing is left of it where T was made */
+				dry_cache_free(home, object);
+		}
 
 		dry_cache *home;
 		void *object;
