@@ -124,8 +124,8 @@ static DRY_NOINLINE uint32_t refill_piece(struct dry_cache *cache, struct dry_sl
 	unsigned count = fresh != NULL ? dry_node_take_slab(cache, fresh, objects, want, left - want) :
 					 dry_node_take_free(cache, home, objects, want, left - want);
 
-	for (unsigned n = 0; count == 0 && n < cache->caches->nodes; n++) /* no memory for a slab, or others were quicker */
-		count = dry_node_take_free(cache, n, objects, want, left - want);
+	if (count == 0) /* no memory for a slab, or others were quicker */
+		count = dry_node_take_any(cache, objects, want, left - want);
 	if (count == 0)
 		return 0;
 	left -= count;

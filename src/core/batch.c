@@ -430,12 +430,12 @@ static unsigned take_from_new_slab(struct dry_cache *cache, unsigned home, dry_g
 	return slab != NULL ? dry_node_take_slab(cache, slab, objects, max, 0) : 0;
 }
 
-static unsigned take_from_any(struct dry_cache *cache, void **objects, unsigned max)
+unsigned dry_node_take_any(struct dry_cache *cache, void **objects, unsigned max, unsigned more)
 {
 	unsigned count = 0;
 
 	for (unsigned n = 0; count == 0 && n < cache->caches->nodes; n++)
-		count = take_from_lists(cache, &cache->node[n], objects, max, 0);
+		count = dry_node_take_free(cache, n, objects, max, more);
 	return count;
 }
 
@@ -448,11 +448,11 @@ unsigned dry_node_refill(struct dry_cache *cache, unsigned home, dry_gfp gfp, vo
 	if (count == 0 && first)
 		count = take_from_new_slab(cache, home, DRY_GFP_HERE(gfp), objects, max);
 	if (count == 0 && first && !stays)
-		count = take_from_any(cache, objects, max);
+		count = dry_node_take_any(cache, objects, max, 0);
 	if (count == 0)
 		count = take_from_new_slab(cache, home, gfp, objects, max);
 	if (count == 0 && !stays)
-		count = take_from_any(cache, objects, max);
+		count = dry_node_take_any(cache, objects, max, 0);
 	return count;
 }
 

@@ -23,7 +23,10 @@ unsigned dry_node_take_slab(struct dry_cache *cache, struct dry_slab *slab, void
 /* Up to max objects that are free on node `home`, of which so many more will be asked for; 0: there are none. No slab is made. */
 unsigned dry_node_take_free(struct dry_cache *cache, unsigned home, void **objects, unsigned max, unsigned more);
 
-/* As that, but of slabs alone; a depot may be locked. */
+/* As that, of the first node by number that has some. */
+unsigned dry_node_take_any(struct dry_cache *cache, void **objects, unsigned max, unsigned more);
+
+/* As take_free, but of slabs alone; a depot may be locked. */
 unsigned dry_node_take_slabs(struct dry_cache *cache, unsigned home, void **objects, unsigned max);
 
 /* As take_free, or of a new slab, or of another node; 0: no memory anywhere, or none here and the gfp stays (DRY_GFP_STAYS). */

@@ -165,6 +165,28 @@ static void test_alien_full(void)
 	plain_close(caches);
 }
 
+/* Where no memory is left, what another node's shared array holds is had. */
+static void test_other_shared(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ .nodes = 2 });
+	struct dry_cache *cache = plain_cache(caches, "other", SIZE, 0);
+	unsigned all = cache->num;
+	void **objects = calloc(all, sizeof(void *)), *object;
+
+	CHECK_EQ(dry_node_refill(cache, 1, DRY_GFP_DEFAULT, objects, all), all);
+	dry_depot_prepare(cache, &cache->node[1].shared, DRY_SHARED_FACTOR);
+	dry_node_flush(cache, 1, objects, 1);
+	CHECK_EQ(cache->node[1].shared.avail, 1);
+	caches->backing.fail_at = 1;
+	caches->backing.fail_all = true;
+	CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, &object, 1), 1);
+	CHECK(object == objects[0]);
+	dry_node_put_slabs(cache, objects, all);
+	free(objects);
+	CHECK_EQ(dry_cache_unmake(cache), 0);
+	plain_close(caches);
+}
+
 /* No alien arrays to be had, whether for want of memory or because the lock is somebody's: straight to the slab. */
 static void test_no_alien(void)
 {
@@ -267,6 +289,7 @@ int main(void)
 		test_aliens(nodes);
 	test_alien_full();
 	test_no_alien();
+	test_other_shared();
 	test_local();
 	test_idle();
 	return 0;
