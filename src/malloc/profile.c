@@ -188,7 +188,8 @@ static void take_part(void)
 
 static bool sample(size_t mean)
 {
-	take_part();
+	if (mean != 0)
+		take_part();
 	return dry_turns_set(DRY_TURN_GUARD, mean);
 }
 
