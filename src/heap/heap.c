@@ -37,7 +37,7 @@ static size_t area_size(const struct dry_heap *heap, size_t bytes)
 		return heap->is_default ? DRY_AREA_MAX : DRY_AREA_MAX / 4;
 	while (size * 2 <= bytes / 64 && size < DRY_AREA_MAX / 16)
 		size *= 2;
-	return size < DRY_AREA_MAX ? size : DRY_AREA_MAX;
+	return size;
 }
 
 /* The arena and its metadata, where they will not stay. */
@@ -78,8 +78,6 @@ static bool init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 	dry_format(heap->name, sizeof(heap->name), "%s", attr->name != NULL ? attr->name : "heap");
 	if (attr->limit != 0 && attr->limit < bytes)
 		bytes = attr->limit;
-	if (dry_annotate != NULL)
-		dry_annotate->heap(&heap->caches, true);
 	dry_extents_init(&heap->extents, EXTENT_CAP, backing->nodes, attr->source);
 	if (heap->is_default)
 		dry_extents_room(&heap->extents, spares, DRY_EXTENT_CACHED_MOST);
@@ -87,7 +85,11 @@ static bool init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 	heap->caches.hooks = debug_hooks;
 	if (!heap->is_default && debug_hooks != NULL && debug_hooks->heap != NULL)
 		debug_hooks->heap(&heap->caches);
-	return dry_caches_init(&heap->caches, dry_port_slots(), backing->nodes, area_size(heap, bytes), heap->is_default);
+	if (!dry_caches_init(&heap->caches, dry_port_slots(), backing->nodes, area_size(heap, bytes), heap->is_default))
+		return false;
+	if (dry_annotate != NULL) /* last: of a heap that is not to be, nobody says that it goes */
+		dry_annotate->heap(&heap->caches, true);
+	return true;
 }
 
 static void enlist(struct dry_heap *heap)
