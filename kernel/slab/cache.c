@@ -73,7 +73,7 @@ int dry_kernel_create(struct kmem_cache *s, slab_flags_t flags)
 	attr.size = size;
 	s->page_gfp = page_gfp_of(flags);
 	do
-		s->dry = dry_cache_make(dry_kernel_caches, &attr, false, &error);
+		s->dry = dry_cache_make(dry_kernel_caches, &attr, &error);
 	while (s->dry == NULL && error == DRY_ENOMEM &&
 	       dry_kernel_meta_provide(dry_cache_struct_bytes(dry_kernel_caches), NUMA_NO_NODE));
 	if (s->dry == NULL)

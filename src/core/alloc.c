@@ -34,15 +34,10 @@ static DRY_SLOW bool try_harder(struct dry_cache *cache, dry_gfp gfp, unsigned n
 {
 	size_t bytes = (size_t)1 << (dry_backing_page_shift(&cache->caches->backing) + cache->order);
 
-	if (!dry_backing_may_wait(gfp))
-		return false;
-	dry_caches_reap(cache->caches, DRY_REAP_ALL);
-	for (unsigned tries = 0; dry_node_refill(cache, node, gfp, object, 1) == 0; tries++) {
-		if (tries == DRY_RECLAIM_TRIES || !dry_caches_reclaim(cache->caches, bytes))
-			return false;
-		dry_caches_reap(cache->caches, DRY_REAP_ALL);
-	}
-	return true;
+	for (unsigned tries = 0; dry_backing_may_wait(gfp) && dry_caches_free_up(cache->caches, bytes, tries); tries++)
+		if (dry_node_refill(cache, node, gfp, object, 1) != 0)
+			return true;
+	return false;
 }
 
 static DRY_NOINLINE void *take_one(struct dry_cache *cache, dry_gfp gfp, unsigned node)
@@ -183,10 +178,10 @@ static uint32_t amount_of(struct dry_cache *cache)
 }
 
 /*
- * The array full from slabs, and one object. After the first piece no slab is made for less than all of its objects: a
- * rest would have to be attached, and fetched again by the next refill. Nor is one that holds less than a piece, but where the
- * cache has many: one of DRY_GROWING may be for what nobody has asked for yet. A slab is made before there is a piece on the
- * stack, for that is a long way down (docs/design/stack.md).
+ * The array full from slabs, less one object, which is the caller's. After the first piece no slab is made for less than all of
+ * its objects: a rest would have to be attached, and fetched again by the next refill. Nor is one that holds less than a piece,
+ * but where the cache has many: one of DRY_GROWING may be for what nobody has asked for yet. A slab is made before there is a
+ * piece on the stack, for that is a long way down (docs/design/stack.md).
  */
 static void *refill_slabs(struct dry_cache *cache, unsigned home, dry_gfp gfp)
 {

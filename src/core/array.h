@@ -30,8 +30,8 @@
 /* Written by its slot's sequences only, but while the caches are stopped. */
 struct dry_array {
 	uint64_t word;       /* 0 <= avail <= limit, and pops: see port/word.h */
-	uint16_t limit;      /* immutable after init */
-	uint16_t batchcount; /* likewise */
+	uint16_t limit;      /* changes while they are stopped */
+	uint16_t pad;
 	uint32_t seen;       /* reap only: dry_array_seen() at the last reap */
 	void *entry[];       /* [0, avail) oldest first */
 };
@@ -47,7 +47,7 @@ static inline struct dry_array *dry_area_array(char *area, uint32_t place)
 }
 
 /*
- * The low half of a word but for its highest bit, which is set: then limit, batchcount and seen as one word are no address
+ * The low half of a word but for its highest bit, which is set: then limit, pad and seen as one word are no address
  * (port/arch/x86_64/percpu.h).
  */
 static inline uint32_t dry_array_seen(uint64_t word)

@@ -62,7 +62,7 @@
  *
  * Concurrency: every call at any time by anybody, but that a slab is its owner's. No lock of core's is held in
  * dry_backing_alloc(); those of ranks REAP and CACHES may be in dry_backing_free(), that of a depot as well in
- * dry_backing_meta_alloc() and _free(), that of a node in none.
+ * dry_backing_meta_alloc() and _free(), and there that of a node, too, if the cache has a quarantine.
  */
 #ifndef DRY_CORE_BACKING_H
 #define DRY_CORE_BACKING_H

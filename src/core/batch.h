@@ -48,7 +48,7 @@ void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned 
 dry_slab_ref dry_node_put_chained(struct dry_cache *cache, void *const *objects, unsigned count);
 void dry_node_free_slabs(struct dry_cache *cache, dry_slab_ref chain);
 
-/* Empty shared and alien arrays into the slabs; only those not used since the last call, unless `all`. */
+/* Empty local, shared and alien arrays into the slabs; unless `all`, of what was not used since the last call. */
 void dry_node_drain_depots(struct dry_cache *cache, bool all);
 
 /* Give free slabs back: all but what is reserved, or (not all) those not needed since the last call. */

@@ -189,6 +189,12 @@ struct dry_caches {
 /* The table of slots, as the sequences of percpu.h take it. */
 #define DRY_SLOTS(caches) (caches), offsetof(struct dry_caches, slots)
 
+/* Its areas are: depots would be too much for it. */
+static inline bool dry_caches_small(const struct dry_caches *caches)
+{
+	return caches->area_size < (size_t)64 << 10;
+}
+
 /* The caller's memory node; a hint. */
 static inline unsigned dry_caches_home(const struct dry_caches *caches)
 {

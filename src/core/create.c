@@ -173,14 +173,14 @@ static bool make_alias(struct dry_cache *alias, struct dry_caches *caches, const
 }
 
 /* false: its layout cannot be. */
-static bool make_root(struct dry_cache *cache, struct dry_caches *caches, const struct dry_cache_attr *attr, bool alone)
+static bool make_root(struct dry_cache *cache, struct dry_caches *caches, const struct dry_cache_attr *attr)
 {
 	init_struct(cache, caches, attr->name);
 	if (!dry_cache_layout(cache, attr))
 		return false;
 	for (uint32_t n = 0; n < caches->nodes; n++)
 		cache->node[n].free_limit = 1 + 2 * cache->limit / cache->num;
-	cache->mergeable = !alone && cache->debug == NULL && is_mergeable(attr);
+	cache->mergeable = cache->debug == NULL && is_mergeable(attr);
 	dry_lock_acquire(&caches->lock);
 	place_locked(cache);
 	cache->state = DRY_CACHE_LIVE;
@@ -191,30 +191,28 @@ static bool make_root(struct dry_cache *cache, struct dry_caches *caches, const 
 
 /* Not inlined: what it holds is not to lie below the memory for the cache, which may be new from the system. */
 static DRY_NOINLINE struct dry_cache *make_in(struct dry_cache *cache, struct dry_caches *caches, const struct dry_cache_attr *attr,
-					      bool alone, int *error)
+					      int *error)
 {
 	struct dry_cache_attr more = *attr;
 
 	if (caches->hooks->wanted != NULL)
 		more.flags |= caches->hooks->wanted(attr);
-	if (!alone && make_alias(cache, caches, &more))
-		return cache;
-	if (make_root(cache, caches, &more, alone))
+	if (make_alias(cache, caches, &more) || make_root(cache, caches, &more))
 		return cache;
 	/* An object too big to be debugged: then without. */
-	if (more.flags != attr->flags && make_root(cache, caches, attr, alone))
+	if (more.flags != attr->flags && make_root(cache, caches, attr))
 		return cache;
 	*error = DRY_EINVAL;
 	dry_backing_meta_free(&caches->backing, cache, dry_cache_struct_bytes(caches));
 	return NULL;
 }
 
-struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool alone, int *error)
+struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, int *error)
 {
 	struct dry_cache *cache = dry_backing_meta_alloc(&caches->backing, dry_cache_struct_bytes(caches));
 
 	*error = DRY_ENOMEM;
-	return cache != NULL ? make_in(cache, caches, attr, alone, error) : NULL;
+	return cache != NULL ? make_in(cache, caches, attr, error) : NULL;
 }
 
 /* ---- destroying --------------------------------------------------------------------- */

@@ -13,10 +13,8 @@ bool dry_caches_init(struct dry_caches *caches, unsigned slots, unsigned nodes, 
 /* Give the areas back, and depots, which have grown where there are areas, before the backing goes; all else goes with it. */
 void dry_caches_fini(struct dry_caches *caches);
 
-/*
- * Make a cache of checked attributes; alone: never merged. *error: DRY_EINVAL, DRY_ENOMEM.
- */
-struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool alone, int *error);
+/* Make a cache of checked attributes. *error: DRY_EINVAL, DRY_ENOMEM. */
+struct dry_cache *dry_cache_make(struct dry_caches *caches, const struct dry_cache_attr *attr, int *error);
 
 /* As dry_cache_destroy(). */
 int dry_cache_unmake(struct dry_cache *cache);

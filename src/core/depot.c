@@ -5,8 +5,6 @@
 #include "base/memory.h"
 #include "base/rank.h"
 
-#define AREA_LEAST ((size_t)64 << 10) /* where areas are smaller, depots would be too much */
-
 /* How much more than usual depots may grow to hold: objects, in bytes, of all caches together; and pointers, of one. */
 #ifndef DRY_DEPOTS_GROWN /* a backing may want less */
 #define DRY_DEPOTS_GROWN ((size_t)32 << 20)
@@ -84,7 +82,7 @@ static void grow_locked(struct dry_cache *cache, struct dry_depot *depot)
 
 void dry_depot_prepare(struct dry_cache *cache, struct dry_depot *depot, unsigned batches)
 {
-	if (DRY_LIKELY(atomic_load_explicit(&depot->fits, memory_order_relaxed)) || cache->caches->area_size < AREA_LEAST)
+	if (DRY_LIKELY(atomic_load_explicit(&depot->fits, memory_order_relaxed)) || dry_caches_small(cache->caches))
 		return;
 	dry_lock_acquire(&depot->lock);
 	if (depot->limit != 0)
@@ -273,7 +271,7 @@ struct dry_depot *dry_depot_local(struct dry_cache *cache, bool make)
 	const struct dry_caches *caches = cache->caches;
 
 	/* relaxed: whoever finds one slot too few goes without */
-	if (DRY_LOCALS == 0 || caches->nodes != 1 || caches->area_size < AREA_LEAST ||
+	if (DRY_LOCALS == 0 || caches->nodes != 1 || dry_caches_small(caches) ||
 	    __atomic_load_n(&caches->slots_open, __ATOMIC_RELAXED) < 2)
 		return NULL;
 	return one_of_more(cache, &cache->node[0], 1 + local_number(), make);
@@ -303,20 +301,19 @@ struct dry_depot *dry_depot_apart(struct dry_cache *cache)
 void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(struct dry_cache *, struct dry_depot *, bool),
 		    bool arg)
 {
-	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire);
+	struct dry_depot *depot;
 
-	fn(cache, &node->shared, arg);
-	for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++)
-		fn(cache, &more[i].depot, arg);
+	for (uint32_t i = 0; (depot = dry_depot_at(cache, node, i)) != NULL; i++)
+		fn(cache, depot, arg);
 }
 
-size_t dry_depots_avail(const struct dry_cache *cache, const struct dry_node *node)
+size_t dry_depots_avail(const struct dry_cache *cache, struct dry_node *node)
 {
-	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire);
-	size_t sum = avail_of(&node->shared);
+	struct dry_depot *depot;
+	size_t sum = 0;
 
-	for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++)
-		sum += avail_of(&more[i].depot);
+	for (uint32_t i = 0; (depot = dry_depot_at(cache, node, i)) != NULL; i++)
+		sum += avail_of(depot);
 	return sum;
 }
 

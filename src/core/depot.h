@@ -49,11 +49,21 @@ struct dry_depot *dry_depot_local(struct dry_cache *cache, bool make);
 struct dry_depot *dry_depot_own(struct dry_cache *cache);
 /* The same for a cache without arrays, and however many slots or nodes there are; of slots of one number the shared array. */
 struct dry_depot *dry_depot_apart(struct dry_cache *cache);
+/* The depots of a node by number: the shared array, the alien ones by their nodes, local ones. NULL: that was the last. */
+static inline struct dry_depot *dry_depot_at(const struct dry_cache *cache, struct dry_node *node, uint32_t number)
+{
+	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire);
+
+	if (number == 0)
+		return &node->shared;
+	return more != NULL && number <= dry_depots_more(cache->caches) ? &more[number - 1].depot : NULL;
+}
+
 /* Calls fn for each depot of the node. */
 void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(struct dry_cache *, struct dry_depot *, bool),
 		    bool arg);
 /* Objects in all of them; a figure. */
-size_t dry_depots_avail(const struct dry_cache *cache, const struct dry_node *node);
+size_t dry_depots_avail(const struct dry_cache *cache, struct dry_node *node);
 /* Give the memory of an empty depot back: a page of it would keep a whole segment in use. */
 void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot);
 /* Give back the memory of all depots of a node, for good: what they hold goes with its slabs. */

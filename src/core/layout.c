@@ -62,7 +62,7 @@ static bool wasteful(size_t left, size_t bytes)
 	return left * 8 > bytes;
 }
 
-/* Smallest order that wastes at most 1/8, each object carrying `extra` bytes of array with it. */
+/* Smallest order that wastes at most 1/8; dedicated: the array of indices is part of the slab. */
 static bool published_order(const struct dry_cache *cache, bool dedicated, struct candidate *best)
 {
 	for (unsigned order = 0; order <= max_order(cache); order++) {
@@ -303,34 +303,33 @@ static bool choose_type(struct dry_cache *cache)
 	}
 }
 
-/* With 512 a program goes through more of the first-level cache than it saves (docs/design/fast-path.md). */
-#define SMALLEST      80 /* bytes */
-#define SMALLEST_MOST 416
-#define MOST          256
+#define SMALLEST      80  /* bytes */
+#define SMALLEST_MOST 416 /* with 512 more goes through the first-level cache than is saved (docs/design/fast-path.md) */
+#define MOST_BYTES    ((size_t)64 << 10)
+#define LEAST_SIZE    256
 
 /*
- * An array holds about 64 KiB of objects, 256 of them at most, 416 of the smallest: so the general caches' all fit into an area's
+ * An array holds 64 KiB of objects, 256 of them at most, 416 of the smallest: so the general caches' all fit into an area's
  * beginning (DRY_AREA_FIRST). It takes no more than a 64th of what of an area is left for arrays: the more caches there are, the
- * smaller are those of the next ones.
+ * smaller are those of the next ones. Small heaps have few caches.
  */
-static void choose_limits(struct dry_cache *cache, unsigned wanted)
+static size_t usual_limit(const struct dry_cache *cache)
 {
 	const struct dry_caches *caches = cache->caches;
 	/* relaxed: a hint */
 	size_t left = caches->area_size - __atomic_load_n(&caches->area_used, __ATOMIC_RELAXED);
-	size_t limit = cache->size <= SMALLEST ? SMALLEST_MOST : MOST, most = left / 64 / sizeof(void *);
+	size_t most = dry_caches_small(caches) ? 16 : left / 64 / sizeof(void *);
+	size_t limit = cache->size <= SMALLEST ? SMALLEST_MOST : MOST_BYTES / (cache->size > LEAST_SIZE ? cache->size : LEAST_SIZE);
 
-	if (limit > ((size_t)64 << 10) / cache->size)
-		limit = ((size_t)64 << 10) / cache->size;
-	if (caches->area_size < ((size_t)64 << 10)) /* of a small heap, which has few caches */
-		most = 16;
-	if (limit > most)
-		limit = most;
-	if (limit < 4)
-		limit = 4;
 	if (cache->flags & DRY_CACHE_SECURE) /* without arrays it says how many free slabs are kept */
-		limit = ((size_t)256 << 10) / cache->size;
-	cache->limit = wanted != 0 ? wanted : (uint32_t)limit;
+		return ((size_t)256 << 10) / cache->size;
+	limit = limit < most ? limit : most;
+	return limit > 4 ? limit : 4;
+}
+
+static void choose_limits(struct dry_cache *cache, unsigned wanted)
+{
+	cache->limit = wanted != 0 ? wanted : (uint32_t)usual_limit(cache);
 	cache->batchcount = (cache->limit + 1) / 2;
 }
 

@@ -5,8 +5,9 @@
 
 #include "core/cache.h"
 
-/* Fills in size, num, order, management type, colours. false: the cache cannot be. */
+/* What objects are aligned to, in bytes. */
 size_t dry_cache_align(const struct dry_cache_attr *attr);
+/* Fills in size, num, order, management type, colours. false: the cache cannot be. */
 bool dry_cache_layout(struct dry_cache *cache, const struct dry_cache_attr *attr);
 
 /* Of a slab of an order, for objects and the arrays beside them: all of it, or all but the page that is left for a fence. */

@@ -13,35 +13,27 @@ struct drain {
 	struct dry_caches *caches;
 	struct dry_cache *only; /* NULL: all */
 	enum dry_reap which;
-	bool mark;              /* this pass is the last: touched arrays count as seen */
-	bool dry_run;           /* look, but leave */
+	bool empties;           /* or else it looks, and leaves */
+	bool marks;             /* this pass is the last: touched arrays count as seen */
 	bool found;
 };
 
-struct look {
-	size_t refills, slabs;
-};
-
-static struct look look_at(const struct dry_cache *cache)
+static size_t refills_of(const struct dry_cache *cache)
 {
-	struct look look = { 0 };
+	size_t refills = 0;
 
-	/* relaxed: statistics */
-	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
-		const struct dry_node *node = &cache->node[n];
-		look.refills += dry_figure(&node->slow_allocs);
-		look.slabs += dry_figure(&node->slabs);
-	}
-	return look;
+	for (uint32_t n = 0; n < cache->caches->nodes; n++)
+		refills += dry_figure(&cache->node[n].slow_allocs);
+	return refills;
 }
 
 /* Objects that are in no array. */
-static size_t free_of(const struct dry_cache *cache)
+static size_t free_of(struct dry_cache *cache)
 {
 	size_t free = 0;
 
 	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
-		const struct dry_node *node = &cache->node[n];
+		struct dry_node *node = &cache->node[n];
 		free += dry_figure(&node->free_objects) + dry_depots_avail(cache, node);
 	}
 	return free;
@@ -61,10 +53,12 @@ static bool is_look(enum dry_reap which)
  * Next to nobody missed an object since the last such round or look, and half of what there is, or more, is free: slabs may come
  * free.
  */
-static bool is_unasked(const struct dry_cache *cache, const struct look *look, enum dry_reap which)
+static bool is_unasked(struct dry_cache *cache, enum dry_reap which)
 {
-	return look->slabs > FEW_SLABS && look->refills - cache->refills_seen[is_look(which)] <= FEW_REFILLS &&
-	       free_of(cache) >= look->slabs * cache->num / 2;
+	size_t slabs = dry_node_slabs(cache);
+
+	return slabs > FEW_SLABS && refills_of(cache) - cache->refills_seen[is_look(which)] <= FEW_REFILLS &&
+	       free_of(cache) >= slabs * cache->num / 2;
 }
 
 /* Of a stopped array into the slabs. It is empty before that: who leaves a report by a jump leaves nothing in two places. */
@@ -79,25 +73,24 @@ static void empty_array(struct dry_cache *cache, struct dry_array *array, unsign
 static void drain_array(struct drain *drain, struct dry_cache *cache, struct dry_array *array, bool unasked)
 {
 	unsigned avail = dry_array_avail(array);
-	uint32_t now = dry_array_seen(dry_peek64(&array->word)); /* a hint in a dry run */
+	uint32_t now = dry_array_seen(dry_peek64(&array->word)); /* a hint where it is not stopped */
 
 	if (!unasked && array->seen != now) {
-		if (drain->mark) /* relaxed: a push may look at the word that it is in */
+		if (drain->marks) /* relaxed: a push may look at the word that it is in */
 			__atomic_store_n(&array->seen, now, __ATOMIC_RELAXED);
 		return;
 	}
 	if (avail == 0)
 		return;
 	drain->found = true;
-	if (!drain->dry_run)
+	if (drain->empties)
 		empty_array(cache, array, avail);
 }
 
 static void drain_cache(struct drain *drain, struct dry_cache *cache)
 {
 	struct dry_caches *caches = drain->caches;
-	struct look look = look_at(cache);
-	bool unasked = is_all(drain->which) || is_unasked(cache, &look, drain->which);
+	bool unasked = is_all(drain->which) || is_unasked(cache, drain->which);
 
 	for (uint32_t slot = 0; slot < caches->slots_open; slot++)
 		if (caches->areas[slot] != dry_stopped_area)
@@ -116,30 +109,26 @@ static void drain_slots(struct drain *drain)
 
 bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache, enum dry_reap which)
 {
-	struct drain drain = { caches, cache, which, false, true, false };
-	bool quiet = true;
+	struct drain drain = { .caches = caches, .only = cache, .which = which };
+	bool found;
 
 	dry_lock_acquire(&caches->lock); /* keeps the list of caches and the slots as they are */
 	drain_slots(&drain);
-	if (drain.found)
-		quiet = dry_slots_stop_locked(caches);
-	if (drain.found && quiet) {
-		drain.dry_run = false;
-		drain.mark = true;
+	found = drain.found;
+	drain.empties = found && dry_slots_stop_locked(caches);
+	drain.marks = true;
+	if (drain.empties || !is_all(which))
 		drain_slots(&drain);
+	if (drain.empties)
 		dry_slots_start_locked(caches);
-	} else if (!is_all(which)) {
-		drain.mark = true;
-		drain_slots(&drain);
-	}
 	dry_lock_release(&caches->lock);
-	return quiet;
+	return drain.empties || !found;
 }
 
 bool dry_cache_tune(struct dry_cache *cache, uint32_t limit, uint32_t batchcount)
 {
 	struct dry_caches *caches = cache->caches;
-	struct drain drain = { caches, cache, DRY_REAP_ALL, true, false, false };
+	struct drain drain = { .caches = caches, .only = cache, .which = DRY_REAP_ALL, .empties = true };
 	bool quiet;
 
 	dry_lock_acquire(&caches->reap_lock);
@@ -166,33 +155,32 @@ static void drain_quarantine(struct dry_cache *cache)
 /* Depots and free slabs. */
 static void reap_nodes(struct dry_cache *cache, enum dry_reap which)
 {
-	struct look look = look_at(cache);
-	bool all = is_all(which) || (is_look(which) && is_unasked(cache, &look, which));
+	bool look = is_look(which), all = is_all(which) || (look && is_unasked(cache, which));
 
-	cache->refills_seen[is_look(which)] = look.refills;
+	cache->refills_seen[look] = refills_of(cache);
 	/* an empty depot's memory can wait; what has no arrays has no more than free slabs, and to make them anew may cost more:
 	 * fences (debug/fence.h) */
-	if (is_look(which) && (look.slabs == 0 || cache->place == 0))
+	if (look && (cache->place == 0 || dry_node_slabs(cache) == 0))
 		return;
 	dry_node_drain_depots(cache, all);
 	dry_node_shrink(cache, all);
 }
 
 /* Allocations so far: what the arrays' words count, and what goes by them. */
-static uint64_t allocs_locked(const struct dry_cache *cache)
+static uint64_t allocs_locked(struct dry_cache *cache)
 {
 	const struct dry_caches *caches = cache->caches;
+	struct dry_depot *depot;
 	uint64_t allocs = 0;
 
 	/* relaxed: statistics */
 	for (uint32_t n = 0; n < caches->nodes; n++) {
-		const struct dry_node *node = &cache->node[n];
-		struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire); /* as in dry_depot_alien() */
+		struct dry_node *node = &cache->node[n];
 		allocs += dry_figure(&node->slow_allocs);
 		allocs += dry_figure(&node->bulk_allocs);
 		allocs += (uint64_t)(int64_t)atomic_load_explicit(&node->pops_apart, memory_order_relaxed);
-		for (uint32_t i = 0; more != NULL && i < dry_depots_more(caches); i++)
-			allocs += dry_figure(&more[i].depot.allocs);
+		for (uint32_t i = 0; (depot = dry_depot_at(cache, node, i)) != NULL; i++)
+			allocs += dry_figure(&depot->allocs);
 	}
 	for (uint32_t slot = 0; cache->place != 0 && slot < caches->slots_open; slot++)
 		if (caches->areas[slot] != dry_stopped_area)
@@ -213,7 +201,7 @@ void dry_cache_add_counters_locked(struct dry_cache *cache, uint64_t *sum)
 {
 	for (uint32_t n = 0; n < cache->caches->nodes; n++) {
 		struct dry_node *node = &cache->node[n];
-		struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire); /* as in dry_depot_alien() */
+		struct dry_depot *depot;
 
 		sum[DRY_COUNTER_SLOW_ALLOCS] += dry_figure(&node->slow_allocs);
 		sum[DRY_COUNTER_SLOW_FREES] += dry_figure(&node->slow_frees);
@@ -222,9 +210,8 @@ void dry_cache_add_counters_locked(struct dry_cache *cache, uint64_t *sum)
 		sum[DRY_COUNTER_LOCK_WAITS] += dry_figure(&node->lock_waits);
 		sum[DRY_COUNTER_SLABS_MADE] += dry_figure(&node->slabs_made);
 		sum[DRY_COUNTER_REMOTE_FREES] += dry_figure(&node->remote_frees);
-		add_depot(&node->shared, sum);
-		for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++)
-			add_depot(&more[i].depot, sum);
+		for (uint32_t i = 0; (depot = dry_depot_at(cache, node, i)) != NULL; i++)
+			add_depot(depot, sum);
 	}
 	sum[DRY_COUNTER_ALLOCS] += allocs_locked(cache); /* last, so that the slow ones are not more */
 }
@@ -283,6 +270,14 @@ void dry_caches_reap(struct dry_caches *caches, enum dry_reap which)
 	each_root(caches, which, reap_one);
 }
 
+bool dry_caches_free_up(struct dry_caches *caches, size_t bytes, unsigned tries)
+{
+	if (tries > DRY_RECLAIM_TRIES || (tries != 0 && !dry_caches_reclaim(caches, bytes)))
+		return false;
+	dry_caches_reap(caches, DRY_REAP_ALL);
+	return true;
+}
+
 /* Whatever is put into slabs from now on, none goes: destructors are not called any more. */
 static void keep_slabs(struct dry_caches *caches)
 {
@@ -329,11 +324,7 @@ bool dry_cache_reserve(struct dry_cache *cache, unsigned home, size_t count)
 
 	if (done || count > dry_backing_bytes(&caches->backing) / cache->size || !dry_backing_may_wait(DRY_GFP_DEFAULT))
 		return done;
-	dry_caches_reap(caches, DRY_REAP_ALL);
-	for (unsigned tries = 0; !(done = reserve(cache, home, count)) && tries < DRY_RECLAIM_TRIES; tries++) {
-		if (!dry_caches_reclaim(caches, count * cache->size))
-			break;
-		dry_caches_reap(caches, DRY_REAP_ALL);
-	}
+	for (unsigned tries = 0; !done && dry_caches_free_up(caches, count * cache->size, tries); tries++)
+		done = reserve(cache, home, count);
 	return done;
 }

@@ -20,8 +20,13 @@ enum dry_reap {
  */
 bool dry_arrays_drain_locked(struct dry_caches *caches, struct dry_cache *cache, enum dry_reap which);
 
-/* Arrays, shared and alien arrays into the slabs, free slabs into the backing. */
+/* Arrays, local, shared and alien ones into the slabs, free slabs into the backing. */
 void dry_caches_reap(struct dry_caches *caches, enum dry_reap which);
+/*
+ * There was no memory for so many bytes: what arrays hold goes into the slabs; at later tries, from 1, after callbacks gave some.
+ * false: they gave none, or were asked often enough.
+ */
+bool dry_caches_free_up(struct dry_caches *caches, size_t bytes, unsigned tries);
 /* At the end of the process, so that each free is looked at: the same, but free slabs stay, and what waits to be chosen. */
 void dry_caches_settle(struct dry_caches *caches);
 /* All of it for a root. false: a thread stayed inside of a sequence, so that the arrays could not be emptied. */

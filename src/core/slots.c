@@ -64,7 +64,6 @@ static void array_init(struct dry_caches *caches, uint32_t slot, uint32_t place,
 
 	array->word = as->word;
 	array->seen = as->seen;
-	array->batchcount = as->batchcount;
 	/* release: the sequences of a later reader of `limit` find word set */
 	__atomic_store_n(&array->limit, as->limit, __ATOMIC_RELEASE);
 }
@@ -105,7 +104,6 @@ static void fresh(const struct dry_cache *cache, struct dry_array *array)
 
 	*array = (struct dry_array){ .word = cache->countdowns == DRY_COUNTDOWNS_ON ? dry_word_unarmed(empty) : empty,
 				     .limit = (uint16_t)cache->limit,
-				     .batchcount = (uint16_t)cache->batchcount,
 				     .seen = dry_array_seen(0) };
 }
 

@@ -63,15 +63,10 @@ DRY_FAST struct dry_depot *enter(struct dry_cache *cache)
 	return depot;
 }
 
-/* The shared array, then the local ones; NULL: that was the last. */
+/* The shared array, then the local ones, before which there are alien ones; NULL: that was the last. */
 static struct dry_depot *depot_at(struct dry_cache *cache, uint32_t index)
 {
-	struct dry_depot_line *more = atomic_load_explicit(&cache->node[0].more, memory_order_acquire);
-	uint32_t at = cache->caches->nodes + index - 1; /* alien arrays are before them */
-
-	if (index == 0)
-		return &cache->node[0].shared;
-	return more != NULL && at < dry_depots_more(cache->caches) ? &more[at].depot : NULL;
+	return dry_depot_at(cache, &cache->node[0], index == 0 ? 0 : cache->caches->nodes + index);
 }
 
 /* Figures: written under the lock, read without. */

@@ -5,17 +5,17 @@
  * Kind after kind within a cache, too: who empties an alien array of one node holds it while it waits for the slabs of another.
  * At the end of a process it is only asked whether all are free.
  */
+#include "core/depot.h"
 #include "core/walk.h"
 #include "heap/heap.h"
 
 static void each_lock_of_cache(struct dry_cache *cache, uint32_t nodes, void (*fn)(struct dry_lock *lock))
 {
-	for (uint32_t n = 0; n < nodes; n++) {
-		struct dry_node *node = &cache->node[n];
-		struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire);
-		for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++)
-			fn(&more[i].depot.lock);
-	}
+	struct dry_depot *depot;
+
+	for (uint32_t n = 0; n < nodes; n++)
+		for (uint32_t i = 1; (depot = dry_depot_at(cache, &cache->node[n], i)) != NULL; i++)
+			fn(&depot->lock);
 	for (uint32_t n = 0; n < nodes; n++)
 		fn(&cache->node[n].shared.lock);
 	for (uint32_t n = 0; n < nodes; n++)

@@ -70,9 +70,9 @@ DRY_EXPORT dry_cache *dry_cache_create(dry_heap *heap, const struct dry_cache_at
 		if (heap == NULL)
 			return NULL;
 	}
-	cache = dry_cache_make(&heap->caches, attr, false, &error);
+	cache = dry_cache_make(&heap->caches, attr, &error);
 	for (unsigned tries = 0; cache == NULL && error == DRY_ENOMEM && dry_heap_free_up(heap, CACHE_BYTES, tries); tries++)
-		cache = dry_cache_make(&heap->caches, attr, false, &error);
+		cache = dry_cache_make(&heap->caches, attr, &error);
 	if (cache != NULL)
 		DRY_PROBE_3(drystone, cache_made, (uintptr_t)cache, (uintptr_t)cache->name, cache->object_size);
 	if (cache == NULL) {

@@ -183,13 +183,13 @@ static void leaves(void)
 }
 
 static struct {
-	size_t keep;       /* idle memory that is not worth it; 0: KEEP_LEAST */
+	size_t keep;       /* idle memory that is not worth it */
 	size_t held, gone; /* right after the last step: bytes held, and purged by it */
 	uint64_t step;     /* when that was, ms */
 	uint64_t rest;     /* no step before that */
 	uint64_t round;    /* when the last round of reaping was */
 	unsigned calls;
-} alone;
+} alone = { .keep = KEEP_LEAST };
 
 /*
  * The thread ends, and the program, which has one thread then, may make no 1,000 calls any more: meanwhile it gives back in those
@@ -199,16 +199,11 @@ static void hand_over(void)
 {
 	atomic_store_explicit(&early, true, memory_order_relaxed);
 	if (enters()) {
-		alone.keep = 0;
+		alone.keep = KEEP_LEAST;
 		alone.gone = 0;
 		alone.rest = 0;
 		leaves();
 	}
-}
-
-static size_t kept(void)
-{
-	return alone.keep != 0 ? alone.keep : KEEP_LEAST;
 }
 
 /* What the thread would do, when it would. */
@@ -219,7 +214,7 @@ static DRY_SLOW void make_round(struct dry_heap *heap)
 	if (now - alone.round < dry_option_decay_ms / 2)
 		return;
 	alone.round = now;
-	alone.keep = kept() / 2 > KEEP_LEAST ? kept() / 2 : KEEP_LEAST;
+	alone.keep = alone.keep / 2 > KEEP_LEAST ? alone.keep / 2 : KEEP_LEAST;
 	dry_profile_follow();
 	dry_heap_reap(heap);
 }
@@ -240,7 +235,7 @@ static DRY_SLOW void give_back(struct dry_heap *heap)
 	size_t held = held_bytes(heap);
 
 	if (alone.gone != 0 && now - alone.step < dry_option_decay_ms && held > alone.held + alone.gone / 2) {
-		size_t keep = held - alone.held > 2 * kept() ? held - alone.held : 2 * kept();
+		size_t keep = held - alone.held > 2 * alone.keep ? held - alone.held : 2 * alone.keep;
 		alone.keep = keep < KEEP_MOST ? keep : KEEP_MOST;
 		alone.rest = now + dry_option_decay_ms;
 		alone.gone = 0;
@@ -263,7 +258,7 @@ void dry_background_freed(void)
 	if (DRY_LIKELY(idle <= KEEP_LEAST) || !dry_option_background || !enters())
 		return;
 	/* what seems in use may be objects in arrays, each in a slab of its own */
-	if (idle > kept() + (held_bytes(heap) - idle) / 16)
+	if (idle > alone.keep + (held_bytes(heap) - idle) / 16)
 		give_back(heap);
 	count_call(heap);
 	leaves();

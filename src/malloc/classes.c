@@ -73,7 +73,7 @@ static DRY_SLOW struct dry_cache *make_cache(struct dry_heap *heap, unsigned cla
 	dry_format(name, sizeof(name), "%s-%zu", tail != 0 ? "secure" : "kmalloc", size);
 	struct dry_cache_attr attr = { .name = name, .size = size - tail, .flags = DRY_CACHE_NO_MERGE };
 	attr.align = align < DRY_NATURAL_MAX ? align : DRY_NATURAL_MAX;
-	cache = dry_cache_make(&heap->caches, &attr, true, &error);
+	cache = dry_cache_make(&heap->caches, &attr, &error);
 	if (cache == NULL)
 		return NULL;
 	/* Publishes the cache; who loses the race drops its own, still unused. */

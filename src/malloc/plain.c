@@ -53,7 +53,7 @@ static struct dry_cache *make(unsigned class)
 	dry_format(name, sizeof(name), "plain-%zu", size);
 	attr.name = name;
 	attr.align = natural < DRY_NATURAL_MAX ? natural : DRY_NATURAL_MAX;
-	return dry_cache_make(&dry_main_heap.caches, &attr, true, &error);
+	return dry_cache_make(&dry_main_heap.caches, &attr, &error);
 }
 
 void *dry_plain_alloc(size_t size, size_t align)

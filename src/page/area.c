@@ -124,10 +124,9 @@ bool dry_meta_area_extend(struct dry_meta *meta, void *area, size_t from, size_t
 
 void dry_meta_area_free(struct dry_meta *meta, void *area, size_t from, size_t to, size_t most)
 {
-	if (area == NULL || (!grows(meta, most) && from != 0))
-		return;
 	if (!grows(meta, most)) {
-		dry_meta_free(meta, area, most);
+		if (from == 0)
+			dry_meta_free(meta, area, most);
 		return;
 	}
 	dry_lock_acquire(&meta->lock);

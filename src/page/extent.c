@@ -444,17 +444,17 @@ static bool copy_pays_locked(const struct dry_extents *extents, const struct dry
  */
 static void *grow_locked(struct dry_extents *extents, struct dry_extent was, size_t size)
 {
-	void *ptr = (void *)was.addr, *result = NULL;
+	void *ptr = (void *)was.addr, *result;
 
 	remove_locked(extents, find_locked(extents, ptr));
 	dry_lock_release(&extents->lock);
-	if (extents->source.reserve == NULL)
-		result = remap_for_more(ptr, was.size, &size);
-	/* An eighth was perhaps not asked for. */
-	if (result != NULL)
+	result = remap_for_more(ptr, was.size, &size);
+	if (result != NULL) {
+		/* An eighth was perhaps not asked for. */
 		dry_dense_grown(result, size, was.size - dry_round_up(was.size / 8, dry_source_unit(&extents->source)));
-	if (result != NULL) /* relaxed: a hint */
+		/* relaxed: a hint */
 		atomic_fetch_add_explicit(&extents->fresh, size - was.size, memory_order_relaxed);
+	}
 	dry_lock_acquire(&extents->lock);
 	insert_locked(extents, result != NULL ? result : ptr, result != NULL ? size : was.size, was.node);
 	return result;
@@ -472,7 +472,8 @@ void *dry_extent_resize(struct dry_extents *extents, void *ptr, size_t size, siz
 	if (entry == NULL)
 		ptr = NULL;
 	else if (size != entry->size && !resize_here_locked(extents, entry, size, dirty))
-		ptr = copy_pays_locked(extents, entry, size) ? NULL : grow_locked(extents, *entry, size);
+		ptr = extents->source.reserve != NULL || copy_pays_locked(extents, entry, size) ? NULL :
+												grow_locked(extents, *entry, size);
 	dry_lock_release(&extents->lock);
 	return ptr;
 }

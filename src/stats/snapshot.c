@@ -2,6 +2,7 @@
 /* Figures, derived from what the core keeps anyway: active objects are what is in no other place. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "core/depot.h"
 #include "core/layout.h"
 #include "core/reap.h"
 #include "heap/heap.h"
@@ -20,7 +21,7 @@ static void add_arrays(struct dry_cache_stats *stats, const struct dry_cache *ca
 static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cache, struct dry_node *node,
 		     size_t *free_objects)
 {
-	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_acquire); /* as in dry_depot_alien() */
+	struct dry_depot *depot;
 
 	*free_objects += dry_figure(&node->free_objects);
 	stats->slabs += dry_figure(&node->slabs);
@@ -28,11 +29,9 @@ static void add_node(struct dry_cache_stats *stats, const struct dry_cache *cach
 	dry_lock_acquire(&node->lock);
 	stats->active_slabs -= node->free_slabs;
 	dry_lock_release(&node->lock);
-	stats->shared_objects += atomic_load_explicit(&node->shared.avail, memory_order_relaxed);
-	for (uint32_t i = 0; more != NULL && i < dry_depots_more(cache->caches); i++) {
-		size_t avail = atomic_load_explicit(&more[i].depot.avail, memory_order_relaxed);
-		*(i < cache->caches->nodes ? &stats->cached_objects : &stats->shared_objects) += avail;
-	}
+	for (uint32_t i = 0; (depot = dry_depot_at(cache, node, i)) != NULL; i++)
+		*(depot->alien ? &stats->cached_objects : &stats->shared_objects) +=
+			atomic_load_explicit(&depot->avail, memory_order_relaxed);
 }
 
 static void add_counters_locked(struct dry_cache_stats *stats, struct dry_cache *cache)

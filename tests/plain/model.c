@@ -151,7 +151,8 @@ static void step_make(struct model *model)
 	}
 	model->count = 0;
 	caches->counted = counted;
-	model->cache = dry_cache_make(caches, &attr, counted, &error);
+	attr.flags |= counted ? DRY_CACHE_NO_MERGE : 0;
+	model->cache = dry_cache_make(caches, &attr, &error);
 }
 
 static void step_destroy(struct model *model)

@@ -109,11 +109,11 @@ static void test_errors(void)
 	struct dry_cache_attr attr = { .name = "x", .size = largest + 1 };
 	int error = 0;
 
-	CHECK(dry_cache_make(caches, &attr, false, &error) == NULL);
+	CHECK(dry_cache_make(caches, &attr, &error) == NULL);
 	CHECK_EQ(error, DRY_EINVAL);
 	attr.size = 64;
 	caches->backing.fail_at = caches->backing.calls + 1;
-	CHECK(dry_cache_make(caches, &attr, false, &error) == NULL);
+	CHECK(dry_cache_make(caches, &attr, &error) == NULL);
 	CHECK_EQ(error, DRY_ENOMEM);
 	CHECK_EQ(caches->backing.calls, calls + 2);
 	/* A name is cut, and terminated. */

@@ -111,7 +111,7 @@ static size_t scenario(size_t fail_at, bool all)
 	caches->backing.fail_all = all;
 	for (size_t i = 0; i < KINDS; i++) {
 		caches->counted = kinds[i].counted;
-		cache[i] = dry_cache_make(caches, &kinds[i].attr, kinds[i].counted, &error);
+		cache[i] = dry_cache_make(caches, &kinds[i].attr, &error);
 		if (cache[i] != NULL)
 			exercise(cache[i], &rng);
 	}

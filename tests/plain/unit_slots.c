@@ -41,7 +41,7 @@ static void test_areas(void)
 	CHECK(second->place > first->place && first->place % (DRY_AREA_UNIT / 8) == 0);
 	plain.slot = 4;
 	CHECK(dry_slot_prepare(caches));
-	CHECK(array_of(first, 4)->limit == first->limit && array_of(second, 4)->batchcount == second->batchcount);
+	CHECK(array_of(first, 4)->limit == first->limit && array_of(second, 4)->limit == second->limit);
 	/* No slot to be had, no memory, a lock that is somebody's: then without arrays. */
 	plain.no_slot = true;
 	CHECK(!dry_slot_prepare(caches));

@@ -219,11 +219,13 @@ void plain_abandon(struct dry_caches *caches)
 
 struct dry_cache *plain_make(struct dry_caches *caches, const struct dry_cache_attr *attr, bool counted)
 {
+	struct dry_cache_attr own = *attr;
 	bool before = caches->counted;
 	int error;
 
+	own.flags |= counted ? DRY_CACHE_NO_MERGE : 0;
 	caches->counted |= counted;
-	struct dry_cache *cache = dry_cache_make(caches, attr, counted, &error);
+	struct dry_cache *cache = dry_cache_make(caches, &own, &error);
 	caches->counted = before;
 	CHECK(cache != NULL);
 	return cache;
