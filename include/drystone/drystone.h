@@ -149,7 +149,7 @@ size_t dry_heap_trim(dry_heap *heap);
  */
 int dry_heap_check(dry_heap *heap);
 
-/* Figures of a heap, in bytes unless named otherwise. A snapshot, not atomic. */
+/* Figures of a heap, in bytes unless named otherwise; the default one has what a profile sampled, too. A snapshot, not atomic. */
 struct dry_heap_stats {
 	size_t reserved;       /* address space */
 	size_t in_use;         /* pages handed out to slabs and runs */

@@ -26,6 +26,7 @@ struct dry_heap {
 	struct dry_kept kept;
 	const struct dry_secondary *_Atomic secondary;         /* NULL: none. relaxed: asked in slow paths */
 	struct dry_cache *_Atomic general[DRY_GENERAL_CACHES]; /* made at first use */
+	struct dry_heap *_Atomic apart;                        /* has some of its blocks; NULL: none. See dry_heap_apart() */
 	struct dry_heap *next;                                 /* list of heaps; guarded by dry_heaps_lock */
 	bool ready;                                            /* written once, after all else */
 	bool is_default;
@@ -65,6 +66,12 @@ static inline const struct dry_secondary *dry_heap_secondary(const struct dry_he
 	return atomic_load_explicit(&heap->secondary, memory_order_relaxed);
 }
 
+/* The heap that has some of this one's blocks (malloc/sample.h), counts with it and gives back with it; NULL: there is none. */
+static inline struct dry_heap *dry_heap_apart(const struct dry_heap *heap)
+{
+	return atomic_load_explicit(&heap->apart, memory_order_acquire); /* pairs with who made it */
+}
+
 /* The cache whose object (of the default heap) a block of the secondary allocator stands for; NULL: none. */
 static inline struct dry_cache *dry_heap_cache_instead(const void *object)
 {
@@ -77,6 +84,9 @@ static inline struct dry_cache *dry_heap_cache_instead(const void *object)
 struct dry_heap *dry_heap_get(struct dry_heap *heap);
 /* From now on these look at the caches of all heaps, made and to come. At start, before any debugged cache. */
 void dry_heaps_debug(const struct dry_debug_hooks *hooks);
+
+/* stats/snapshot.c: to the figures of a heap those of this one, without the one apart. */
+void dry_heap_add_stats(struct dry_heap *heap, struct dry_heap_stats *stats);
 
 /* reclaim.c */
 

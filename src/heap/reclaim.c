@@ -10,13 +10,12 @@
 
 DRY_EXPORT void dry_heap_reap(dry_heap *heap)
 {
-	heap = dry_heap_get(heap);
-	if (heap == NULL)
-		return;
-	dry_caches_reap(&heap->caches, DRY_REAP_IDLE);
-	dry_kept_release(&heap->kept, dry_heap_arena(heap));
-	dry_arena_decay(dry_heap_arena(heap), 1);
-	dry_extent_decay(&heap->extents, 1);
+	for (heap = dry_heap_get(heap); heap != NULL; heap = dry_heap_apart(heap)) {
+		dry_caches_reap(&heap->caches, DRY_REAP_IDLE);
+		dry_kept_release(&heap->kept, dry_heap_arena(heap));
+		dry_arena_decay(dry_heap_arena(heap), 1);
+		dry_extent_decay(&heap->extents, 1);
+	}
 }
 
 void dry_heap_balance(struct dry_heap *heap)
@@ -38,19 +37,21 @@ void dry_heap_balance(struct dry_heap *heap)
 
 static size_t trim_of(struct dry_heap *heap, enum dry_reap which)
 {
-	size_t bytes;
+	size_t bytes = 0;
 
-	dry_caches_reap(&heap->caches, which);
-	dry_kept_release(&heap->kept, dry_heap_arena(heap));
-	dry_meta_purge(&heap->caches.backing.meta);
-	bytes = dry_arena_purge_all(dry_heap_arena(heap)) << dry_heap_arena(heap)->page_shift;
-	return bytes + dry_extent_decay(&heap->extents, 0);
+	for (; heap != NULL; heap = dry_heap_apart(heap)) {
+		dry_caches_reap(&heap->caches, which);
+		dry_kept_release(&heap->kept, dry_heap_arena(heap));
+		dry_meta_purge(&heap->caches.backing.meta);
+		bytes += dry_arena_purge_all(dry_heap_arena(heap)) << dry_heap_arena(heap)->page_shift;
+		bytes += dry_extent_decay(&heap->extents, 0);
+	}
+	return bytes;
 }
 
 DRY_EXPORT size_t dry_heap_trim(dry_heap *heap)
 {
-	heap = dry_heap_get(heap);
-	return heap != NULL ? trim_of(heap, DRY_REAP_ALL) : 0;
+	return trim_of(dry_heap_get(heap), DRY_REAP_ALL);
 }
 
 void dry_heap_trim_unused(struct dry_heap *heap)

@@ -6,7 +6,6 @@
 #include "malloc/options.h"
 #include "malloc/policy.h"
 #include "malloc/profile.h"
-#include "malloc/sample.h"
 #include "malloc/starter.h"
 #include "page/dense.h"
 #include "page/huge.h"
@@ -34,16 +33,30 @@ static _Atomic int running; /* 0: OFF, 1: RUNNING, below: so many pokes until OF
  */
 static _Atomic bool early;
 
+/* Of the heap and of the one apart, which goes with it. */
 static size_t dirty_bytes(const struct dry_heap *heap)
 {
-	const struct dry_arena *arena = &heap->caches.backing.arena;
+	size_t bytes = 0;
 
-	return (arena->free_dirty - arena->dirty_clean) << arena->page_shift;
+	for (; heap != NULL; heap = dry_heap_apart(heap)) {
+		const struct dry_arena *arena = &heap->caches.backing.arena;
+		bytes += (arena->free_dirty - arena->dirty_clean) << arena->page_shift;
+	}
+	return bytes;
+}
+
+static size_t cached_bytes(const struct dry_heap *heap)
+{
+	size_t bytes = 0;
+
+	for (; heap != NULL; heap = dry_heap_apart(heap))
+		bytes += heap->extents.cached_bytes;
+	return bytes;
 }
 
 static size_t idle_bytes(const struct dry_heap *heap)
 {
-	return dirty_bytes(heap) + heap->extents.cached_bytes;
+	return dirty_bytes(heap) + cached_bytes(heap);
 }
 
 static size_t used_bytes(const struct dry_heap *heap)
@@ -55,7 +68,11 @@ static size_t used_bytes(const struct dry_heap *heap)
 
 static size_t held_bytes(const struct dry_heap *heap)
 {
-	return idle_bytes(heap) + used_bytes(heap) + heap->extents.live_bytes;
+	size_t bytes = idle_bytes(heap);
+
+	for (; heap != NULL; heap = dry_heap_apart(heap))
+		bytes += used_bytes(heap) + heap->extents.live_bytes;
+	return bytes;
 }
 
 /* relaxed: what is asked for is done here or at the next call; not in a destructor that allocates, under locks of its heap */
@@ -133,7 +150,6 @@ static void run(void)
 		dry_heap_reap(heap);
 		if (dry_policy_collapses())
 			collapse(heap);
-		dry_sample_reap();
 		obey();
 		idle = idle_bytes(heap) == 0 ? idle + 1 : 0;
 		small = held_bytes(heap) < START_BYTES && idle != 0 ? small + 1 : 0;
@@ -251,7 +267,7 @@ static DRY_SLOW void give_back(struct dry_heap *heap)
 void dry_background_freed(void)
 {
 	struct dry_heap *heap = &dry_main_heap;
-	size_t idle = dirty_bytes(heap), kept_big = heap->extents.cached_bytes;
+	size_t idle = dirty_bytes(heap), kept_big = cached_bytes(heap);
 
 	if (DRY_UNLIKELY(kept_big > KEEP_BIG))
 		idle += kept_big - KEEP_BIG;

@@ -14,7 +14,6 @@
 
 #define MEAN_MAX ((size_t)1 << 32)
 
-static struct dry_heap *_Atomic home;
 static bool whole; /* all are noted; written at start */
 
 /* ---- on and off ----------------------------------------------------------------------------- */
@@ -27,7 +26,7 @@ static bool make_heap(void)
 	if (made == NULL)
 		return false;
 	made->caches.hooks = &dry_hooks_sparing; /* a refill is a long way down (docs/design/stack.md) */
-	if (!atomic_compare_exchange_strong_explicit(&home, &none, made, memory_order_acq_rel, memory_order_acquire))
+	if (!atomic_compare_exchange_strong_explicit(&dry_main_heap.apart, &none, made, memory_order_acq_rel, memory_order_acquire))
 		dry_heap_destroy(made);
 	return true;
 }
@@ -41,7 +40,7 @@ bool dry_sample_set(size_t mean)
 		return true;
 	}
 	(void)dry_port_restricted(); /* who asks at the end first gets no file */
-	if (!dry_sites_init() || (atomic_load_explicit(&home, memory_order_acquire) == NULL && !make_heap()))
+	if (!dry_sites_init() || (dry_heap_apart(&dry_main_heap) == NULL && !make_heap()))
 		return false;
 	/* Samples of two means cannot be told apart: the first one stays. */
 	if (mean > MEAN_MAX)
@@ -133,7 +132,7 @@ DRY_FAST void *alloc_both(struct dry_heap *heap, size_t size, size_t align, bool
 /* A frame less on a way that is long (docs/design/stack.md). */
 DRY_FAST void *take(size_t size, size_t align, bool zero)
 {
-	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
+	struct dry_heap *heap = dry_heap_apart(&dry_main_heap);
 	uintptr_t *frame;
 	void *block = alloc_both(heap, size, align, zero, &frame);
 
@@ -150,7 +149,7 @@ static DRY_NOINLINE void *noted_object(struct dry_heap *heap, void *block, struc
 
 void *dry_sample_instead(struct dry_cache *cache, void *object)
 {
-	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
+	struct dry_heap *heap = dry_heap_apart(&dry_main_heap);
 	uintptr_t *frame;
 	void *block = alloc_both(heap, cache->object_size, cache->root->align, false, &frame);
 
@@ -167,7 +166,7 @@ void *dry_sample_allocate(size_t size, size_t align, bool zero, bool turn)
 
 bool dry_sample_contains(const void *ptr)
 {
-	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
+	struct dry_heap *heap = dry_heap_apart(&dry_main_heap);
 
 	return heap != NULL &&
 	       (dry_arena_contains(dry_heap_arena(heap), ptr) || dry_extent_size(&heap->extents, ptr) != 0);
@@ -192,7 +191,7 @@ void dry_sample_free(void *block, const struct dry_cache *of)
 	DRY_PROBE_1(otel_memory, free, (uintptr_t)block);
 	if (cache != NULL && cache->dtor != NULL)
 		cache->dtor(block, cache->arg);
-	dry_general_free(atomic_load_explicit(&home, memory_order_relaxed), block);
+	dry_general_free(dry_heap_apart(&dry_main_heap), block);
 	if (cache != NULL)
 		dry_free_slow(cache, as.instead);
 }
@@ -225,7 +224,7 @@ static void keep_apart(const struct dry_arena *arena)
 
 bool dry_sample_write_lost(const char *path)
 {
-	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
+	struct dry_heap *heap = dry_heap_apart(&dry_main_heap);
 
 	if (heap == NULL)
 		return false;
@@ -243,15 +242,7 @@ bool dry_sample_write_lost(const char *path)
 
 bool dry_sample_is_home(const struct dry_caches *caches)
 {
-	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
+	struct dry_heap *heap = dry_heap_apart(&dry_main_heap);
 
 	return heap != NULL && caches == &heap->caches;
-}
-
-void dry_sample_reap(void)
-{
-	struct dry_heap *heap = atomic_load_explicit(&home, memory_order_acquire);
-
-	if (heap != NULL)
-		dry_heap_reap(heap);
 }

@@ -49,7 +49,4 @@ bool dry_sample_write_lost(const char *path);
 /* Whether these are of the heap of samples. */
 bool dry_sample_is_home(const struct dry_caches *caches);
 
-/* Housekeeping of the heap of samples. */
-void dry_sample_reap(void);
-
 #endif

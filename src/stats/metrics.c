@@ -134,10 +134,9 @@ static size_t tables(struct dry_heap *heap)
 /* Objects count as they were asked for, as in `drystone info`: with zones and owners an object's slot is far bigger. */
 static void add_heap(struct dry_heap *heap)
 {
-	struct dry_heap_stats s;
+	struct dry_heap_stats s = { 0 };
 
-	if (dry_heap_stats(heap, &s) != 0)
-		return;
+	dry_heap_add_stats(heap, &s);
 	gathered.page = (size_t)1 << dry_heap_arena(heap)->page_shift;
 	gathered.sum[ACTIVE] += s.in_use + s.extents;
 	gathered.sum[RETAINED] += s.dirty;

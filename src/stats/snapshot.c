@@ -98,39 +98,36 @@ DRY_EXPORT int dry_cache_stats(dry_cache *cache, struct dry_cache_stats *stats)
 	return rc;
 }
 
-DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
+void dry_heap_add_stats(struct dry_heap *heap, struct dry_heap_stats *stats)
 {
-	heap = dry_heap_get(heap);
-	memset(stats, 0, sizeof(*stats));
-	if (heap == NULL)
-		return -DRY_ENOMEM;
 	struct dry_caches *caches = &heap->caches;
 	struct dry_arena *arena = dry_heap_arena(heap);
 	dry_lock_acquire(&heap->extents.lock);
-	stats->guarded = atomic_load_explicit(&heap->guarded, memory_order_relaxed);
-	stats->extents = heap->extents.live_bytes + stats->guarded;
-	stats->dirty = heap->extents.cached_bytes;
-	stats->purged = heap->extents.purged;
+	size_t guarded = atomic_load_explicit(&heap->guarded, memory_order_relaxed);
+	stats->guarded += guarded;
+	stats->extents += heap->extents.live_bytes + guarded;
+	stats->dirty += heap->extents.cached_bytes;
+	stats->purged += heap->extents.purged;
 	dry_lock_release(&heap->extents.lock);
 	dry_lock_acquire(&arena->lock);
-	stats->reserved = dry_arena_granules(arena) << DRY_GRANULE_SHIFT;
+	stats->reserved += dry_arena_granules(arena) << DRY_GRANULE_SHIFT;
 	/* exact when nothing is freed meanwhile */
 	size_t kept = dry_kept_pages(&heap->kept), blank = atomic_load_explicit(&arena->blank, memory_order_relaxed) + kept;
-	stats->in_use = (arena->used > blank ? arena->used - blank : 0) << arena->page_shift;
+	stats->in_use += (arena->used > blank ? arena->used - blank : 0) << arena->page_shift;
 	stats->dirty += (arena->free_dirty + kept) << arena->page_shift;
 	stats->purged += arena->purged << arena->page_shift;
 	dry_lock_release(&arena->lock);
 	dry_lock_acquire(&caches->backing.meta.lock);
-	stats->metadata = caches->backing.meta.pages << arena->page_shift;
+	stats->metadata += caches->backing.meta.pages << arena->page_shift;
 	dry_lock_release(&caches->backing.meta.lock);
 	stats->slots = caches->slot_count;
 	dry_lock_acquire(&caches->lock);
-	stats->caches = caches->count;
-	stats->reaps = caches->reaps;
-	stats->allocs = caches->gone[DRY_COUNTER_ALLOCS];
-	stats->slow_allocs = caches->gone[DRY_COUNTER_SLOW_ALLOCS];
-	stats->slow_frees = caches->gone[DRY_COUNTER_SLOW_FREES];
-	stats->failures = atomic_load_explicit(&heap->failures, memory_order_relaxed) + caches->gone[DRY_COUNTER_FAILURES];
+	stats->caches += caches->count;
+	stats->reaps += caches->reaps;
+	stats->allocs += caches->gone[DRY_COUNTER_ALLOCS];
+	stats->slow_allocs += caches->gone[DRY_COUNTER_SLOW_ALLOCS];
+	stats->slow_frees += caches->gone[DRY_COUNTER_SLOW_FREES];
+	stats->failures += atomic_load_explicit(&heap->failures, memory_order_relaxed) + caches->gone[DRY_COUNTER_FAILURES];
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next) {
 		struct dry_cache_stats one;
 		size_t bytes, live;
@@ -146,5 +143,15 @@ DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
 		stats->failures += one.failures;
 	}
 	dry_lock_release(&caches->lock);
+}
+
+DRY_EXPORT int dry_heap_stats(dry_heap *heap, struct dry_heap_stats *stats)
+{
+	heap = dry_heap_get(heap);
+	memset(stats, 0, sizeof(*stats));
+	if (heap == NULL)
+		return -DRY_ENOMEM;
+	for (; heap != NULL; heap = dry_heap_apart(heap))
+		dry_heap_add_stats(heap, stats);
 	return 0;
 }
