@@ -36,6 +36,12 @@ void dry_on_limit(bool (*fn)(void *arg, size_t bytes), void *arg);
  */
 size_t dry_process_bytes(void);
 
+/*
+ * In each copy of the library that replaces malloc(), and in no other. Declared weak, it tells a program, or a plug-in with a copy
+ * of its own, whether there is one: else its address is NULL. Its value says nothing.
+ */
+extern const char dry_serves_malloc;
+
 #ifdef __cplusplus
 }
 #endif

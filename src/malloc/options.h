@@ -32,6 +32,9 @@ extern unsigned dry_option_metrics_ms;           /* how long the file stays as i
 extern bool dry_option_secure;       /* the hardening profile */
 extern unsigned dry_option_decay_ms;  /* how long free memory is kept, 10 to 3600000 */
 
+/* As if nothing had been said of figures, profiles and leaks. */
+void dry_options_say_nothing(void);
+
 /* Parse; unknown names and bad values give one warning each, and the default stays. */
 void dry_options_parse(const char *conf);
 /* Set one while the process runs. 0; -EINVAL: there is none such, or a bad value; -EBUSY: at start only. */

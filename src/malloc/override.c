@@ -9,6 +9,12 @@
 #include "malloc_front.h" /* of front/, or of the allocators for small machines */
 #include "port/contract.h"
 
+/* What other copies of the library in the process look for (malloc/process.c). */
+DRY_HIDDEN extern const char dry_overrides;
+DRY_HIDDEN const char dry_overrides = 1;
+DRY_EXPORT extern const char dry_serves_malloc; /* <drystone/process.h> */
+DRY_EXPORT const char dry_serves_malloc = 1;
+
 DRY_REPLACEABLE void *malloc(size_t size)
 {
 	return fast_malloc(size);

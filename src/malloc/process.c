@@ -3,6 +3,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include <drystone/process.h>
+
 #include "base/compiler.h"
 #include "heap/heap.h"
 #include "debug/canary.h"
@@ -54,10 +56,24 @@ void dry_process_begin(void)
 		dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
 }
 
+DRY_HIDDEN extern const char dry_overrides __attribute__((weak)); /* malloc/override.c, if this copy of the library has it */
+extern const char dry_serves_malloc __attribute__((weak));
+
+/*
+ * A copy that leaves malloc() alone, linked into a program or plugin, beside one that serves it: who asks for profiles, leaks and
+ * figures means that one, whose files this one's would replace.
+ */
+static bool stands_beside(void)
+{
+	return &dry_overrides == NULL && &dry_serves_malloc != NULL;
+}
+
 static DRY_CONSTRUCTOR void loaded(void)
 {
 	dry_fatal_explain = dry_debug_say_call;
 	dry_options_parse(dry_port_getenv("DRYSTONE_CONF"));
+	if (stands_beside())
+		dry_options_say_nothing();
 	if (dry_option_stats || dry_option_leaks)
 		dry_port_keep_stderr();
 	if (dry_option_annotate && dry_port_annotations != NULL)

@@ -103,21 +103,27 @@ static bool scan_program(const struct target *target, const char *program, struc
 	return false;
 }
 
-/* By symbols, in each ELF object that is mapped. */
+/* By symbols, in each ELF object that is mapped: of one that has malloc(), too, or else the first. */
 static bool find_by_symbol(const struct target *target, const char *link, const char *program, struct dry_inspect *layout)
 {
-	bool found = false;
+	bool found = false, serves = false;
+	struct dry_inspect here;
 
-	for (size_t i = 0; i < target->map_count && !found; i++) {
+	for (size_t i = 0; i < target->map_count && !serves; i++) {
 		const struct target_map *map = &target->maps[i];
 
 		if (!map->readable || map->offset != 0 || map->inode == 0)
 			continue;
-		found = read_layout(target, elf_find_symbol(target, map->start, DRY_INSPECT_SYMBOL), layout);
-		if (!found && program[0] != '\0' && strcmp(map->path, program) == 0) {
-			uint64_t at = elf_find_symbol_in_file(target, map->start, link, DRY_INSPECT_SYMBOL);
-			found = read_layout(target, at, layout);
-		}
+		if (read_layout(target, elf_find_symbol(target, map->start, DRY_INSPECT_SYMBOL), &here))
+			serves = elf_find_symbol(target, map->start, "malloc") != 0;
+		else if (program[0] != '\0' && strcmp(map->path, program) == 0 &&
+			 read_layout(target, elf_find_symbol_in_file(target, map->start, link, DRY_INSPECT_SYMBOL), &here))
+			serves = elf_find_symbol_in_file(target, map->start, link, "malloc") != 0;
+		else
+			continue;
+		if (!found || serves)
+			*layout = here;
+		found = true;
 	}
 	return found;
 }
