@@ -22,6 +22,14 @@ static bool is_older(void)
 	return length >= sizeof(end) && memcmp(dry_option_metrics + length - (sizeof(end) - 1), end, sizeof(end)) == 0;
 }
 
+static bool has_number(const char *path)
+{
+	while ((path = strchr(path, '%')) != NULL)
+		if (*++path == 'p')
+			return true;
+	return false;
+}
+
 static void write_file(bool last)
 {
 	static bool said;
@@ -71,6 +79,8 @@ void dry_metrics_start(void)
 
 	if (dry_option_metrics[0] == '\0')
 		return;
+	if (!at_socket && has_number(dry_option_metrics))
+		dry_metrics_tell_apart();
 	if (at_socket && !dry_port_listen(dry_option_metrics + sizeof(prefix) - 1))
 		dry_warn("metrics: no such socket can be made: %s", dry_option_metrics);
 	else if (dry_port_thread_start(at_socket ? serve : keep_file) != 0)

@@ -16,6 +16,9 @@ typedef void dry_port_writer(void *arg, const char *text, size_t bytes);
  */
 bool dry_port_save(const char *path, unsigned rights, void (*fill)(dry_port_writer *write, void *arg));
 
+/* The number of the process, as %p has it. */
+unsigned long dry_port_process(void);
+
 /* What is mapped where, as the lines of /proc/self/maps; nothing where that is not to be had. */
 void dry_port_mapped(dry_port_writer *write, void *arg);
 

@@ -177,7 +177,8 @@ static void collect(void)
 struct out {
 	dry_port_writer *write;
 	void *arg;
-	bool older; /* format */
+	bool older;             /* format */
+	const char *process;    /* its number, to tell series of several apart; "": there is one */
 };
 
 static void put(const struct out *out, const char *text)
@@ -228,6 +229,16 @@ static void put_name(const struct out *out, const struct family *family)
 	put(out, family->type == COUNTER ? "_total" : "");
 }
 
+static void put_total(const struct out *out, const struct family *family)
+{
+	put_family(out, family);
+	put_name(out, family);
+	if (out->process[0] != '\0') {
+		put_label(out, "{process", out->process);
+		put(out, "}");
+	}
+}
+
 static void put_figure(const struct out *out, enum figure figure)
 {
 	put_family(out, &figures[figure]);
@@ -235,6 +246,8 @@ static void put_figure(const struct out *out, enum figure figure)
 		put_name(out, &figures[figure]);
 		put_label(out, "{heap", gathered.row[i].heap);
 		put_label(out, ",cache", gathered.row[i].name);
+		if (out->process[0] != '\0')
+			put_label(out, ",process", out->process);
 		put(out, "}");
 		put_value(out, gathered.row[i].value[figure]);
 	}
@@ -247,13 +260,11 @@ static void write_all(const struct out *out)
 
 	collect();
 	for (int i = 0; i < TOTALS; i++) {
-		put_family(out, &totals[i]);
-		put_name(out, &totals[i]);
+		put_total(out, &totals[i]);
 		put_value(out, gathered.sum[i]);
 	}
 	share = gathered.sum[ACTIVE] != 0 ? gathered.sum[WASTE] * 1000 / gathered.sum[ACTIVE] : 0;
-	put_family(out, &fragmentation);
-	put_name(out, &fragmentation);
+	put_total(out, &fragmentation);
 	dry_format(line, sizeof(line), " %llu.%03llu\n", (unsigned long long)(share / 1000), (unsigned long long)(share % 1000));
 	put(out, line);
 	for (int i = 0; i < FIGURES && gathered.count != 0; i++)
@@ -262,12 +273,19 @@ static void write_all(const struct out *out)
 		put(out, "# EOF\n");
 }
 
+static char process[24];
+
+void dry_metrics_tell_apart(void)
+{
+	dry_format(process, sizeof(process), "%lu", dry_port_process());
+}
+
 void dry_metrics_write(dry_port_writer *write, void *arg)
 {
-	write_all(&(struct out){ write, arg, false });
+	write_all(&(struct out){ write, arg, false, process });
 }
 
 void dry_metrics_write_older(dry_port_writer *write, void *arg)
 {
-	write_all(&(struct out){ write, arg, true });
+	write_all(&(struct out){ write, arg, true, process });
 }

@@ -11,6 +11,8 @@
 
 #include "port/save.h"
 
+/* From now on each series has the number of the process as a label: collectors merge the files of several. */
+void dry_metrics_tell_apart(void);
 void dry_metrics_write(dry_port_writer *write, void *arg);
 void dry_metrics_write_older(dry_port_writer *write, void *arg);
 

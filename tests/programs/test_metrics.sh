@@ -25,6 +25,15 @@ if command -v promtool >/dev/null; then
 	promtool check metrics <"$work/older.prom" >"$work/lint" 2>&1 && [ ! -s "$work/lint" ] || fail "promtool: $(head -n 5 "$work/lint")"
 fi
 
+# the files of several processes, which a collector merges: no series is in two of them
+mkdir "$work/several"
+for _ in 1 2; do
+	LD_PRELOAD=$lib DRYSTONE_CONF=metrics:$work/several/%p.prom "$work/profiled" >"$work/out" || fail "one of several: $?"
+done
+series=$(grep -hv '^#' "$work"/several/*.prom | sed 's/ [0-9.]*$//' | sort)
+[ "$(ls "$work/several" | wc -l)" = 2 ] && [ -n "$series" ] && [ -z "$(echo "$series" | uniq -d)" ] ||
+	fail "several: $(echo "$series" | uniq -d | head -n 3)"
+
 # while it runs: rewritten, never seen in part; at a socket, by HTTP and without; as the command says
 mkfifo "$work/orders"
 LD_PRELOAD=$lib DRYSTONE_CONF=metrics:$work/live.txt,metrics_ms:10 "$work/profiled" again <"$work/orders" >"$work/said" &

@@ -214,6 +214,11 @@ void dry_port_mapped(dry_port_writer *write, void *arg)
 	(void)arg;
 }
 
+unsigned long dry_port_process(void)
+{
+	return 1;
+}
+
 size_t dry_port_resident(void)
 {
 	return 0;

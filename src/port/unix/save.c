@@ -84,6 +84,11 @@ static int open_in_place(const char *name, unsigned rights)
 	return open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, rights);
 }
 
+unsigned long dry_port_process(void)
+{
+	return (unsigned long)getpid();
+}
+
 static bool save(const char *path, unsigned rights, void (*fill)(dry_port_writer *write, void *arg))
 {
 	char name[DRY_UNIX_PATH], fresh[ROOM];
@@ -91,7 +96,7 @@ static bool save(const char *path, unsigned rights, void (*fill)(dry_port_writer
 	struct stat old;
 	bool is_there, beside;
 
-	if (!dry_unix_path(name, sizeof(name), path, (unsigned long)getpid()))
+	if (!dry_unix_path(name, sizeof(name), path, dry_port_process()))
 		return false;
 	is_there = lstat(name, &old) == 0;
 	beside = is_there ? S_ISREG(old.st_mode) && old.st_uid == geteuid() && old.st_nlink == 1 : errno == ENOENT;
