@@ -68,7 +68,7 @@ void dry_lock_release(struct dry_lock *lock)
 /* ---- slots ---- */
 
 /* A processor has its area before it runs (slab_prepare_cpu()), so there is nothing to do but to look. */
-bool dry_port_slot_attach(void)
+bool dry_port_slot_attach(bool frees)
 {
 	return READ_ONCE(dry_kernel_caches->slots[raw_smp_processor_id()]) != dry_stopped_area;
 }

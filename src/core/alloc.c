@@ -226,7 +226,7 @@ static void *get(struct dry_cache *cache, dry_gfp gfp, int node)
 
 	if (DRY_UNLIKELY(node != DRY_NODE_ANY))
 		return alloc_direct(cache, gfp, (unsigned)node % cache->caches->nodes);
-	if (cache->place == 0 || !dry_slot_prepare(cache->caches))
+	if (cache->place == 0 || !dry_slot_prepare(cache->caches, false))
 		return alloc_direct(cache, gfp, dry_caches_home(cache->caches));
 	/* The slot may be new to the thread, or the thread new to the slot. */
 	object = pop(cache);
@@ -447,7 +447,7 @@ static bool is_others(struct dry_cache *cache, void *object)
 static bool put(struct dry_cache *cache, void *object)
 {
 	for (unsigned waits = 0; waits < MOST_WAITS; waits++) {
-		if (dry_slot_prepare(cache->caches) &&
+		if (dry_slot_prepare(cache->caches, true) &&
 		    (dry_percpu_push(DRY_SLOTS(cache->caches), cache->place, object) || flush(cache, object)))
 			return true;
 		if (!dry_slots_wait(cache->caches))

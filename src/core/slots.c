@@ -245,9 +245,9 @@ static bool try_for_a_while(struct dry_lock *lock)
 	return false;
 }
 
-bool dry_slot_prepare(struct dry_caches *caches)
+bool dry_slot_prepare(struct dry_caches *caches, bool frees)
 {
-	if (is_stop(stops_of(caches)) || !dry_port_slot_attach())
+	if (is_stop(stops_of(caches)) || !dry_port_slot_attach(frees))
 		return false;
 	uint32_t slot = dry_percpu_slot();
 	if (slot >= caches->slot_count)

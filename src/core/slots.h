@@ -20,8 +20,8 @@ static inline bool dry_slot_is_nowhere(const struct dry_caches *caches, const ch
 	return area == dry_stopped_area || area == __atomic_load_n(&caches->nowhere, __ATOMIC_RELAXED);
 }
 
-/* Whether the caller's slot has an area, which is made if need be. Only a hint: the caller may move. */
-bool dry_slot_prepare(struct dry_caches *caches);
+/* Whether the caller's slot has an area, which is made if need be; frees: for a free. Only a hint: the caller may move. */
+bool dry_slot_prepare(struct dry_caches *caches, bool frees);
 /* Give the slot an area with the arrays of all caches, if there is memory for it. */
 void dry_slot_open_locked(struct dry_caches *caches, uint32_t slot);
 /* A place for an array of the cache in every slot. 0: none left, nor memory for more. */

@@ -38,7 +38,7 @@ struct dry_port_calls {
 	bool (*populate_huge)(void *addr, size_t size);
 	void (*init)(void);
 	unsigned (*slots)(void);
-	bool (*slot_attach)(void);
+	bool (*slot_attach)(bool);
 	bool (*slot_fence)(void);
 	bool (*slot_fence_ready)(void);
 	unsigned (*nodes)(void);

@@ -14,10 +14,11 @@ unsigned dry_port_slots(void);
 
 /*
  * Make sure that the calling thread has a slot. true: the sequences work on a
- * slot. false: none is to be had; then the caller goes without array caches.
+ * slot. false: none is to be had; then the caller goes without array caches. frees: for a free, for which a thread that has
+ * none may be refused one: see unix/thread_slots.c.
  * Always true with restartable sequences, though the child of a vfork() is on no slot: its number is dry_port_slots().
  */
-bool dry_port_slot_attach(void);
+bool dry_port_slot_attach(bool frees);
 
 /*
  * Wait until every sequence that was under way at the call has finished or

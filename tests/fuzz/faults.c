@@ -23,13 +23,13 @@ unsigned __real_dry_port_node(void);
 void __real_dry_port_write(const char *text, size_t bytes);
 void __real_dry_port_purge(void *addr, size_t size);
 void __real_dry_port_yield(void);
-bool __real_dry_port_slot_attach(void);
+bool __real_dry_port_slot_attach(bool frees);
 bool __real_dry_port_slot_fence(void);
 size_t __real_dry_port_address_room(void);
 int __real_dry_port_thread_start(void (*fn)(void));
 void __wrap_dry_port_purge(void *addr, size_t size);
 void __wrap_dry_port_yield(void);
-bool __wrap_dry_port_slot_attach(void);
+bool __wrap_dry_port_slot_attach(bool frees);
 bool __wrap_dry_port_slot_fence(void);
 size_t __wrap_dry_port_address_room(void);
 int __wrap_dry_port_thread_start(void (*fn)(void));
@@ -169,10 +169,10 @@ void __wrap_dry_port_yield(void)
 	__real_dry_port_yield();
 }
 
-bool __wrap_dry_port_slot_attach(void)
+bool __wrap_dry_port_slot_attach(bool frees)
 {
 	faults_place();
-	return __real_dry_port_slot_attach();
+	return __real_dry_port_slot_attach(frees);
 }
 
 bool __wrap_dry_port_slot_fence(void)

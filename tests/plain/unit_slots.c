@@ -32,7 +32,7 @@ static void test_areas(void)
 	for (unsigned slot = 0; slot < SLOTS; slot++)
 		CHECK(caches->areas[slot] == dry_stopped_area && caches->slots[slot] == dry_stopped_area);
 	plain.slot = 2;
-	CHECK(dry_slot_prepare(caches) && dry_slot_prepare(caches));
+	CHECK(dry_slot_prepare(caches, false) && dry_slot_prepare(caches, false));
 	CHECK_EQ(caches->backing.meta_out, metadata + 1);
 	CHECK(caches->slots[2] == caches->areas[2] && caches->areas[2] != dry_stopped_area);
 	CHECK_EQ(array_of(first, 2)->limit, first->limit);
@@ -40,19 +40,19 @@ static void test_areas(void)
 	CHECK_EQ(array_of(second, 2)->limit, second->limit);
 	CHECK(second->place > first->place && first->place % (DRY_AREA_UNIT / 8) == 0);
 	plain.slot = 4;
-	CHECK(dry_slot_prepare(caches));
+	CHECK(dry_slot_prepare(caches, false));
 	CHECK(array_of(first, 4)->limit == first->limit && array_of(second, 4)->limit == second->limit);
 	/* No slot to be had, no memory, a lock that is somebody's: then without arrays. */
 	plain.no_slot = true;
-	CHECK(!dry_slot_prepare(caches));
+	CHECK(!dry_slot_prepare(caches, false));
 	plain.no_slot = false;
 	plain.slot = 1;
 	plain.no_try = true;
-	CHECK(!dry_slot_prepare(caches));
+	CHECK(!dry_slot_prepare(caches, false));
 	plain.no_try = false;
 	caches->backing.fail_at = caches->backing.calls + 1;
-	CHECK(!dry_slot_prepare(caches));
-	CHECK(dry_slot_prepare(caches));
+	CHECK(!dry_slot_prepare(caches, false));
+	CHECK(dry_slot_prepare(caches, false));
 	CHECK_EQ(dry_cache_unmake(first) | dry_cache_unmake(second), 0);
 	plain_close(caches);
 }
@@ -65,7 +65,7 @@ static void test_places(size_t area_size)
 	static struct dry_cache *cache[3000];
 	unsigned count = 0;
 
-	CHECK(dry_slot_prepare(caches));
+	CHECK(dry_slot_prepare(caches, false));
 	do {
 		CHECK(count < 3000);
 		attr.limit = 16 + count % 3 * 40;
@@ -109,7 +109,7 @@ static void test_growth(void)
 	unsigned count = 0;
 
 	for (plain.slot = 1; plain.slot < 4; plain.slot++)
-		CHECK(dry_slot_prepare(caches));
+		CHECK(dry_slot_prepare(caches, false));
 	for (; count < (DRY_AREA_FIRST - DRY_AREA_UNIT) / bytes; count++)
 		cache[count] = plain_make(caches, &attr, false);
 	CHECK(cache[count - 1]->place != 0);
@@ -160,7 +160,7 @@ static void use_while_stopped(void)
 	struct dry_caches *caches = under_test->caches;
 	void *object;
 
-	CHECK((caches->stops & 1) && !dry_slot_prepare(caches));
+	CHECK((caches->stops & 1) && !dry_slot_prepare(caches, false));
 	for (unsigned slot = 0; slot < SLOTS; slot++)
 		CHECK(caches->slots[slot] == dry_stopped_area && caches->areas[slot] != dry_stopped_area);
 	CHECK(dry_fast_alloc(under_test) == NULL);

@@ -116,9 +116,9 @@ unsigned dry_port_slots(void)
 	return slot_count;
 }
 
-bool dry_port_slot_attach(void)
+bool dry_port_slot_attach(bool frees)
 {
-	return use_rseq || dry_thread_slot_attach();
+	return use_rseq || dry_thread_slot_attach(frees);
 }
 
 bool dry_port_slot_fence(void)

@@ -16,9 +16,9 @@ unsigned dry_port_slots(void)
 	return DRY_THREAD_SLOTS;
 }
 
-bool dry_port_slot_attach(void)
+bool dry_port_slot_attach(bool frees)
 {
-	return dry_thread_slot_attach();
+	return dry_thread_slot_attach(frees);
 }
 
 bool dry_port_slot_fence(void)

@@ -49,8 +49,9 @@ void dry_sim_flag_lost(void)
 	dry_sim_fail("the word of an array of an owned slot has lost its flag");
 }
 
-bool dry_port_slot_attach(void)
+bool dry_port_slot_attach(bool frees)
 {
+	(void)frees;
 	DRY_SIM_POINT("attach to a slot");
 	return !dry_sim.setup.thread_slots || thread_slot(dry_sim.current) != 0;
 }

@@ -5,6 +5,7 @@
 #include "port/unix/file.h"
 #include "port/unix/kept.h"
 #include "port/unix/path.h"
+#include "port/unix/thread_slots.h"
 #include "port/unix/threads.h"
 #include "port/unix/writer.h"
 
@@ -91,12 +92,26 @@ static int create(bool masked, void (*fn)(void))
 	return error == EINVAL ? create_with(0, masked, fn) : error;
 }
 
+/*
+ * Those that were not blocked before. Not the mask as it was: libc leaves its own signals out of a mask that it is told to set, and
+ * its thread for timers has the one blocked that they come by.
+ */
+static void unblock(void)
+{
+	for (int signal = 1; signal < NSIG; signal++)
+		if (sigismember(&starting.before, signal) == 1)
+			sigdelset(&starting.all, signal);
+	pthread_sigmask(SIG_UNBLOCK, &starting.all, NULL);
+}
+
 int dry_port_thread_start(void (*fn)(void))
 {
 	int saved = errno, error;
 
 	if (dry_port_confined())
 		return -EPERM;
+	/* libc allocates for it: if this thread is ending, and frees, that would be its first allocation */
+	uint32_t state = dry_thread_slot_refuse(DRY_SLOT_REFUSED);
 	atomic_fetch_add_explicit(&helpers, 1, memory_order_relaxed);
 	sigfillset(&starting.all);
 	/*
@@ -107,10 +122,11 @@ int dry_port_thread_start(void (*fn)(void))
 	if (&pthread_attr_setsigmask_np != NULL && has_room()) {
 		error = create(true, fn);
 	} else {
-		pthread_sigmask(SIG_SETMASK, &starting.all, &starting.before);
+		pthread_sigmask(SIG_BLOCK, &starting.all, &starting.before);
 		error = create(false, fn);
-		pthread_sigmask(SIG_SETMASK, &starting.before, NULL);
+		unblock();
 	}
+	dry_thread_slot_refuse(state);
 	if (error != 0)
 		atomic_fetch_sub_explicit(&helpers, 1, memory_order_relaxed);
 	errno = saved;

@@ -8,7 +8,15 @@
 #include "base/rank.h"
 #include "port/contract.h"
 
-enum { EXITED = 1 }; /* dry_slot_tls.state: the destructor has run its last round */
+/*
+ * dry_slot_tls.state of a thread without a slot: how many frees it has asked for one for, or that it gets none any more, as the
+ * destructor has run its last round.
+ *
+ * A thread that never had one has no destructor. Behind where destructors run, libc frees what it kept for other threads that have
+ * ended, some dozens of blocks. A slot would stay its own for ever then, and be looked at when its memory is gone. So a thread has
+ * none for its first frees, if it does not allocate.
+ */
+#define FIRST_FREES 4096u
 
 /* used: by sequences, of which an optimiser of whole programs sees nothing */
 _Thread_local struct dry_slot_tls dry_slot_tls DRY_SLOT_TLS_MODEL __attribute__((used)) = DRY_SLOT_TLS_INIT;
@@ -37,7 +45,7 @@ static void detach(void *value)
 
 	tls->id = tls->own = 0;
 	if ((uintptr_t)value >= 2)
-		tls->state = EXITED;
+		tls->state = DRY_SLOT_REFUSED;
 	else
 		pthread_setspecific(key, (void *)((uintptr_t)value + 1));
 	if (id == 0)
@@ -73,7 +81,15 @@ static uint32_t claim(void)
 	return id;
 }
 
-bool dry_thread_slot_attach(void)
+uint32_t dry_thread_slot_refuse(uint32_t state)
+{
+	uint32_t before = dry_slot_tls.state;
+
+	dry_slot_tls.state = state;
+	return before;
+}
+
+bool dry_thread_slot_attach(bool frees)
 {
 	struct dry_slot_tls *tls = &dry_slot_tls;
 
@@ -81,7 +97,7 @@ bool dry_thread_slot_attach(void)
 		tls->id = tls->own; /* it was parked, maybe */
 		return true;
 	}
-	if (tls->state == EXITED)
+	if (tls->state == DRY_SLOT_REFUSED || (frees && tls->state++ < FIRST_FREES))
 		return false;
 	uint32_t id = claim();
 	if (id == 0)

@@ -36,11 +36,14 @@ static void set_of(sigset_t *set, int one, int other)
 	sigaddset(set, other);
 }
 
-/* The signals of both wait meanwhile, and one that this raised is taken back. */
+/*
+ * The signals of both wait meanwhile, and one that this raised is taken back. Those that did not wait before are let through again,
+ * instead of the mask as it was: of that libc leaves its own signals out (thread.c).
+ */
 DRY_NOINLINE int dry_unix_write_quietly(int fd, struct dry_unix_text *text)
 {
 	static const struct timespec now;
-	sigset_t set, before;
+	sigset_t set, before, open;
 	bool pipe, size;
 	int error;
 
@@ -48,6 +51,11 @@ DRY_NOINLINE int dry_unix_write_quietly(int fd, struct dry_unix_text *text)
 	pthread_sigmask(SIG_BLOCK, &set, &before);
 	pipe = sigismember(&before, SIGPIPE) == 1;
 	size = sigismember(&before, SIGXFSZ) == 1;
+	open = set;
+	if (pipe)
+		sigdelset(&open, SIGPIPE);
+	if (size)
+		sigdelset(&open, SIGXFSZ);
 	if (pipe || size) { /* else none waits */
 		sigpending(&set);
 		pipe = sigismember(&set, SIGPIPE) == 1;
@@ -58,7 +66,7 @@ DRY_NOINLINE int dry_unix_write_quietly(int fd, struct dry_unix_text *text)
 		set_of(&set, error == EPIPE ? SIGPIPE : SIGXFSZ, error == EPIPE ? SIGPIPE : SIGXFSZ);
 		sigtimedwait(&set, NULL, &now);
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_sigmask(SIG_UNBLOCK, &open, NULL);
 	return error;
 }
 
