@@ -119,14 +119,23 @@ static DRY_NOINLINE void *malloc_slow(size_t size)
 	return dry_kinds_are_kept() ? malloc_kept(size) : malloc_miss(size);
 }
 
+/*
+ * Housekeeping may empty arrays: before an object comes into one, or a second free of it would find none that has it. After what is
+ * in no array, and may be much.
+ */
 static DRY_SLOW void free_miss(void *object)
 {
+	size_t granule = granule_of(object);
+	bool small = granule < dry_hits.granules && ARENA->map[granule] != 0;
 	int saved = errno;
 
 	if (dry_kinds_are_kept())
 		dry_kind_free(object, DRY_KIND_MALLOC, "free");
+	if (small)
+		dry_background_freed();
 	dry_general_free(HEAP, object);
-	dry_background_freed();
+	if (!small)
+		dry_background_freed();
 	errno = saved;
 }
 
@@ -292,9 +301,9 @@ static DRY_NOINLINE void *realloc_slow(void *object, size_t size)
 	int saved = errno;
 	if (dry_kinds_are_kept())
 		dry_kind_free(object, DRY_KIND_MALLOC, "realloc");
+	dry_background_poke(); /* before, as in free_miss() */
 	void *moved = dry_general_realloc(HEAP, object, size);
 
-	dry_background_poke();
 	errno = moved != NULL ? saved : ENOMEM;
 	return moved;
 }
