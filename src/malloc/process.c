@@ -47,15 +47,6 @@ static void after_fork_child(bool prepared)
 	dry_metrics_forked();
 }
 
-void dry_process_begin(void)
-{
-	static _Atomic bool begun;
-
-	if (!atomic_load_explicit(&begun, memory_order_relaxed) &&
-	    !atomic_exchange_explicit(&begun, true, memory_order_relaxed))
-		dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
-}
-
 DRY_HIDDEN extern const char dry_overrides __attribute__((weak)); /* malloc/override.c, if this copy of the library has it */
 extern const char dry_serves_malloc __attribute__((weak));
 
@@ -68,7 +59,7 @@ static bool stands_beside(void)
 	return &dry_overrides == NULL && &dry_serves_malloc != NULL;
 }
 
-static DRY_CONSTRUCTOR void loaded(void)
+static void begin(void)
 {
 	dry_fatal_explain = dry_debug_say_call;
 	dry_options_parse(dry_port_getenv("DRYSTONE_CONF"));
@@ -81,10 +72,41 @@ static DRY_CONSTRUCTOR void loaded(void)
 	if (dry_heap_get(NULL) == NULL)
 		return;
 	dry_heaps_debug(&dry_hooks_usual);
-	dry_process_begin();
 	/* Others may have allocated before this ran; from now on it is from debugged caches. */
 	if (dry_profile_start())
 		dry_general_forget(&dry_main_heap);
+}
+
+/* Whether the caller is the first. */
+static bool is_first(_Atomic bool *done)
+{
+	return !atomic_load_explicit(done, memory_order_relaxed) && !atomic_exchange_explicit(done, true, memory_order_relaxed);
+}
+
+static void begin_once(void)
+{
+	static _Atomic bool begun;
+
+	if (is_first(&begun))
+		begin();
+}
+
+void dry_process_begin(void)
+{
+	static _Atomic bool handled;
+
+	if (is_first(&handled))
+		dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
+	if (dry_port_has_environment())
+		begin_once();
+}
+
+static DRY_CONSTRUCTOR void loaded(void)
+{
+	begin_once();
+	if (dry_heap_get(NULL) == NULL)
+		return;
+	dry_process_begin();
 	dry_profile_begin();
 	dry_metrics_start();
 }

@@ -3,8 +3,9 @@
 #define DRY_MALLOC_PROCESS_H
 
 /*
- * Handlers around fork, registered once: with the first block, before most libraries register theirs, so that ours take
- * their locks after the others' (docs/design/fork.md).
+ * With the first block: handlers around fork are registered before most libraries register theirs, so that ours take their locks
+ * after the others' (docs/design/fork.md); and, if libc has begun, the profile starts, for constructors of other libraries run
+ * before this one's. The dynamic linker allocates before either.
  */
 void dry_process_begin(void);
 

@@ -220,6 +220,9 @@ int dry_port_get_errno(void);
 /* The value of an environment variable; NULL if unset, or if the process runs with raised privileges. */
 const char *dry_port_getenv(const char *name);
 
+/* Whether there is an environment to ask: libc has begun. */
+bool dry_port_has_environment(void);
+
 /* Keep a copy of file descriptor 2 for reports to come: programs close it before they end. */
 void dry_port_keep_stderr(void);
 

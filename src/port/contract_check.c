@@ -64,6 +64,7 @@ struct dry_port_calls {
 	void (*set_errno)(int value);
 	int (*get_errno)(void);
 	const char *(*getenv)(const char *name);
+	bool (*has_environment)(void);
 	void (*keep_stderr)(void);
 	void (*log_to)(const char *path, size_t length);
 	void (*write)(const char *text, size_t bytes);
@@ -133,6 +134,7 @@ const struct dry_port_calls dry_port_calls = {
 	.set_errno = dry_port_set_errno,
 	.get_errno = dry_port_get_errno,
 	.getenv = dry_port_getenv,
+	.has_environment = dry_port_has_environment,
 	.keep_stderr = dry_port_keep_stderr,
 	.log_to = dry_port_log_to,
 	.write = dry_port_write,

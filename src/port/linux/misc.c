@@ -21,6 +21,11 @@ const char *dry_port_getenv(const char *name)
 	return secure_getenv(name);
 }
 
+bool dry_port_has_environment(void)
+{
+	return environ != NULL;
+}
+
 /* After a fork the thread of the child is another task; the port asks again, see dry_port_forked(). */
 uint32_t dry_port_thread(void)
 {

@@ -11,11 +11,18 @@
 #include <time.h>
 #include <unistd.h>
 
+extern char **environ;
+
 const char *dry_port_getenv(const char *name)
 {
 	if (getuid() != geteuid() || getgid() != getegid())
 		return NULL;
 	return getenv(name);
+}
+
+bool dry_port_has_environment(void)
+{
+	return environ != NULL;
 }
 
 /* POSIX has no number for a thread: the order in which they asked. */

@@ -158,6 +158,11 @@ const char *dry_port_getenv(const char *name)
 	return NULL;
 }
 
+bool dry_port_has_environment(void)
+{
+	return true;
+}
+
 void dry_port_keep_stderr(void)
 {
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* As a library (-DLIBRARY): allocates in its constructor. As a program that links it: does something with block number argv[1]. */
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKS 32
+
+extern char *early[BLOCKS];
+extern const size_t early_size[8];
+
+#ifdef LIBRARY
+
+char *early[BLOCKS];
+const size_t early_size[8] = { 16, 64, 100, 500, 4000, 20000, 40000, 200000 };
+
+__attribute__((constructor)) static void allocate(void)
+{
+	for (int i = 0; i < BLOCKS; i++) {
+		early[i] = malloc(early_size[i % 8]);
+		if (early[i] == NULL)
+			abort();
+		memset(early[i], 1, early_size[i % 8]);
+	}
+}
+
+#else
+
+int main(int argc, char **argv)
+{
+	int number = argc > 2 ? atoi(argv[1]) : 0;
+	char *volatile block = early[number];
+
+	if (argc > 2 && strcmp(argv[2], "beyond") == 0)
+		block[early_size[number % 8]] = 'x';
+	free(block);
+	if (argc > 2 && strcmp(argv[2], "freed") == 0)
+		block[5] = 'x';
+	if (argc > 2 && strcmp(argv[2], "twice") == 0)
+		free(block);
+	return 0;
+}
+
+#endif
