@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/fatal.h"
+#include "base/fmt.h"
 #include "debug/fail.h"
 #include "debug/secure.h"
 #include "debug/select.h"
@@ -36,7 +37,7 @@ unsigned dry_option_metrics_ms = 10000;
 
 static bool set_log(const char *from, const char *end)
 {
-	if (from == end || end - from > 255)
+	if (from == end)
 		return false;
 	dry_port_log_to(from, (size_t)(end - from));
 	return true;
@@ -44,12 +45,15 @@ static bool set_log(const char *from, const char *end)
 
 static bool set_path(char *path, const char *from, const char *end)
 {
-	if (from == end || end - from >= DRY_OPTION_PATH)
+	if (from == end)
 		return false;
 	memcpy(path, from, (size_t)(end - from));
 	path[end - from] = '\0';
 	return true;
 }
+
+#define TEXT        (DRY_OPTION_PATH - 1)
+#define FAIL_VALUES "nth=N every=N chance=N seed=N cache=NAME site=FUNCTION say, with slashes between them"
 
 /* When an option may be set: what START changes is in use from then on. */
 enum { START, ANYTIME };
@@ -62,32 +66,34 @@ static const struct option {
 	char *path;                                      /* of DRY_OPTION_PATH */
 	bool (*text)(const char *from, const char *end); /* false: bad value */
 	unsigned min, max;
+	unsigned longest;                                /* of a text or path: bytes; 0: any */
+	const char *values;                              /* what is allowed, in words */
 } table[] = {
 	{ "abort", ANYTIME, .flag = &dry_fatal_aborts },
 	{ "annotate", START, .flag = &dry_option_annotate },
 	{ "background", ANYTIME, .flag = &dry_option_background },
 	{ "check", START, .flag = &dry_option_check },
-	{ "debug", START, .text = dry_debug_select },
+	{ "debug", START, .text = dry_debug_select, .values = "letters of FZPUTQ, perhaps with /cache or /cach*; 16 times" },
 	{ "decay_ms", ANYTIME, .number = &dry_option_decay_ms, .min = 10, .max = 3600000 },
 	{ "deepbind", ANYTIME, .flag = &dry_option_deepbind },
 	{ "exit_check", ANYTIME, .flag = &dry_option_exit_check },
-	{ "fail", START, .text = dry_fail_select },
+	{ "fail", START, .text = dry_fail_select, .longest = TEXT, .values = FAIL_VALUES },
 	{ "guard", ANYTIME, .flag = &dry_option_guard },
 	{ "guard_rate", ANYTIME, .number = &dry_option_guard_rate, .min = 1, .max = 1000000000 },
 	{ "leaks", START, .flag = &dry_option_leaks },
-	{ "leaks_file", START, .path = dry_option_leaks_file },
-	{ "limit", ANYTIME, .text = dry_policy_limit },
-	{ "log", START, .text = set_log },
-	{ "metrics", START, .path = dry_option_metrics },
+	{ "leaks_file", START, .path = dry_option_leaks_file, .longest = TEXT, .values = "a path" },
+	{ "limit", ANYTIME, .text = dry_policy_limit, .values = "bytes, perhaps with K, M or G; 1% to 100%; or 0" },
+	{ "log", START, .text = set_log, .longest = TEXT, .values = "a path" },
+	{ "metrics", START, .path = dry_option_metrics, .longest = TEXT, .values = "a path" },
 	{ "metrics_ms", START, .number = &dry_option_metrics_ms, .min = 10, .max = 3600000 },
-	{ "numa", ANYTIME, .text = dry_policy_nodes },
+	{ "numa", ANYTIME, .text = dry_policy_nodes, .values = "local, interleave or off" },
 	{ "profile", START, .number = &dry_option_profile, .min = 1, .max = 1000000000 },
-	{ "profile_file", START, .path = dry_option_profile_file },
+	{ "profile_file", START, .path = dry_option_profile_file, .longest = TEXT, .values = "a path" },
 	{ "profile_signal", START, .number = &dry_option_profile_signal, .min = 1, .max = 64 },
 	{ "secure", START, .flag = &dry_option_secure },
 	{ "stats", START, .flag = &dry_option_stats },
-	{ "tags", START, .text = dry_policy_tags },
-	{ "thp", ANYTIME, .text = dry_policy_huge },
+	{ "tags", START, .text = dry_policy_tags, .values = "never, sync or async" },
+	{ "thp", ANYTIME, .text = dry_policy_huge, .values = "system, never, always or auto" },
 	{ "zero", START, .flag = &dry_secure_zero },
 };
 
@@ -107,7 +113,8 @@ static bool number(const char *text, const char *end, unsigned max, unsigned *va
 	return n <= max;
 }
 
-static void bad(const char *what, const char *from, const char *end)
+/* values: what would be good. */
+static void bad(const char *what, const char *from, const char *end, const char *values)
 {
 	char text[64];
 	size_t n = (size_t)(end - from) < sizeof(text) ? (size_t)(end - from) : sizeof(text) - 1;
@@ -115,7 +122,7 @@ static void bad(const char *what, const char *from, const char *end)
 	for (size_t i = 0; i < n; i++) /* the warning is one line, whatever the text */
 		text[i] = from[i] >= ' ' && from[i] <= '~' ? from[i] : '?';
 	text[n] = '\0';
-	dry_warn("DRYSTONE_CONF: %s: %s", what, text);
+	dry_warn("DRYSTONE_CONF: %s: %s (%s)", what, text, values);
 }
 
 static const struct option *find(const char *name, size_t length)
@@ -126,11 +133,31 @@ static const struct option *find(const char *name, size_t length)
 	return NULL;
 }
 
+static bool is_too_long(const struct option *option, const char *from, const char *end)
+{
+	return option->longest != 0 && (size_t)(end - from) > option->longest;
+}
+
+/* Its value is not taken. */
+static void refuse(const struct option *option, const char *from, const char *value, const char *end)
+{
+	bool too_long = is_too_long(option, value, end);
+	char range[32] = "0 or 1";
+
+	if (option->number != NULL)
+		dry_format(range, sizeof(range), "%u to %u", option->min, option->max);
+	if (too_long)
+		dry_format(range, sizeof(range), "%u bytes at most", option->longest);
+	bad(too_long ? "too long" : "bad value", from, end, option->values != NULL && !too_long ? option->values : range);
+}
+
 /* false: bad value. Relaxed: others may read it at the same time, and take the old or the new value. */
 static bool set(const struct option *option, const char *from, const char *end)
 {
 	unsigned value;
 
+	if (is_too_long(option, from, end))
+		return false;
 	if (option->text != NULL)
 		return option->text(from, end);
 	if (option->path != NULL)
@@ -150,11 +177,11 @@ static void parse(const char *from, const char *end)
 	const struct option *option = colon != NULL ? find(from, (size_t)(colon - from)) : NULL;
 
 	if (colon == NULL)
-		bad("no value (name:value is expected)", from, end);
+		bad("no value", from, end, "name:value is expected");
 	else if (option == NULL)
-		bad("unknown option", from, end);
+		bad("unknown option", from, end, "drystone(7) has them");
 	else if (!set(option, colon + 1, end))
-		bad("bad value", from, end);
+		refuse(option, from, colon + 1, end);
 }
 
 int dry_options_set(const char *name, const char *value)

@@ -35,7 +35,7 @@ extern unsigned dry_option_decay_ms;  /* how long free memory is kept, 10 to 360
 /* As if nothing had been said of figures, profiles and leaks. */
 void dry_options_say_nothing(void);
 
-/* Parse; unknown names and bad values give one warning each, and the default stays. */
+/* Parse; unknown names and bad values give one warning each, which says what would be good, and the default stays. */
 void dry_options_parse(const char *conf);
 /* Set one while the process runs. 0; -EINVAL: there is none such, or a bad value; -EBUSY: at start only. */
 int dry_options_set(const char *name, const char *value);

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+# DRYSTONE_CONF: what is said of options, in one line each.
+. "$(dirname "$0")/common.inc"
+# says OPTIONS LINE...: with these options a program says these lines and nothing else
+says() {
+	conf=$1
+	shift
+	LD_PRELOAD=$lib DRYSTONE_CONF=$conf sleep 0 2>"$work/err" || fail "$conf: status $?"
+	for line; do echo "drystone: $line"; done | cmp -s - "$work/err" || fail "$conf: $(cat "$work/err")"
+}
+
+# a bad value: what would be a good one
+while read -r option values; do
+	says "$option" "DRYSTONE_CONF: bad value: $option ($values)"
+done <<'END'
+abort:yes 0 or 1
+stats:2 0 or 1
+zero: 0 or 1
+decay_ms:9 10 to 3600000
+decay_ms:3600001 10 to 3600000
+profile_signal:65 1 to 64
+guard_rate:1e3 1 to 1000000000
+limit:512MB bytes, perhaps with K, M or G; 1% to 100%; or 0
+limit:101% bytes, perhaps with K, M or G; 1% to 100%; or 0
+numa:on local, interleave or off
+tags:1 never, sync or async
+thp:on system, never, always or auto
+debug:X letters of FZPUTQ, perhaps with /cache or /cach*; 16 times
+fail:often nth=N every=N chance=N seed=N cache=NAME site=FUNCTION say, with slashes between them
+log: a path
+metrics: a path
+END
+says nothing:1 'DRYSTONE_CONF: unknown option: nothing:1 (drystone(7) has them)'
+says abort 'DRYSTONE_CONF: no value: abort (name:value is expected)'
+says abort:0,abort:2,decay_ms:1 'DRYSTONE_CONF: bad value: abort:2 (0 or 1)' 'DRYSTONE_CONF: bad value: decay_ms:1 (10 to 3600000)'
+# each that such a line names is one
+for option in limit:100 limit:64K limit:64k limit:64M limit:1G limit:0 numa:local numa:interleave numa:off tags:never tags:sync \
+	tags:async thp:system thp:never thp:always thp:auto debug:FZPUQ/kmalloc-64 'debug:F/kmalloc*' decay_ms:10 decay_ms:3600000; do
+	LD_PRELOAD=$lib DRYSTONE_CONF=$option sleep 0 2>"$work/err" # which may fail within 100 bytes
+	grep -q DRYSTONE_CONF "$work/err" && fail "$option: $(cat "$work/err")"
+done
+# a path of 255 bytes is one, longer ones are not cut
+long=$(printf '%0254d' 0)
+for option in log metrics profile_file leaks_file; do
+	LD_PRELOAD=$lib DRYSTONE_CONF="$option:/$long" sleep 0 2>"$work/err"
+	grep -q DRYSTONE_CONF "$work/err" && fail "$option, 255: $(cat "$work/err")"
+	says "$option:/1$long" "DRYSTONE_CONF: too long: $(printf '%.63s' "$option:/1$long") (255 bytes at most)"
+done
+finish
