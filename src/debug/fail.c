@@ -7,18 +7,25 @@
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "core/cache.h"
+#include "debug/mangled.h"
 #include "debug/say.h"
 #include "port/stack.h"
 
 #define FRAMES  64
 #define KNOWN   1024u /* return addresses whose names were looked up already */
 #define MILLION 1000000u
+#define PLACE   128      /* what a symbol's text has behind the name */
 
 static struct {
 	uint64_t nth, every, chance, seed;
-	char cache[64], site[96];
+	char cache[64];
+	char site[DRY_FAIL_SITE]; /* as it was given */
+	char function[DRY_FAIL_SITE]; /* the same without what C++ has in brackets */
 	bool selected, say;
 } wanted;
+static struct {
+	_Atomic bool cache, site; /* something matched: set once, relaxed, for nothing hangs on it */
+} seen;
 static _Atomic uint64_t count;
 static _Atomic uintptr_t known[KNOWN]; /* address * 2 + whether it is the site's */
 
@@ -78,7 +85,8 @@ static bool select_one(const char *from, const char *end)
 	if (is_named("cache=", &value, from, end))
 		return text(wanted.cache, sizeof(wanted.cache), value, end);
 	if (is_named("site=", &value, from, end))
-		return text(wanted.site, sizeof(wanted.site), value, end);
+		return text(wanted.site, sizeof(wanted.site), value, end) &&
+		       text(wanted.function, sizeof(wanted.function), value, end);
 	if (!is_named("say", &value, from, end) || value != end)
 		return false;
 	wanted.say = true;
@@ -97,6 +105,7 @@ bool dry_fail_select(const char *from, const char *end)
 		}
 		part = from + 1;
 	}
+	dry_mangled_strip(wanted.function);
 	wanted.selected = true;
 	return true;
 }
@@ -118,12 +127,17 @@ static size_t begins(const char *text, const char *word)
 	return word[length] == '\0' ? length : 0;
 }
 
-/* "function+0x1c (module+0x2345)", perhaps with a build ID before the last bracket, is of the site. */
+/*
+ * "function+0x1c (module+0x2345)", perhaps with a build ID before the last bracket, is of the site; what the compiler has made of a
+ * function, too: "function.constprop.0+0x1c".
+ */
 static bool is_site(const char *symbol)
 {
 	size_t length = begins(symbol, wanted.site);
 
-	if (length != 0 && symbol[length] == '+')
+	if (length != 0 && (symbol[length] == '+' || symbol[length] == '.'))
+		return true;
+	if (dry_mangled_is(symbol, wanted.function))
 		return true;
 	while (*symbol != '\0' && *symbol++ != '(')
 		;
@@ -138,14 +152,14 @@ static bool comes_from_site(void)
 
 	for (unsigned i = 0; i < frames; i++) {
 		_Atomic uintptr_t *place = &known[(frame[i] ^ frame[i] >> 10) % KNOWN];
-		uintptr_t seen = atomic_load_explicit(place, memory_order_relaxed);
-		char symbol[192];
-		if (seen >> 1 != frame[i]) {
+		uintptr_t found = atomic_load_explicit(place, memory_order_relaxed);
+		char symbol[DRY_FAIL_SITE + PLACE];
+		if (found >> 1 != frame[i]) {
 			dry_port_symbol(frame[i], symbol, sizeof(symbol));
-			seen = frame[i] << 1 | is_site(symbol);
-			atomic_store_explicit(place, seen, memory_order_relaxed);
+			found = frame[i] << 1 | is_site(symbol);
+			atomic_store_explicit(place, found, memory_order_relaxed);
 		}
-		if (seen & 1)
+		if (found & 1)
 			return true;
 	}
 	return false;
@@ -177,10 +191,20 @@ static void say_it(const struct dry_cache *cache, uint64_t number)
 	dry_debug_say_stack();
 }
 
+static void note(_Atomic bool *matched)
+{
+	if (!atomic_load_explicit(matched, memory_order_relaxed))
+		atomic_store_explicit(matched, true, memory_order_relaxed);
+}
+
 bool dry_fail_allows(const struct dry_cache *cache)
 {
-	if ((wanted.cache[0] != '\0' && !is_of(cache)) || (wanted.site[0] != '\0' && !comes_from_site()))
+	if (wanted.cache[0] != '\0' && !is_of(cache))
 		return true;
+	note(&seen.cache);
+	if (wanted.site[0] != '\0' && !comes_from_site())
+		return true;
+	note(&seen.site);
 	/* relaxed: a number each, in whatever order */
 	uint64_t number = atomic_fetch_add_explicit(&count, 1, memory_order_relaxed) + 1;
 	if (!is_chosen(number))
@@ -188,4 +212,12 @@ bool dry_fail_allows(const struct dry_cache *cache)
 	if (wanted.say)
 		say_it(cache, number);
 	return false;
+}
+
+void dry_fail_finish(void)
+{
+	if (wanted.cache[0] != '\0' && !atomic_load_explicit(&seen.cache, memory_order_relaxed))
+		dry_warn("fail: nothing matched cache=%s", wanted.cache);
+	else if (wanted.site[0] != '\0' && !atomic_load_explicit(&seen.site, memory_order_relaxed))
+		dry_warn("fail: nothing matched site=%s", wanted.site);
 }

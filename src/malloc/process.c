@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "heap/heap.h"
 #include "debug/canary.h"
+#include "debug/fail.h"
 #include "debug/hooks.h"
 #include "debug/object.h"
 #include "debug/say.h"
@@ -123,6 +124,7 @@ static DRY_DESTRUCTOR void unloaded(void)
 	if (may_wait && dry_option_stats)
 		dry_print_stats();
 	dry_metrics_finish(may_wait);
+	dry_fail_finish();
 	dry_port_ending();
 	dry_profile_finish(may_wait);
 }

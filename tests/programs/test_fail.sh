@@ -31,10 +31,11 @@ first=$("$cli" run --library "$lib" --fail=chance=300000/seed=3 -- "$work/guarde
 fails chance=300000/seed=3 "$first"
 fails site=nowhere/seed=0 .....................
 # what it cannot be is said by the library, and by the command before the program runs
-long=$(printf '%096d' 0)
+long=$(printf '%0251d' 0)
 for bad in nth=x nth=0 nth= every=-1 chance= seed= cache= site= says bogus nth=1/ /nth=1 nth=1234567890123456789 "site=$long" ''; do
 	got=$(LD_PRELOAD=$lib DRYSTONE_CONF=fail:$bad "$work/guarded" allocate 2>"$work/err")
-	[ "$got" = ..................... ] && grep -q "^drystone: DRYSTONE_CONF: bad value: fail:" "$work/err" || fail "bad value: $got $(cat "$work/err")"
+	case $bad in *=$long) what='too long' ;; *) what='bad value' ;; esac
+	[ "$got" = ..................... ] && grep -q "^drystone: DRYSTONE_CONF: $what: fail:" "$work/err" || fail "$what: $got $(cat "$work/err")"
 	"$cli" run --library "$lib" --fail="$bad" -- touch "$work/ran" 2>"$work/err"
 	[ $? = 125 ] && [ ! -e "$work/ran" ] && grep -q '^drystone: run: --fail: ' "$work/err" || fail "--fail=$bad: $(cat "$work/err")"
 done
@@ -47,4 +48,51 @@ for conf in check:1,secure:1 fail:nth=1000000,debug:Z check:1,secure:1,check:0,s
 	LD_PRELOAD=$lib DRYSTONE_CONF=$conf "$work/guarded" allocate >"$work/out" 2>"$work/err" && [ ! -s "$work/err" ] || fail "$conf: $(cat "$work/err")"
 done
 "$cli" run --library "$lib" --fail=nth=1,stats:1 -- true 2>/dev/null && fail "a comma was taken"
+
+# what never matched is told when the process ends
+unmatched() {
+	"$cli" run --library "$lib" --fail="$1" -- "$work/guarded" allocate >"$work/out" 2>"$work/err"
+	[ "$(cat "$work/err")" = "$2" ] || fail "--fail=$1: $(cat "$work/err") instead of $2"
+}
+unmatched site=nowhere/nth=1000 'drystone: fail: nothing matched site=nowhere'
+unmatched site=pars/nth=1000 'drystone: fail: nothing matched site=pars'
+unmatched cache=kmalloc-64/site=nowhere 'drystone: fail: nothing matched site=nowhere'
+unmatched cache=kmalloc-63/site=parse 'drystone: fail: nothing matched cache=kmalloc-63'
+unmatched site=parse/nth=1000 ''
+unmatched cache=big/nth=1000 ''
+unmatched nth=1000 ''
+
+# functions by other names: clones of the compiler's, C++, long ones
+if command -v "${CXX:-c++}" >/dev/null; then
+	"${CXX:-c++}" -O1 -fno-builtin -o "$work/sites" "$top/tests/programs/sites.cpp" || fail "sites.cpp does not compile"
+	# at SITE LETTERS: which of the program's functions the site is of, a letter each
+	at() {
+		got=$("$cli" run --library "$lib" --fail="site=$1" -- "$work/sites" 2>"$work/err") || fail "site=$1: $(cat "$work/err")"
+		[ "$got" = "$2" ] || fail "site=$1: $got instead of $2: $(cat "$work/err")"
+	}
+	at cloned x...........
+	at clone ............
+	at cloned.constprop.0.isra.0 x...........
+	at A::go .xx......... # in whatever namespace
+	at 'A::go(int)' .xx.........
+	at ::A::go ............
+	at _ZN1A2goEi .x..........
+	at B::A::go ..x.........
+	at 'B::A::go(char const*)' ..x.........
+	at go .xxxx.......
+	at C::go ...x........
+	at 'C<int>::go(int)' ...x........
+	at B::A::A .....x......
+	at B::A::~A ......x.....
+	at A .....x......
+	at B ............
+	at hidden .......x....
+	at of .........x..
+	at 'B::of<int>' .........x..
+	at named ..........x.
+	at "$(printf 'b%.0s' $(seq 200))" ...........x
+	at "$(printf 'b%.0s' $(seq 199))" ............
+fi
+"$cli" run --library "$lib" --fail='site=f(int, int)' -- true 2>"$work/err" && fail "a comma was taken"
+grep -q 'without its arguments' "$work/err" || fail "comma: $(cat "$work/err")"
 finish

@@ -6,6 +6,8 @@
 #include "cli.h"
 #include "run.h"
 
+#define LONGEST 255 /* an option's text */
+
 /* As src/debug/fail.c takes them. */
 static const struct part {
 	const char *name;
@@ -13,7 +15,7 @@ static const struct part {
 	bool number, nought;
 } parts[] = {
 	{ "nth=", 1, 18, true, false }, { "every=", 1, 18, true, false }, { "chance=", 1, 18, true, false },
-	{ "seed=", 1, 18, true, true }, { "cache=", 1, 63, false, true }, { "site=", 1, 95, false, true },
+	{ "seed=", 1, 18, true, true }, { "cache=", 1, 63, false, true }, { "site=", 1, 250, false, true },
 	{ "say", 0, 0, false, true },
 };
 
@@ -36,9 +38,17 @@ bool run_fail_is_good(const char *which)
 {
 	const char *part = which;
 
+	if (strlen(which) > LONGEST) {
+		cli_error("run: --fail: too long, %d bytes at most: %s", LONGEST, which);
+		return false;
+	}
+	if (strchr(which, ',') != NULL) {
+		cli_error("run: --fail: no commas (a function may be without its arguments): %s", which);
+		return false;
+	}
 	for (bool last = false; !last; part++) {
 		size_t length = strcspn(part, "/");
-		if (strchr(which, ',') != NULL || !is_part(part, length)) {
+		if (!is_part(part, length)) {
 			cli_error("run: --fail: no such parts: %s; they are nth=N, every=N, chance=N, seed=N, cache=NAME, "
 				  "site=FUNCTION and say, with slashes between them", which);
 			return false;

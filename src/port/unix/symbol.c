@@ -24,7 +24,7 @@
 #include "port/unix/file.h"
 #include "port/unix/threads.h"
 
-#define NAME_ROOM 128
+#define NAME_ROOM 256
 #define PATH_ROOM 512
 #define PLACE_ROOM 128
 #define PIECE     64u /* symbols read at once */
