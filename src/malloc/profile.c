@@ -348,12 +348,24 @@ static void write_profile(void)
 		dry_warn("profile_file: cannot be written: %s", dry_option_profile_file);
 }
 
-void dry_profile_begin(void)
+/* What an option asks for that another one keeps from being. */
+static void say_what_is_off(void)
 {
-	if ((dry_option_check || dry_option_guard || dry_option_secure) && (dry_debug_selects() || dry_fail_selects()))
-		dry_warn("check, guard, secure: not together with debug or fail");
+	const char *why = dry_fail_selects() ? "fail:" : dry_debug_selects() ? "debug:" : NULL;
+
+	if (why != NULL && dry_option_check)
+		dry_warn("check is off, because of %s", why);
+	if (why != NULL && dry_option_guard)
+		dry_warn("guard is off, because of %s", why);
+	if (why != NULL && dry_option_secure)
+		dry_warn("secure is off, because of %s", why);
 	if (dry_option_leaks_file[0] != '\0' && !leaks)
 		dry_warn("leaks_file: not together with debug, fail, secure or a memory checker, and not without memory");
+}
+
+void dry_profile_begin(void)
+{
+	say_what_is_off();
 	if (dry_option_profile == 0)
 		return;
 	if (profile(dry_option_profile) != 0) {

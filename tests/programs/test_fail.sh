@@ -41,8 +41,9 @@ for bad in nth=x nth=0 nth= every=-1 chance= seed= cache= site= says bogus nth=1
 done
 # what goes without it, and without debugged caches, is warned of
 for conf in check:1,fail:nth=1000000 secure:1,fail:nth=1000000 guard:1,debug:U secure:1,debug:Z/one check:1,debug:F; do
+	other=${conf#*,}
 	LD_PRELOAD=$lib DRYSTONE_CONF=$conf "$work/guarded" allocate >"$work/out" 2>"$work/err" &&
-		[ "$(cat "$work/err")" = "drystone: check, guard, secure: not together with debug or fail" ] || fail "$conf: $(cat "$work/err")"
+		[ "$(cat "$work/err")" = "drystone: ${conf%%:*} is off, because of ${other%%:*}:" ] || fail "$conf: $(cat "$work/err")"
 done
 for conf in check:1,secure:1 fail:nth=1000000,debug:Z check:1,secure:1,check:0,secure:0,debug:Z; do
 	LD_PRELOAD=$lib DRYSTONE_CONF=$conf "$work/guarded" allocate >"$work/out" 2>"$work/err" && [ ! -s "$work/err" ] || fail "$conf: $(cat "$work/err")"

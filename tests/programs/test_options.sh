@@ -47,4 +47,8 @@ for option in log metrics profile_file leaks_file; do
 	grep -q DRYSTONE_CONF "$work/err" && fail "$option, 255: $(cat "$work/err")"
 	says "$option:/1$long" "DRYSTONE_CONF: too long: $(printf '%.63s' "$option:/1$long") (255 bytes at most)"
 done
+
+# what is off, and because of which other one
+says check:1,secure:1,guard:1,debug:F 'check is off, because of debug:' 'guard is off, because of debug:' 'secure is off, because of debug:'
+says secure:1,debug:F,fail:nth=1000000 'secure is off, because of fail:'
 finish
