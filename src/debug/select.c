@@ -2,6 +2,7 @@
 #include "debug/select.h"
 
 #include <drystone/drystone.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define SELECTIONS 16
@@ -11,6 +12,7 @@ static struct {
 	unsigned flags;
 	unsigned length;      /* of name */
 	bool begins;          /* names may go on */
+	_Atomic bool met;     /* there was a cache of that name; relaxed, for nothing hangs on it */
 	char name[NAME_ROOM];
 } selection[SELECTIONS];
 static unsigned count;
@@ -76,8 +78,18 @@ unsigned dry_debug_wanted(const char *name)
 		length++;
 	for (unsigned i = 0; i < count; i++) {
 		bool same = selection[i].length == length || (selection[i].begins && selection[i].length < length);
-		if (same && memcmp(selection[i].name, name, selection[i].length) == 0)
+		if (same && memcmp(selection[i].name, name, selection[i].length) == 0) {
 			flags |= selection[i].flags;
+			atomic_store_explicit(&selection[i].met, true, memory_order_relaxed);
+		}
 	}
 	return flags;
+}
+
+bool dry_debug_asks(unsigned flag, bool met)
+{
+	for (unsigned i = 0; i < count; i++)
+		if ((selection[i].flags & flag) != 0 && (!met || atomic_load_explicit(&selection[i].met, memory_order_relaxed)))
+			return true;
+	return false;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "malloc/print.h"
 
+#include <drystone/drystone.h>
 #include <stddef.h>
 
 #include "base/fatal.h"
 #include "base/fmt.h"
 #include "debug/say.h"
+#include "debug/select.h"
 #include "heap/heap.h"
 
 void dry_print_stats(void)
@@ -35,6 +37,8 @@ void dry_print_leaks(void)
 {
 	size_t objects, bytes;
 
+	if (dry_debug_asks(DRY_CACHE_STORE_USER, false) && !dry_debug_asks(DRY_CACHE_STORE_USER, true))
+		dry_warn("leaks: there was no cache of the name that debug: has with the letter U");
 	dry_heap_owners(NULL, NULL, NULL, &objects, &bytes);
 	if (objects == 0)
 		return;

@@ -348,7 +348,7 @@ static void write_profile(void)
 		dry_warn("profile_file: cannot be written: %s", dry_option_profile_file);
 }
 
-/* What an option asks for that another one keeps from being. */
+/* What an option asks for that another one keeps from being, or that has no effect without one. */
 static void say_what_is_off(void)
 {
 	const char *why = dry_fail_selects() ? "fail:" : dry_debug_selects() ? "debug:" : NULL;
@@ -359,8 +359,12 @@ static void say_what_is_off(void)
 		dry_warn("guard is off, because of %s", why);
 	if (why != NULL && dry_option_secure)
 		dry_warn("secure is off, because of %s", why);
+	if (dry_option_leaks && !dry_debug_asks(DRY_CACHE_STORE_USER, false))
+		dry_warn("leaks: without debug:U only caches that the program itself debugs are listed");
 	if (dry_option_leaks_file[0] != '\0' && !leaks)
 		dry_warn("leaks_file: not together with debug, fail, secure or a memory checker, and not without memory");
+	if (dry_option_profile_file[0] != '\0' && dry_option_profile == 0)
+		dry_warn("profile_file: nothing is written without profile:");
 }
 
 void dry_profile_begin(void)

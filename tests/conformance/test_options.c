@@ -140,7 +140,11 @@ int main(int argc, char **argv)
 	expect_lines("plain", "abort:1,nonsense:7,abort:1", 1, "nonsense");
 	expect_lines("plain", "debug:X", 1, "debug:X");
 	expect_lines("plain", "debug:FZ/", 1, "debug:FZ/");
-	expect_lines("plain", "debug:FZPU/nobody,leaks:1", 0, "");
+	expect_lines("plain", "debug:FZPU/nobody", 0, "");
+	expect_lines("plain", "debug:FZPU/nobody,leaks:1", 1, "leaks: there was no cache of the name");
+	expect_lines("plain", "debug:U/nobody,debug:FZPU/kmalloc-64,leaks:1", 0, "");
+	expect_lines("plain", "debug:FZPU/trace*,leaks:1", 1, "leaks: there was no cache of the name");
+	expect_lines("trace", "debug:FZPU/trace*,leaks:1", 0, "");
 	expect_lines("trace", "debug:T/traced", 2, "trace: traced freed 0x");
 	expect_lines("trace", "debug:T/trace", 0, "");
 	expect_lines("double", "abort:0", 1, "drystone: double free: 0x");

@@ -51,4 +51,10 @@ done
 # what is off, and because of which other one
 says check:1,secure:1,guard:1,debug:F 'check is off, because of debug:' 'guard is off, because of debug:' 'secure is off, because of debug:'
 says secure:1,debug:F,fail:nth=1000000 'secure is off, because of fail:'
+# what needs another one
+says leaks:1 'leaks: without debug:U only caches that the program itself debugs are listed'
+says leaks:1,debug:Z 'leaks: without debug:U only caches that the program itself debugs are listed'
+says leaks:1,debug:U/nobody,debug:F 'leaks: there was no cache of the name that debug: has with the letter U'
+says profile_file:$work/none 'profile_file: nothing is written without profile:'
+[ ! -e "$work/none" ] || fail "profile_file without profile: written"
 finish
