@@ -337,6 +337,8 @@ static void ask_to_write(void)
 {
 	size_t *limit = (size_t *)(uintptr_t)__atomic_load_n(&dry_profile.limit, __ATOMIC_ACQUIRE);
 
+	if (__atomic_load_n(&dry_profile.mean, __ATOMIC_RELAXED) == 0)
+		return; /* there is none */
 	if (limit != NULL)
 		__atomic_store_n(limit, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&dry_profile.request, DRY_INSPECT_PROFILE_WRITE, __ATOMIC_RELEASE);
@@ -367,18 +369,24 @@ static void say_what_is_off(void)
 		dry_warn("profile_file: nothing is written without profile:");
 }
 
+/* Whether there is a profile or not: by default the signal would end the process. */
+static void start_signal(void)
+{
+	if (!dry_port_on_signal((int)dry_option_profile_signal, ask_to_write))
+		dry_warn("profile_signal: no program can handle signal %u", dry_option_profile_signal);
+	else if (dry_option_profile == 0)
+		dry_warn("profile_signal: nothing is written without profile:");
+}
+
 void dry_profile_begin(void)
 {
 	say_what_is_off();
-	if (dry_option_profile == 0)
-		return;
-	if (profile(dry_option_profile) != 0) {
+	if (dry_option_profile_signal != 0)
+		start_signal();
+	if (dry_option_profile != 0 && profile(dry_option_profile) != 0) {
 		dry_warn("profile: not together with debug, fail, secure, leaks_file or a memory checker, and not without memory");
 		dry_option_profile_file[0] = '\0'; /* nobody takes an empty one for an answer */
-		return;
 	}
-	if (dry_option_profile_signal != 0 && !dry_port_on_signal((int)dry_option_profile_signal, ask_to_write))
-		dry_warn("profile_signal: no program can handle signal %u", dry_option_profile_signal);
 }
 
 void dry_profile_obey(void)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 # DRYSTONE_CONF: what is said of options, in one line each.
 . "$(dirname "$0")/common.inc"
+need perl
 # says OPTIONS LINE...: with these options a program says these lines and nothing else
 says() {
 	conf=$1
@@ -57,4 +58,14 @@ says leaks:1,debug:Z 'leaks: without debug:U only caches that the program itself
 says leaks:1,debug:U/nobody,debug:F 'leaks: there was no cache of the name that debug: has with the letter U'
 says profile_file:$work/none 'profile_file: nothing is written without profile:'
 [ ! -e "$work/none" ] || fail "profile_file without profile: written"
+says profile_signal:9 'profile_signal: no program can handle signal 9'
+says profile_signal:32 'profile_signal: no program can handle signal 32'
+says profile_signal:10 'profile_signal: nothing is written without profile:'
+says profile:1000,profile_signal:10
+# a signal that has nothing to write ends nobody
+for conf in profile_signal:10 profile_signal:10,profile:1000,secure:1 profile_signal:10,profile_file:$work/none; do
+	LD_PRELOAD=$lib DRYSTONE_CONF=$conf perl -e 'kill 10, $$; @l = map { "x" x $_ } 1 .. 2000; print "lives\n"' >"$work/out" 2>"$work/err"
+	[ "$(cat "$work/out")" = lives ] || fail "$conf: signal 10: $(cat "$work/out" "$work/err")"
+	[ ! -e "$work/none" ] || fail "$conf: written"
+done
 finish
