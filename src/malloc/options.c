@@ -12,6 +12,7 @@
 #include "debug/select.h"
 #include "malloc/policy.h"
 #include "port/contract.h"
+#include "port/save.h"
 
 bool dry_option_check;
 bool dry_option_stats;
@@ -35,20 +36,30 @@ char dry_option_leaks_file[DRY_OPTION_PATH];
 char dry_option_metrics[DRY_OPTION_PATH];
 unsigned dry_option_metrics_ms = 10000;
 
-static bool set_log(const char *from, const char *end)
-{
-	if (from == end)
-		return false;
-	dry_port_log_to(from, (size_t)(end - from));
-	return true;
-}
+#define SOCKET "unix:"
 
 static bool set_path(char *path, const char *from, const char *end)
 {
+	size_t length = (size_t)(end - from), socket = sizeof(SOCKET) - 1;
+
 	if (from == end)
 		return false;
-	memcpy(path, from, (size_t)(end - from));
-	path[end - from] = '\0';
+	memcpy(path, from, length);
+	path[length] = '\0';
+	if (path == dry_option_metrics && length >= socket && memcmp(path, SOCKET, socket) == 0)
+		dry_port_from_root(path + socket, DRY_OPTION_SOCKET);
+	else
+		dry_port_from_root(path, DRY_OPTION_PATH);
+	return true;
+}
+
+static bool set_log(const char *from, const char *end)
+{
+	char path[DRY_OPTION_PATH];
+
+	if (!set_path(path, from, end))
+		return false;
+	dry_port_log_to(path, strlen(path));
 	return true;
 }
 

@@ -12,7 +12,8 @@
 #define DRY_ANNOTATE true /* default of the option; the build for our own sanitizer tests says false */
 #endif
 
-#define DRY_OPTION_PATH 256 /* room for a path */
+#define DRY_OPTION_PATH   256 /* room for a path */
+#define DRY_OPTION_SOCKET 100 /* for that of a socket: 108, less what the number of the process takes */
 
 extern bool dry_option_check;         /* know which blocks the program has, and look at each free */
 extern bool dry_option_stats;         /* print the slab listing at exit */

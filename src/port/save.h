@@ -19,6 +19,12 @@ bool dry_port_save(const char *path, unsigned rights, void (*fill)(dry_port_writ
 /* The number of the process, as %p has it. */
 unsigned long dry_port_process(void);
 
+/*
+ * A relative path becomes the one from the root, in place, where so much room is enough for that: the program may go to another
+ * directory. Else it stays as it is.
+ */
+void dry_port_from_root(char *path, size_t room);
+
 /* What is mapped where, as the lines of /proc/self/maps; nothing where that is not to be had. */
 void dry_port_mapped(dry_port_writer *write, void *arg);
 

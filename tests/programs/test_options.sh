@@ -68,4 +68,27 @@ for conf in profile_signal:10 profile_signal:10,profile:1000,secure:1 profile_si
 	[ "$(cat "$work/out")" = lives ] || fail "$conf: signal 10: $(cat "$work/out" "$work/err")"
 	[ ! -e "$work/none" ] || fail "$conf: written"
 done
+
+# a relative path is taken from where the process begins, wherever it goes
+mkdir "$work/begin" "$work/other"
+away='chdir shift; @l = map { "x" x $_ } 1 .. 2000'
+for conf in log:rel,stats:1 profile:1000,profile_file:./rel leaks_file:rel metrics:rel; do
+	(cd "$work/begin" && LD_PRELOAD=$lib DRYSTONE_CONF=$conf perl -e "$away" "$work/other") 2>"$work/err"
+	case $conf in leaks_file*) supported=$(grep -c 'no search' "$work/err") ;; *) supported=0 ;; esac
+	[ "$supported" = 1 ] || [ -s "$work/begin/rel" ] || fail "$conf: not where it began: $(cat "$work/err")"
+	[ ! -e "$work/other/rel" ] || fail "$conf: where it ended"
+	rm -f "$work/begin/rel"
+done
+(cd "$work/begin" && LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:rel perl -e "-S 'rel' or die 'none'; $away" "$work/other") 2>"$work/err" ||
+	fail "metrics:unix: $(cat "$work/err")"
+[ ! -e "$work/begin/rel" ] || fail "the socket stays"
+says metrics:unix: 'metrics: no such socket can be made: unix:'
+# where what it would be from the root is too long, it stays relative
+deep=$work/$(printf '%0200d' 0)
+mkdir "$deep"
+long=$(printf '%0200d' 0)
+(cd "$deep" && LD_PRELOAD=$lib DRYSTONE_CONF=stats:1,log:$long perl -e "$away" "$work/other") && [ -s "$work/other/$long" ] ||
+	fail "a long path: $(ls "$deep" "$work/other")"
+(cd "$deep" && LD_PRELOAD=$lib DRYSTONE_CONF=metrics:unix:rel perl -e "-S 'rel' or die 'none'") 2>"$work/err" || fail "deep: $(cat "$work/err")"
+(cd / && LD_PRELOAD=$lib DRYSTONE_CONF="stats:1,log:${work#/}/rel" perl -e "$away" "$work/other") && [ -s "$work/rel" ] || fail "from the root"
 finish

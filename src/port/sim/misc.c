@@ -230,6 +230,12 @@ size_t dry_port_resident(void)
 	return 0;
 }
 
+void dry_port_from_root(char *path, size_t room)
+{
+	(void)path;
+	(void)room;
+}
+
 bool dry_port_on_signal(int signal, void (*fn)(void))
 {
 	(void)signal;
