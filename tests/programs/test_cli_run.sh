@@ -137,6 +137,16 @@ if head -c 4 /sbin/ldconfig 2>/dev/null | grep -q ELF; then
 	run 0 -- /sbin/ldconfig --version
 	said '/sbin/ldconfig is linked statically'
 fi
+printf '#include <stdlib.h>\nint main(void) { free(malloc(9)); return 7; }\n' >"$work/static.c"
+if "${CC:-cc}" -fno-builtin -static "$work/static.c" -o "$work/static" 2>/dev/null; then
+	run 7 -- "$work/static"
+	said 'static is linked statically and keeps the malloc that it is linked with'
+	if [ -f "$BUILD/libdrystone.a" ]; then
+		"${CC:-cc}" -fno-builtin -static "$work/static.c" "$BUILD/libdrystone.a" -o "$work/static" || fail "not linked"
+		run 7 -- "$work/static"
+		said 'static is linked statically, with a drystone of its own'
+	fi
+fi
 if [ "$(id -u)" != 0 ] && [ -u /bin/su ]; then
 	run 0 -- su --version
 	said 'su runs with other rights'

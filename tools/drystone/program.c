@@ -3,10 +3,7 @@
  * What keeps a program from being given a library: the dynamic linker loads it, so there must be one (PT_INTERP; System V ABI,
  * chapter 5), and it leaves LD_PRELOAD alone in programs that run with more rights than who starts them.
  */
-#include <elf.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "elf_file.h"
 
 bool cli_find_program(const char *name, char *path, size_t size)
 {
@@ -35,38 +33,38 @@ bool cli_find_program(const char *name, char *path, size_t size)
 	return false;
 }
 
-/* Scripts are not: their interpreter is. */
-static bool is_static(int file)
+static bool see_drystone(void *found, const char *name, uint64_t value, bool exported)
 {
-	ElfW(Ehdr) header;
-	ElfW(Phdr) segment;
+	(void)exported;
+	*(bool *)found |= value != 0 && strcmp(name, "dry_inspect") == 0;
+	return !*(bool *)found;
+}
 
-	if (pread(file, &header, sizeof(header), 0) != sizeof(header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    header.e_phentsize != sizeof(segment))
-		return false;
-	for (unsigned i = 0; i < header.e_phnum; i++) {
-		if (pread(file, &segment, sizeof(segment), (off_t)(header.e_phoff + i * sizeof(segment))) != sizeof(segment) ||
-		    segment.p_type == PT_INTERP)
-			return false;
+/* Scripts are not: their interpreter is. */
+static void warn_if_static(const char *path)
+{
+	struct elf_file file;
+	bool drystone = false;
+
+	if (elf_file_open(&file, path) == ELF_FILE_OK && elf_file_interpreter(&file) == NULL) {
+		elf_file_symbols(&file, see_drystone, &drystone);
+		if (drystone)
+			cli_error("%s is linked statically, with a drystone of its own: that one serves it", path);
+		else
+			cli_error("%s is linked statically and keeps the malloc that it is linked with", path);
 	}
-	return true;
+	elf_file_close(&file);
 }
 
 void cli_warn_if_not_loaded(const char *program)
 {
 	char path[PATH_MAX];
 	struct stat status;
-	int file;
 
 	if (!cli_find_program(program, path, sizeof(path)) || stat(path, &status) != 0)
 		return;
 	if (((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
 	    ((status.st_mode & S_ISGID) && status.st_gid != getegid()))
 		cli_error("%s runs with other rights than yours (setuid or setgid), and so without drystone", path);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0)
-		return;
-	if (is_static(file))
-		cli_error("%s is linked statically and keeps its own malloc", path);
-	close(file);
+	warn_if_static(path);
 }
