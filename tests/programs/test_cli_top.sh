@@ -37,6 +37,14 @@ done
 "$cli" top -b 4194305 2>"$work/err" && fail "top of no process"
 grep -q '^drystone: no process 4194305$' "$work/err" || fail "no process: $(cat "$work/err")"
 
+# nothing to watch: processes that may not be read
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	cp "$cli" "$work/drystone" && chmod 755 "$work" "$work/drystone"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$work/drystone" top -b -n 1 >"$work/out" 2>"$work/err"
+	[ $? = 1 ] && grep -q ' 0 processes' "$work/out" || fail "nothing to watch: $(cat "$work/out" "$work/err")"
+	"$cli" top -b -n 1 -f 'nothing like this' >"$work/out" || fail "a filter that leaves nothing"
+fi
+
 # ^C ends it well; a terminal that can do nothing is told from one
 cat >"$work/keys.py" <<'EOF'
 import os, pty, sys

@@ -278,6 +278,7 @@ static int run_in_batch(struct top *top, unsigned rounds)
 {
 	struct columns columns;
 	char text[MAX_LINE];
+	bool watched = top->source.pid != 0;
 
 	for (unsigned n = 0; rounds == 0 || n < rounds; n++) {
 		if (n != 0)
@@ -286,6 +287,7 @@ static int run_in_batch(struct top *top, unsigned rounds)
 			cli_error("%s", top->source.error);
 			return n != 0 ? 0 : CLI_FAILED;
 		}
+		watched |= top->now.count != 0;
 		top_columns(top, &columns);
 		for (unsigned i = 0; i < TOP_HEAD; i++) {
 			top_head(top, i, text, sizeof(text));
@@ -299,7 +301,7 @@ static int run_in_batch(struct top *top, unsigned rounds)
 		if (!cli_output_is_whole())
 			return CLI_FAILED;
 	}
-	return 0;
+	return watched ? 0 : CLI_FAILED;
 }
 
 /* ---- the command ---------------------------------------------------------------------------------------- */
