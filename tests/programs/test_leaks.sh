@@ -143,5 +143,12 @@ echo race:x >"$work/bad"
 leaks 125 --suppressions "$work/bad" -- "$work/lost" none
 said 'bad:1: no suppression of a leak'
 leaks 127 -- "$work/nothing"
+# nobody reads what is said: the status and the folder are as ever; of the program a closed pipe is the end, as without
+{
+	"$cli" run --library "$lib" --leaks -- sh -c "sleep 0.2; exec $work/lost lose" 2>&1 >/dev/null
+	echo $? >"$work/status"
+} | :
+[ "$(cat "$work/status")" = 23 ] || fail "a closed pipe: status $(cat "$work/status")"
+leaks 141 -- sh -c 'kill -PIPE $$'
 ls -d "$TMPDIR"/* >/dev/null 2>&1 && fail "run --leaks leaves its folder: $(ls "$TMPDIR")"
 finish

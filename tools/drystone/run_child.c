@@ -93,6 +93,7 @@ static _Noreturn void become(char **argv)
 int run_child(char **argv, pid_t *child)
 {
 	sigset_t all, before;
+	int status;
 
 	/* None comes between the fork and what is done about it. */
 	sigfillset(&all);
@@ -112,7 +113,12 @@ int run_child(char **argv, pid_t *child)
 		pass_signals(true);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	return *child < 0 ? CLI_RUN_FAILED : wait_for(*child);
+	if (*child < 0)
+		return CLI_RUN_FAILED;
+	status = wait_for(*child);
+	/* What is shown now may have no reader any more: the status stays, and what is to be removed. */
+	signal(SIGPIPE, SIG_IGN);
+	return status;
 }
 
 bool run_has_begun(int status)
