@@ -54,11 +54,11 @@ fi
 grep -Eq '(^|;)main;work;page;\[kmalloc-4096\] [0-9]+$' "$work/out.folded" || fail "out.folded: $(head -n 3 "$work/out.folded")"
 grep -q 'const stacks = \[$' "$work/out.html" && ! grep -Eq 'src=|href=|//[a-z]+\.[a-z]+/' "$work/out.html" || fail "out.html is not whole in itself"
 grep -Eq '^ *[0-9]+ +[0-9.]+ +[0-9]+ +[0-9.]+  page$' "$work/out.txt" || fail "out.txt: $(cat "$work/out.txt")"
-ls -d "$TMPDIR"/* >/dev/null 2>&1 && fail "run --profile leaves its folder: $(ls "$TMPDIR")"
 "$cli" run --library "$lib" --profile "$work/seven.txt" -- awk 'BEGIN { exit 7 }'
 [ $? = 7 ] && [ -s "$work/seven.txt" ] || fail "the program's exit status is lost"
 "$cli" run --library "$lib" --profile "$work/none.txt" -- python3 -c 'import os; os._exit(7)' 2>"$work/err"
 [ $? = 7 ] && grep -q 'left no profile: .*_exit()' "$work/err" || fail "ended by _exit(): $(cat "$work/err")"
+rm -f "$work/none.txt" # python3 may be a script
 # without a profile it is no success, and the reason is said once
 for conf in debug:F secure:1; do
 	"$cli" run --library "$lib" --conf $conf --profile "$work/none.txt" -- true 2>"$work/err"
@@ -67,6 +67,22 @@ for conf in debug:F secure:1; do
 done
 "$cli" run --library "$lib" --profile "$work/none.txt" -- "$work/no-such-program" 2>"$work/err"
 [ $? = 127 ] && [ "$(wc -l <"$work/err")" = 1 ] || fail "--profile and no program: $(cat "$work/err")"
+# a script, which has none itself: that of the process with most; with %p there is a file for each that has samples
+wrapper="$work/profiled >$work/truth; sleep 0; exit 5"
+main='(^|;)main;work;page;\[kmalloc-4096\] [0-9]+$'
+"$cli" run --library "$lib" --profile "$work/each-%p.folded" --conf profile:512 -- sh -c "$wrapper" 2>"$work/err"
+[ $? = 5 ] && [ ! -s "$work/err" ] || fail "run --profile %p: $(cat "$work/err")"
+cat "$work"/each-[0-9]*.folded | grep -Eq "$main" || fail "no profile of a child: $(ls "$work")"
+[ ! -e "$work/each-%p.folded" ] || fail "%p is left in the name"
+"$cli" run --library "$lib" --profile "$work/script.folded" --conf profile:512 -- sh -c "$wrapper" 2>"$work/err"
+[ $? = 5 ] && grep -Eq "$main" "$work/script.folded" &&
+	grep -q "^drystone: run: $work/script.folded is of process [0-9]* (profiled)$" "$work/err" || fail "run --profile of a script: $(cat "$work/err")"
+# the first one that has samples comes before what it starts
+"$cli" run --library "$lib" --profile "$work/both.folded" --conf profile:512 -- perl -e \
+	'@l = map { "x" x $_ } 1 .. 50; system $ARGV[0]; exit 6' "$work/profiled" >"$work/truth" 2>"$work/err"
+[ $? = 6 ] && ! grep -Eq "$main" "$work/both.folded" && grep -q 'both.folded is of process [0-9]* (perl' "$work/err" &&
+	grep -q '^drystone: run: [0-9]* more allocated much: with %p in the file' "$work/err" || fail "run --profile, two: $(cat "$work/err")"
+ls -d "$TMPDIR"/* >/dev/null 2>&1 && fail "run --profile leaves its folder: $(ls "$TMPDIR")"
 "$cli" profile "$work/seven.txt" 2>"$work/err"
 [ $? = 1 ] && grep -q 'seven.txt: it is no heap profile, nor ' "$work/err" || fail "profile of a table: $(cat "$work/err")"
 

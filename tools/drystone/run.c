@@ -274,7 +274,8 @@ static const struct cli_option options[] = {
 				"seed=N), of cache=NAME or site=FUNCTION, say (each one);\n"
 				"joined by slashes" },
 	{ 'p', "profile", "FILE", "which functions allocated how much, when it has ended: .pb.gz for\n"
-				  "pprof, .folded, .html, else a table" },
+				  "pprof, .folded, .html, else a table; %p in its name: one of\n"
+				  "each process" },
 	{ 'L', "leaks", NULL, "which blocks are lost when it has ended, by call site" },
 	{ 'S', "suppressions", "FILE", "of them, leave out those that a line leak:PATTERN is for, as\n"
 				       "LeakSanitizer does" },

@@ -6,6 +6,7 @@
 #ifndef DRYSTONE_RUN_H
 #define DRYSTONE_RUN_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -20,6 +21,8 @@ struct run_files {
  * process for a name. false after a message.
  */
 bool run_files_begin(struct run_files *files, const char *options);
+/* Those of the processes, by their numbers, for the caller to free; how many, or -1. */
+int run_files_list(const struct run_files *files, struct dirent ***file);
 void run_files_end(const struct run_files *files);
 /* Run the program to its end. The exit status. */
 int run_child(char **argv, pid_t *child);
@@ -35,7 +38,7 @@ bool run_is_refused(void);
 bool run_fail_is_good(const char *which);
 
 struct run_profile {
-	const char *output; /* NULL: no profile is wanted */
+	const char *output; /* NULL: no profile is wanted; with %p in it each process has one */
 	struct run_files files;
 };
 bool run_profile_begin(struct run_profile *profile);

@@ -29,6 +29,16 @@ bool run_files_begin(struct run_files *files, const char *options)
 	return false;
 }
 
+static int is_process(const struct dirent *file)
+{
+	return strspn(file->d_name, "0123456789") == strlen(file->d_name);
+}
+
+int run_files_list(const struct run_files *files, struct dirent ***file)
+{
+	return scandir(files->folder, file, is_process, alphasort);
+}
+
 void run_files_end(const struct run_files *files)
 {
 	DIR *all = opendir(files->folder);

@@ -175,17 +175,12 @@ static bool show(const struct run_leaks *leaks, const char *process)
 	return lost;
 }
 
-static int is_process(const struct dirent *file)
-{
-	return strspn(file->d_name, "0123456789") == strlen(file->d_name);
-}
-
 int run_leaks_program(const struct run_leaks *leaks, char **argv)
 {
 	struct dirent **file = NULL;
 	char name[32];
 	pid_t child;
-	int status = run_child(argv, &child), count = scandir(leaks->files.folder, &file, is_process, alphasort);
+	int status = run_child(argv, &child), count = run_files_list(&leaks->files, &file);
 	bool searched = false, lost = false;
 
 	snprintf(name, sizeof(name), "%d", (int)child);
