@@ -44,11 +44,13 @@ namespace detail {
 #endif
 }
 
-/* nullptr and errno. dry_alloc() aligns to two pointers, below 16 bytes to 8. */
+/* nullptr and errno. dry_alloc() aligns to two pointers, below 16 bytes to 8; the other one refuses what is no power of two. */
 inline void *try_take(dry_heap *from, std::size_t size, std::size_t align) noexcept
 {
-	return align <= 8 || (align <= 2 * sizeof(void *) && size >= 16) ? dry_alloc(from, size)
-									 : dry_alloc_aligned(from, align, size);
+	bool good = align != 0 && (align & (align - 1)) == 0;
+
+	return good && (align <= 8 || (align <= 2 * sizeof(void *) && size >= 16)) ? dry_alloc(from, size)
+										   : dry_alloc_aligned(from, align, size);
 }
 
 inline void *take(dry_heap *from, std::size_t size, std::size_t align)
@@ -181,6 +183,7 @@ public:
 	operator dry_heap *() const noexcept { return own; } /* not explicit: drystone.h's functions take it */
 	dry_heap *get() const noexcept { return own; }
 
+	/* align: a power of two. */
 	void *allocate(std::size_t size, std::size_t align = alignof(std::max_align_t)) { return detail::take(own, size, align); }
 	void deallocate(void *block) noexcept { dry_free(own, block); }
 	std::size_t trim() noexcept { return dry_heap_trim(own); }

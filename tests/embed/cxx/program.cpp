@@ -152,6 +152,16 @@ void test_heap()
 		full = true;
 	}
 	CHECK(full && got > 100 && got <= 256 && small.stats().in_use <= 1 << 20);
+	std::size_t const odd[] = { 0, 3, 5, 7, 12, 24, 48, ~std::size_t(0) };
+	for (std::size_t align : odd) {
+		int error = 0;
+		try {
+			(void)dry::heap().allocate(100, align);
+		} catch (const std::system_error &e) {
+			error = e.code().value();
+		}
+		CHECK(error == EINVAL);
+	}
 	dry::heap moved = std::move(small);
 	CHECK(small.get() == nullptr && moved.stats().in_use > 100 * 4096u);
 	{
