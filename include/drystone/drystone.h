@@ -311,7 +311,7 @@ struct dry_cache_stats {
 	size_t align;
 	unsigned flags;
 	enum dry_mgmt mgmt;
-	unsigned objects_per_slab;
+	unsigned objects_per_slab; /* libdrystone-tiny: the most, slabs grow as they are needed; and so are pages_per_slab */
 	unsigned pages_per_slab;
 	unsigned colours;       /* distinct colour offsets */
 	size_t waste;           /* bytes per slab that management takes from objects or other caches */

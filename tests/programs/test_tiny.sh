@@ -29,6 +29,12 @@ for allocator in tiny sequential; do
 		fail "run --allocator=$allocator does not load $lib"
 	"$cli" run -a $allocator --stats -- ls / >/dev/null 2>"$work/err"
 	grep -q '^kmem_cache' "$work/err" || fail "$allocator: no listing at exit: $(cat "$work/err")"
+	tail -n 1 "$work/err" | grep -Eq '^# drystone: bytes in pages in use [1-9][0-9]* reserved [1-9][0-9]*$' || fail "$allocator: no totals"
+	# of options that have no effect a line each; of two with one name the later one counts
+	"$cli" run -a $allocator --conf decay_ms:100,stats:1,nonsense,stats:0,abort:0,abort:yes, -- ls / >/dev/null 2>"$work/err"
+	for option in decay_ms:100 nonsense abort:yes; do
+		echo "drystone: DRYSTONE_CONF: without effect here: $option (abort and stats have one, with 0 or 1)"
+	done | cmp -s - "$work/err" || fail "$allocator: options: $(cat "$work/err")"
 	"$cli" run -a $allocator -- "$work/gigabyte" || fail "$allocator: less than a GiB for a program"
 	for program in "$work"/own-*; do # its own operators new and delete come first, and the others come to them
 		[ ! -x "$program" ] || "$cli" run -a $allocator -- "$program" >"$work/out" 2>&1 ||

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fatal.h"
+#include "base/fmt.h"
 #include "tiny/tiny.h"
 
 /* A forked child has the parent's heap, and nobody may have been inside of it. */
@@ -28,24 +29,40 @@ const size_t dry_tiny_space = (size_t)2 << 30, dry_tiny_page = 16384;
 
 static bool print_at_exit;
 
-/* Of DRYSTONE_CONF these two have a meaning here. */
-static bool has(const char *conf, const char *option)
+static bool is(const char *from, const char *end, const char *option)
 {
-	size_t length = strlen(option);
+	return strlen(option) == (size_t)(end - from) && memcmp(from, option, (size_t)(end - from)) == 0;
+}
 
-	while (conf != NULL && strncmp(conf, option, length) != 0) {
-		conf = strchr(conf, ',');
-		conf += conf != NULL;
+/* Of DRYSTONE_CONF two have a meaning here. */
+static void set(const char *from, const char *end)
+{
+	bool on = end[-1] == '1';
+	char text[64];
+	size_t n = (size_t)(end - from) < sizeof(text) ? (size_t)(end - from) : sizeof(text) - 1;
+
+	if (is(from, end, on ? "abort:1" : "abort:0")) {
+		dry_fatal_aborts = on;
+	} else if (is(from, end, on ? "stats:1" : "stats:0")) {
+		print_at_exit = on;
+	} else {
+		memcpy(text, from, n);
+		text[n] = '\0';
+		dry_warn("DRYSTONE_CONF: without effect here: %s (abort and stats have one, with 0 or 1)", text);
 	}
-	return conf != NULL && (conf[length] == ',' || conf[length] == '\0');
 }
 
 static DRY_CONSTRUCTOR void loaded(void)
 {
-	const char *conf = dry_port_getenv("DRYSTONE_CONF");
+	const char *conf = dry_port_getenv("DRYSTONE_CONF"), *end;
 
-	dry_fatal_aborts = !has(conf, "abort:0");
-	print_at_exit = has(conf, "stats:1");
+	for (; conf != NULL && *conf != '\0'; conf = *end == ',' ? end + 1 : end) {
+		end = strchr(conf, ',');
+		if (end == NULL)
+			end = conf + strlen(conf);
+		if (end != conf)
+			set(conf, end);
+	}
 	if (print_at_exit)
 		dry_port_keep_stderr();
 	dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
@@ -62,7 +79,13 @@ void dry_print_stats(void);
 
 void dry_print_stats(void)
 {
+	struct dry_heap_stats stats;
+	char line[128];
+
 	dry_heap_slabinfo(NULL, to_stderr, NULL);
+	if (dry_heap_stats(NULL, &stats) == 0)
+		dry_port_write(line, dry_format(line, sizeof(line), "# drystone: bytes in pages in use %zu reserved %zu\n",
+						stats.in_use, stats.reserved));
 }
 
 static DRY_DESTRUCTOR void unloaded(void)
