@@ -99,4 +99,7 @@ void dry_debug_explain(enum dry_fatal_code code, const void *address);
 /* One line on an allocation or a free. */
 void dry_debug_trace(const struct dry_cache *cache, const char *what, const void *object, uint32_t stack);
 
+/* Wipe secure objects when they are freed, and verify it later; false: their content stays. Written at start. */
+extern bool dry_secure_zero;
+
 #endif

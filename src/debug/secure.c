@@ -8,56 +8,19 @@
 #include "base/fmt.h"
 #include "core/batch.h"
 #include "core/slab.h"
-#include "debug/canary.h"
 #include "debug/object.h"
 #include "debug/pool.h"
-#include "debug/side.h"
+#include "debug/secure_object.h"
 #include "page/huge.h"
 
-enum { FRESH = 0, FREE = 1 << 14, LIVE = 2 << 14, GOING = 3 << 14, STATE = 3 << 14 };
-enum { KIND_AT = 12, SLACK = (1 << KIND_AT) - 1 }; /* LIVE: enum dry_kind from that bit on; the slack, in bytes but the tail */
-
-#define MOST_SLACK   ((size_t)SLACK + DRY_SECURE_TAIL)
-#define SHADOWED     16u   /* bytes of the arena for each shadow */
-#define MAX_CHECKED  (1u << 20) /* objects looked at when the process ends */
-#define MAX_READ     ((size_t)64 << 20) /* bytes of free ones */
-
 static struct dry_side shadows; /* of the default heap */
-bool dry_secure_zero = true;
 
-/* ---- shadows ------------------------------------------------------------------ */
-
-/* NULL: its heap has none. */
-static _Atomic uint16_t *shadow_of(const struct dry_cache *cache, const void *object)
-{
-	const struct dry_side *side = cache->caches->shadows;
-
-	if (side == NULL || (uintptr_t)object - side->base >= dry_side_covered(side))
-		return NULL;
-	return (_Atomic uint16_t *)(void *)side->at + ((uintptr_t)object - side->base) / SHADOWED;
-}
-
-/* relaxed unless said otherwise: who holds an object got it from who wrote its shadow */
-static uint16_t shadow_get(_Atomic uint16_t *shadow)
-{
-	return atomic_load_explicit(shadow, memory_order_relaxed);
-}
+/* ---- shadows and reports -------------------------------------------------- */
 
 static void shadow_set(_Atomic uint16_t *shadow, unsigned state, size_t slack)
 {
 	/* release: pairs with the acquire of check_slab(), which looks at objects of others */
 	atomic_store_explicit(shadow, (uint16_t)(state | ((slack - DRY_SECURE_TAIL) & SLACK)), memory_order_release);
-}
-
-/* Typed objects, whose size never changes, aligned to so much that they all leave more than a shadow can say. */
-static bool is_spacious(const struct dry_cache *cache)
-{
-	return DRY_UNLIKELY(cache->size - cache->object_size > MOST_SLACK);
-}
-
-static size_t slack_of(const struct dry_cache *cache, uint16_t seen)
-{
-	return is_spacious(cache) ? cache->size - cache->object_size : (size_t)(seen & SLACK) + DRY_SECURE_TAIL;
 }
 
 /* It keeps its slack. false: it was no more what was seen. Of two at once only one makes the change. */
@@ -67,73 +30,15 @@ static bool shadow_change(_Atomic uint16_t *shadow, uint16_t seen, unsigned stat
 						       memory_order_relaxed);
 }
 
-/* ---- reports --------------------------------------------------------------- */
-
-static void report_at(enum dry_fatal_code code, const struct dry_cache *cache, const void *object, const char *bad,
-		      size_t size)
-{
-	long at = bad - (const char *)object;
-	char detail[96];
-
-	dry_format(detail, sizeof(detail), "%zu bytes were asked for, byte %s%ld is the first", size, at < 0 ? "" : "+", at);
-	dry_fatal(code, object, cache->name, detail);
-}
-
-/* Whether free objects of the cache are zero. */
-static bool is_wiped(const struct dry_cache *cache)
-{
-	return cache->ctor == NULL && dry_secure_zero;
-}
-
-/* Whether their content stays, and is known by its mark: in the second of their shadows, where they have one. */
-static bool is_marked(const struct dry_cache *cache)
-{
-	return cache->ctor != NULL && dry_secure_zero && cache->size >= 2 * SHADOWED;
-}
-
 /* release: as shadow_set() */
 static void mark_set(_Atomic uint16_t *shadow, uint16_t mark)
 {
 	atomic_store_explicit(shadow + 1, mark, memory_order_release);
 }
 
-static bool mark_holds(const char *object, const char *end, uint16_t mark)
-{
-	return mark == 0 || mark == dry_secret_mark(object, end);
-}
-
-static uint64_t canary_of(const struct dry_cache *cache, const char *object)
-{
-	return dry_canary_of(object + cache->size);
-}
-
 static void set_tail(uint64_t canary, char *end)
 {
 	dry_store64(end - DRY_SECURE_TAIL, dry_canary_tail(canary));
-}
-
-/* Of a free object: where its canary begins, of which only the tail is left if it was wiped. */
-static const char *end_of_content(const struct dry_cache *cache, const char *object, size_t slack)
-{
-	return object + cache->size - (is_wiped(cache) ? DRY_SECURE_TAIL : slack);
-}
-
-/* What a free object must look like. false after a report. */
-static bool verify_free(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow, uint64_t canary)
-{
-	size_t slack = slack_of(cache, shadow_get(shadow)); /* of its last life */
-	const char *end = end_of_content(cache, object, slack), *bad = is_wiped(cache) ? dry_other_byte(object, end, 0) : NULL;
-
-	if (DRY_LIKELY(bad == NULL))
-		bad = dry_canary_find_broken(canary, end, object + cache->size);
-	if (DRY_UNLIKELY(bad != NULL)) {
-		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - slack);
-		return false;
-	}
-	if (!is_marked(cache) || mark_holds(object, end, shadow_get(shadow + 1)))
-		return true;
-	dry_fatal(DRY_FATAL_POISON, object, cache->name, "its content is not what it was when it was freed");
-	return false;
 }
 
 /*
@@ -147,7 +52,7 @@ DRY_FAST void verify_canaries(const struct dry_cache *cache, char *object, size_
 	const char *bad = dry_canary_find_broken(canary, end - slack, end);
 
 	if (DRY_UNLIKELY(bad != NULL)) {
-		report_at(DRY_FATAL_OVERFLOW, cache, object, bad, cache->size - slack);
+		dry_secure_report_at(DRY_FATAL_OVERFLOW, cache, object, bad, cache->size - slack);
 		dry_canary_fill(canary, end - slack, end);
 		set_tail(canary, end);
 	}
@@ -155,7 +60,7 @@ DRY_FAST void verify_canaries(const struct dry_cache *cache, char *object, size_
 		return;
 	bad = dry_canary_find_broken(dry_canary_of(object), object - DRY_SECURE_TAIL, object);
 	if (DRY_UNLIKELY(bad != NULL))
-		report_at(DRY_FATAL_UNDERFLOW, cache, object, bad, cache->size - slack);
+		dry_secure_report_at(DRY_FATAL_UNDERFLOW, cache, object, bad, cache->size - slack);
 }
 
 /* ---- making ------------------------------------------------------------------- */
@@ -219,7 +124,7 @@ DRY_FAST void make_live(struct dry_cache *cache, char *object, size_t size)
 
 	if (DRY_UNLIKELY(shadow == NULL))
 		return;
-	if (!verify_free(cache, object, shadow, canary)) {
+	if (!dry_secure_verify_free(cache, object, shadow, canary)) {
 		if (is_wiped(cache))
 			memset(object, 0, cache->size - DRY_SECURE_TAIL);
 		set_tail(canary, object + cache->size);
@@ -257,7 +162,7 @@ static void last_look(struct dry_cache *cache, void *object)
 	_Atomic uint16_t *shadow = shadow_of(cache, object);
 
 	if (shadow != NULL)
-		verify_free(cache, object, shadow, canary_of(cache, object));
+		dry_secure_verify_free(cache, object, shadow, canary_of(cache, object));
 }
 
 /* A live object is this thread's alone until it has another state; who ends, or is forked, meanwhile passes it over. */
@@ -456,141 +361,3 @@ const struct dry_debug_ops dry_debug_secure = {
 	.usable = usable,
 	.kind = kind,
 };
-
-/* ---- when the process ends: of heaps with shadows ------------------------------- */
-
-#define LOOKS 3 /* at what is in no order */
-
-/*
- * A free object in its slab, if it is still that: it may be handed out, written to, freed and marked anew while it is read. One
- * that came back as it was is in order at another look.
- */
-static void check_marked(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow, uint16_t seen)
-{
-	const char *end = object + cache->size, *content = end - slack_of(cache, seen);
-
-	for (unsigned tries = 0; tries < LOOKS; tries++) {
-		uint16_t mark = shadow_get(shadow + 1);
-		if (mark_holds(object, content, mark) && dry_canary_find_broken(canary_of(cache, object), content, end) == NULL)
-			return;
-		if (atomic_load_explicit(shadow, memory_order_acquire) != seen || shadow_get(shadow + 1) != mark)
-			return;
-		dry_port_yield();
-	}
-	verify_free(cache, object, shadow, canary_of(cache, object));
-}
-
-/*
- * An object in its slab. One that is being handed out now gets canaries where it was zero, so these are no damage; one that was
- * handed out, written to and freed in between is in order at another look. true: it was free.
- */
-static bool check_free(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow)
-{
-	uint16_t seen = atomic_load_explicit(shadow, memory_order_acquire);
-	const char *end = end_of_content(cache, object, slack_of(cache, seen)), *bad = object;
-
-	if ((seen & STATE) != FREE)
-		return false;
-	if (!is_wiped(cache)) {
-		if (is_marked(cache))
-			check_marked(cache, object, shadow, seen);
-		return is_marked(cache);
-	}
-	for (unsigned tries = 0; tries < LOOKS && bad != NULL; tries++) {
-		for (bad = object; (bad = dry_other_byte(bad, end, 0)) != NULL; bad++)
-			if (*(const unsigned char *)bad != dry_canary_byte(canary_of(cache, object), bad))
-				break;
-		if (atomic_load_explicit(shadow, memory_order_acquire) != seen)
-			return true;
-		if (bad != NULL)
-			dry_port_yield();
-	}
-	if (bad != NULL)
-		report_at(DRY_FATAL_POISON, cache, object, bad, cache->size - slack_of(cache, seen));
-	return true;
-}
-
-/*
- * Other threads may still run. An object whose shadow is the same before and after was not freed meanwhile, or was
- * freed and handed out again with the same size; then a second look finds it in order.
- */
-static void check_object(const struct dry_cache *cache, const char *object, _Atomic uint16_t *shadow)
-{
-	const char *end = object + cache->size, *bad = NULL;
-	uint16_t seen = 0;
-
-	for (unsigned tries = 0; tries < LOOKS; tries++) {
-		seen = atomic_load_explicit(shadow, memory_order_acquire);
-		if ((seen & STATE) != LIVE)
-			return;
-		bad = dry_canary_find_broken(canary_of(cache, object), end - slack_of(cache, seen), end);
-		if (bad == NULL)
-			return;
-		dry_port_yield();
-	}
-	report_at(DRY_FATAL_OVERFLOW, cache, object, bad, cache->size - slack_of(cache, seen));
-}
-
-/*
- * Other threads may still run, and give slabs back, where nothing can be read any more. One that is on a list stays there while
- * its node is locked; one that is not is passed over, as are all of a node whose lock somebody has: who ends the process may be
- * a handler of that one. Objects that were looked at.
- */
-static uint32_t check_slab(struct dry_page *page, struct dry_slab *slab, struct dry_cache *cache, size_t *read)
-{
-	struct dry_node *node = &cache->node[dry_slab_node(cache, slab)];
-	uint32_t index = 0;
-
-	if (!dry_lock_try(&node->lock))
-		return 0;
-	for (; dry_slab_in(page) == slab && slab->cache == cache && slab->list != DRY_LIST_NONE && index < cache->num; index++) {
-		const char *object = dry_slab_objects(cache, slab) + (size_t)index * cache->size;
-		_Atomic uint16_t *shadow = shadow_of(cache, object);
-		check_object(cache, object, shadow);
-		if (*read < MAX_READ && check_free(cache, object, shadow))
-			*read += cache->size;
-	}
-	dry_lock_release(&node->lock);
-	return index;
-}
-
-static void check_pooled(const struct dry_cache *cache, const char *object)
-{
-	_Atomic uint16_t *shadow = shadow_of(cache, object);
-
-	if ((shadow_get(shadow) & STATE) == FREE)
-		verify_free(cache, object, shadow, canary_of(cache, object));
-}
-
-/* Those that were freed last, however many others there are. */
-static void check_pools(struct dry_caches *caches)
-{
-	if (!dry_lock_try(&caches->lock))
-		return;
-	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
-		if (cache->root == cache && cache->debug == &dry_debug_secure)
-			dry_pool_each(cache, check_pooled);
-	dry_lock_release(&caches->lock);
-}
-
-void dry_secure_check(struct dry_caches *caches)
-{
-	const struct dry_arena *of = &caches->backing.arena;
-	const struct dry_side *side = caches->shadows;
-	uint32_t pages = atomic_load_explicit(&of->committed, memory_order_acquire), covered, looked = 0;
-	size_t read = 0; /* of free objects, in bytes */
-
-	dry_tags_look(false); /* what is free now may be somebody's while it is read */
-	check_pools(caches);
-	covered = (uint32_t)(dry_side_covered(side) >> of->page_shift);
-	for (uint32_t i = 0; i < pages && i < covered && looked < MAX_CHECKED;) {
-		struct dry_page *page = &of->desc[i];
-		struct dry_slab *slab = dry_slab_in(page);
-		struct dry_cache *cache = slab != NULL ? slab->cache : NULL;
-		uint32_t count = page->kind != DRY_PAGE_NONE && page->count != 0 ? page->count : 1;
-		if (slab != NULL && cache->debug == &dry_debug_secure)
-			looked += check_slab(page, slab, cache, &read);
-		i += count;
-	}
-	dry_tags_look(true);
-}

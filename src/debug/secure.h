@@ -72,9 +72,6 @@ static inline bool dry_secure_admits(const void *pointer)
 /* What an access to an object of the default heap hit that faulted for its tag. false: it was none. */
 bool dry_secure_describe(const void *address, bool *freed, char *text, size_t room);
 
-/* Wipe objects when they are freed, and verify it later; false: their content stays. Written at start. */
-extern bool dry_secure_zero;
-
 /* At the end of the process, of a heap with shadows: look at what was freed last, then at every object. */
 void dry_secure_check(struct dry_caches *caches);
 

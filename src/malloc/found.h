@@ -5,6 +5,7 @@
 
 #include "debug/hooks.h"
 #include "debug/live.h"
+#include "debug/object.h"
 #include "debug/secure.h"
 #include "heap/heap.h"
 #include "malloc/classes.h"

@@ -8,6 +8,7 @@
 #include "base/fatal.h"
 #include "base/fmt.h"
 #include "debug/fail.h"
+#include "debug/object.h"
 #include "debug/secure.h"
 #include "debug/select.h"
 #include "malloc/policy.h"

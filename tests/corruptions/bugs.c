@@ -569,7 +569,8 @@ static const struct {
 	BUG(read_next_page), BUG(read_given_back), BUG(own_heap_double_free), BUG(sized_free_twice_zero), BUG(double_free_unmapped),
 	BUG(own_heap_overflow), BUG(own_heap_write_after_free), BUG(own_heap_interior),
 	BUG(own_heap_typed_freed_apart), BUG(typed_freed_apart), BUG(constructed_write_after_free),
-	BUG(overflow_big), BUG(overflow_far_aligned), BUG(write_to_nothing), BUG(sized_free_big),
+	BUG(overflow_big), BUG(overflow_far_aligned), BUG(kept_left), BUG(kept_left_first),
+	BUG(write_to_nothing), BUG(sized_free_big),
 	BUG(own_heap_natural_right_1), BUG(own_heap_natural_after_free),
 	BUG(typed_page_right_1), BUG(typed_pages_right_1), BUG(typed_page_after_free),
 };

@@ -55,6 +55,8 @@ void overflow_after_shrink(void);
 void overflow_before_shrink(void);
 void overflow_big(void);
 void overflow_far_aligned(void);
+void kept_left(void);
+void kept_left_first(void);
 void write_to_nothing(void);
 void sized_free_big(void);
 void sized_free_twice(void);

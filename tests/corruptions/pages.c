@@ -5,6 +5,7 @@
  */
 #include <drystone/drystone.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -304,4 +305,44 @@ void typed_page_after_free(void)
 	OPAQUE(object);
 	object[20] = 0x41;
 	CHECK(dry_cache_destroy(cache) == 0);
+}
+
+#define KEPT 4000
+
+static int compare(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t)*(char *const *)a, y = (uintptr_t)*(char *const *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A byte is written before a block that is never freed, behind a free one or (first) before the first one of its slab. */
+static void kept(bool first)
+{
+	static char *block[KEPT];
+	ptrdiff_t step = PTRDIFF_MAX;
+	size_t at = KEPT / 2;
+
+	for (size_t i = 0; i < KEPT; i++)
+		memset(block[i] = get(100), 1, 100);
+	qsort(block, KEPT, sizeof(block[0]), compare);
+	for (size_t i = 1; i < KEPT; i++)
+		step = block[i] - block[i - 1] < step ? block[i] - block[i - 1] : step;
+	while (at < KEPT - 1 && (block[at] - block[at - 1] == step) == first)
+		at++;
+	for (size_t i = 0; i < KEPT; i++)
+		if (i + 1 == at || i + 20 < at || i > at + 20)
+			give(block[i]);
+	OPAQUE(block[at]);
+	block[at][-1] = 0x41;
+}
+
+void kept_left(void)
+{
+	kept(false);
+}
+
+void kept_left_first(void)
+{
+	kept(true);
 }

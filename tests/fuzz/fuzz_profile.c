@@ -19,6 +19,7 @@
 #include "debug/fail.h"
 #include "debug/hooks.h"
 #include "guard/guard.h"
+#include "debug/object.h"
 #include "debug/secure.h"
 #include "debug/select.h"
 #include "faults.h"
