@@ -63,7 +63,7 @@ static void run(uint64_t seed)
 	resident = test_resident();
 	for (int round = 0; round < 3; round++) {
 		burst();
-		CHECK(malloc_trim(0) == 1);
+		malloc_trim(0); /* or housekeeping was before it */
 		CHECK(test_resident() < resident + 4 * MIB);
 	}
 	burst();
