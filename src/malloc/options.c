@@ -207,9 +207,8 @@ int dry_options_set(const char *name, const char *value)
 	return set(option, value, value + strlen(value)) ? 0 : -DRY_EINVAL;
 }
 
-void dry_options_say_nothing(void)
+void dry_options_write_nothing(void)
 {
-	dry_option_stats = dry_option_leaks = false;
 	dry_option_profile = dry_option_profile_signal = 0;
 	dry_option_profile_file[0] = dry_option_leaks_file[0] = dry_option_metrics[0] = '\0';
 }

@@ -33,8 +33,8 @@ extern unsigned dry_option_metrics_ms;           /* how long the file stays as i
 extern bool dry_option_secure;       /* the hardening profile */
 extern unsigned dry_option_decay_ms;  /* how long free memory is kept, 10 to 3600000 */
 
-/* As if nothing had been said of figures, profiles and leaks. */
-void dry_options_say_nothing(void);
+/* As if nothing had been said of files with figures, profiles and leaks. */
+void dry_options_write_nothing(void);
 
 /* Parse; unknown names and bad values give one warning each, which says what would be good, and the default stays. */
 void dry_options_parse(const char *conf);

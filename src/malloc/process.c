@@ -65,7 +65,7 @@ static void begin(void)
 	dry_fatal_explain = dry_debug_say_call;
 	dry_options_parse(dry_port_getenv("DRYSTONE_CONF"));
 	if (stands_beside())
-		dry_options_say_nothing();
+		dry_options_write_nothing();
 	if (dry_option_stats || dry_option_leaks)
 		dry_port_keep_stderr();
 	if (dry_option_annotate && dry_port_annotations != NULL)
@@ -121,10 +121,12 @@ static DRY_DESTRUCTOR void unloaded(void)
 		dry_warn("exit() within an allocation, by a signal handler: no figures, and no search for leaks");
 	if (may_wait && dry_option_leaks)
 		dry_print_leaks();
-	if (may_wait && dry_option_stats)
+	/* beside another copy only of what the program made in this one */
+	if (may_wait && dry_option_stats && (!stands_beside() || dry_main_heap.caches.first != NULL))
 		dry_print_stats();
 	dry_metrics_finish(may_wait);
-	dry_fail_finish();
+	if (!stands_beside())
+		dry_fail_finish();
 	dry_port_ending();
 	dry_profile_finish(may_wait);
 }

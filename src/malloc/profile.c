@@ -41,6 +41,7 @@
 
 /* Written at start: secure:1; blocks of no bytes cannot be accessed; those of no class are guarded. */
 static bool secure, empties, big;
+static bool reports_faults; /* written at start */
 static bool leaks; /* written at start: all blocks are noted, and the lost ones listed at the end */
 static _Atomic uint32_t first, first_of[DRY_CLASS_COUNT];
 
@@ -238,7 +239,7 @@ static bool start_debug(void)
 	empties = big = dry_annotate == NULL && (dry_debug_wanted(BIGGEST) & WATCHED) != 0;
 	if (big) {
 		take_part();
-		dry_guard_report_faults();
+		reports_faults = true;
 	}
 	return true;
 }
@@ -287,7 +288,7 @@ bool dry_profile_start(void)
 	else if (dry_option_check)
 		start_check();
 	if (secure || dry_option_guard) {
-		dry_guard_report_faults();
+		reports_faults = true;
 		(void)sample(dry_option_guard_rate); /* nobody else has an array yet */
 		dry_option_guard = true;
 	}
@@ -380,6 +381,9 @@ static void start_signal(void)
 
 void dry_profile_begin(void)
 {
+	/* not before: constructors of other libraries would put their handlers in place of ours */
+	if (reports_faults)
+		dry_guard_report_faults();
 	say_what_is_off();
 	if (dry_option_profile_signal != 0)
 		start_signal();

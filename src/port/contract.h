@@ -220,7 +220,10 @@ int dry_port_get_errno(void);
 /* The value of an environment variable; NULL if unset, or if the process runs with raised privileges. */
 const char *dry_port_getenv(const char *name);
 
-/* Whether there is an environment to ask: libc has begun. */
+/*
+ * Whether there is an environment to ask: libc has begun. Never in a static program, which has one before libc is ready for much:
+ * that waits for the constructors.
+ */
 bool dry_port_has_environment(void);
 
 /* Keep a copy of file descriptor 2 for reports to come: programs close it before they end. */

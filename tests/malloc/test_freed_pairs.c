@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * free(p); free(p) gives no two live blocks one address, wherever housekeeping comes: here in frees of a program of one thread, and
- * of the child that a process with a helper thread has forked. In each profile.
+ * free(p); free(p) gives no two live blocks one address where housekeeping comes in frees: in a program of one thread, and in the
+ * child that a process with a helper thread has forked. In each profile.
  */
 #include <stdint.h>
 #include <stdlib.h>

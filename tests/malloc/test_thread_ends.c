@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Threads that never allocate end, and libc frees in them what it kept for others, behind all destructors: nothing of theirs is
- * read when their stacks are gone, and no slot is lost (of some 1,000 where threads own them).
+ * read when their stacks are gone.
  */
 #define _GNU_SOURCE 1
 #include <pthread.h>

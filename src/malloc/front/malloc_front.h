@@ -250,6 +250,7 @@ static inline void *front_zalloc(size_t size)
 		return object != NULL ? memset(object, 0, size) : NULL;
 	}
 	struct dry_heap *heap = dry_heap_get(NULL);
+	dry_process_begin();
 	dry_background_poke();
 	void *object = big_alloc(heap, size, ALIGN, true);
 	if (object == NULL)
@@ -261,6 +262,7 @@ static DRY_NOINLINE void *aligned_slow(size_t align, size_t size)
 {
 	struct dry_heap *heap = dry_heap_get(NULL);
 
+	dry_process_begin();
 	dry_background_poke();
 	return big_alloc(heap, size, align < ALIGN ? ALIGN : align, false);
 }

@@ -11,6 +11,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ const char *dry_port_getenv(const char *name)
 
 bool dry_port_has_environment(void)
 {
-	return environ != NULL;
+	return environ != NULL && getauxval(AT_BASE) != 0;
 }
 
 /* After a fork the thread of the child is another task; the port asks again, see dry_port_forked(). */

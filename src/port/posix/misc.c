@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 extern char **environ;
+unsigned long getauxval(unsigned long type) DRY_WEAK; /* Linux, FreeBSD */
+#define BASE 7 /* of the dynamic linker */
 
 const char *dry_port_getenv(const char *name)
 {
@@ -22,7 +24,7 @@ const char *dry_port_getenv(const char *name)
 
 bool dry_port_has_environment(void)
 {
-	return environ != NULL;
+	return environ != NULL && &getauxval != NULL && getauxval(BASE) != 0;
 }
 
 /* POSIX has no number for a thread: the order in which they asked. */
