@@ -84,20 +84,27 @@ static bool is_first(_Atomic bool *done)
 	return !atomic_load_explicit(done, memory_order_relaxed) && !atomic_exchange_explicit(done, true, memory_order_relaxed);
 }
 
+static _Atomic bool begun;
+
 static void begin_once(void)
 {
-	static _Atomic bool begun;
-
 	if (is_first(&begun))
 		begin();
 }
 
-void dry_process_begin(void)
+static void handle_forks(void)
 {
 	static _Atomic bool handled;
 
 	if (is_first(&handled))
 		dry_port_at_fork(before_fork, after_fork_parent, after_fork_child);
+}
+
+void dry_process_begin(void)
+{
+	if (DRY_LIKELY(atomic_load_explicit(&begun, memory_order_relaxed)))
+		return;
+	handle_forks();
 	if (dry_port_has_environment())
 		begin_once();
 }
@@ -107,7 +114,7 @@ static DRY_CONSTRUCTOR void loaded(void)
 	begin_once();
 	if (dry_heap_get(NULL) == NULL)
 		return;
-	dry_process_begin();
+	handle_forks();
 	dry_profile_begin();
 	dry_metrics_start();
 }

@@ -16,7 +16,7 @@ enum total {
 	RESIDENT, ALLOCATED, ACTIVE, WASTE, RETAINED, METADATA, RESERVED, CACHES, ALLOCS, SLOW_ALLOCS, SLOW_FREES, FAILURES, REAPS,
 	PURGED, TOTALS
 };
-enum figure { BYTES, LIVE, OBJECTS, SLABS, CACHE_ALLOCS, FIGURES };
+enum figure { BYTES, LIVE_BYTES, OBJECTS, SLABS, CACHE_ALLOCS, FIGURES };
 
 struct family {
 	const char *key, *unit, *help; /* unit NULL: a number */
@@ -42,7 +42,7 @@ static const struct family totals[TOTALS] = {
 static const struct family fragmentation = { "fragmentation_ratio", "ratio", "The part of active_bytes that is waste", GAUGE };
 static const struct family figures[FIGURES] = {
 	[BYTES] = { "cache_bytes", "bytes", "Memory of its slabs or pages", GAUGE },
-	[LIVE] = { "cache_live_bytes", "bytes", "Bytes of objects that the program holds", GAUGE },
+	[LIVE_BYTES] = { "cache_live_bytes", "bytes", "Bytes of objects that the program holds", GAUGE },
 	[OBJECTS] = { "cache_active_objs", NULL, "Objects that the program holds", GAUGE },
 	[SLABS] = { "cache_num_slabs", NULL, "Slabs", GAUGE },
 	[CACHE_ALLOCS] = { "cache_allocs", NULL, "Allocations", COUNTER },
@@ -93,7 +93,7 @@ static int add_cache(dry_cache *cache, void *arg)
 	usable = s.slabs * dry_slab_bytes(cache, cache->order); /* without fences */
 	gathered.sum[WASTE] += usable - (live < usable ? live : usable);
 	row->value[BYTES] += bytes;
-	row->value[LIVE] += live;
+	row->value[LIVE_BYTES] += live;
 	row->value[OBJECTS] += s.active_objects;
 	row->value[SLABS] += s.slabs;
 	row->value[CACHE_ALLOCS] += s.allocs;

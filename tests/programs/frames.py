@@ -14,7 +14,8 @@ def frames_above(library):
     while frame is not None and frame.is_valid():
         if frame.type() != gdb.INLINE_FRAME:
             result.append((frame.pc(), frame.name()))
-        frame = frame.older()
+        # of the first one gdb goes on into the program's arguments
+        frame = frame.older() if frame.name() != "_dl_start_user" else None
     first = next(i for i, (pc, _) in enumerate(result) if gdb.solib_name(pc) != library)
     return result[first:first + MOST]
 
