@@ -44,12 +44,24 @@ install(DIRECTORY LICENSES DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Paths in the .pc files are relative to the file, so that an installed tree can be moved
 # and `cmake --install --prefix` needs no new configure.
-file(RELATIVE_PATH DRY_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+file(RELATIVE_PATH DRY_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" DRY_PC_TO_PREFIX "${DRY_PC_TO_PREFIX}")
+file(RELATIVE_PATH DRY_PC_LIBDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+file(RELATIVE_PATH DRY_PC_INCLUDEDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 foreach(DRY_PC_NAME drystone drystone-noverride)
 	set(DRY_PC_LIBRARY ${DRY_PC_NAME})
 	if(NOT DRYSTONE_OVERRIDE) # they are one
 		set(DRY_PC_LIBRARY drystone)
+	endif()
+	# Linked in any case, as dry_link_always() does.
+	set(DRY_PC_SHARED -l${DRY_PC_LIBRARY})
+	set(DRY_PC_STATIC \${libdir}/lib${DRY_PC_LIBRARY}.a)
+	if(DRYSTONE_OVERRIDE AND DRY_PC_NAME STREQUAL "drystone")
+		string(PREPEND DRY_PC_SHARED "-Wl,--push-state,--no-as-needed,-ldrystone,--pop-state ")
+		string(PREPEND DRY_PC_STATIC "-Wl,-u,malloc ")
+	endif()
+	if(NOT dry_small_atomics)
+		string(APPEND DRY_PC_STATIC " -latomic")
 	endif()
 	foreach(kind "" -static)
 		set(pc ${PROJECT_BINARY_DIR}/cmake/${DRY_PC_NAME}${kind}.pc)

@@ -16,6 +16,12 @@ check_linker_flag(C -Wl,--sort-section=alignment dry_sorts_sections)
 
 # dry_products(STATIC SHARED FILE OUTPUT objects...): FILE.a and FILE.so of these objects.
 function(dry_products static shared file output)
+	# How the compiler is called for the machine that is compiled for.
+	separate_arguments(compiler UNIX_COMMAND "${CMAKE_C_COMPILER_ARG1} ${CMAKE_C_FLAGS}")
+	if(CMAKE_C_COMPILER_TARGET)
+		list(PREPEND compiler ${CMAKE_C_COMPILE_OPTIONS_TARGET}${CMAKE_C_COMPILER_TARGET})
+	endif()
+	string(REGEX MATCH "-fuse-ld=[^ ]+" linker "${CMAKE_EXE_LINKER_FLAGS}")
 	set(public $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 	if(DRY_SANITIZE)
 		add_library(${static} STATIC ${ARGN})
@@ -25,7 +31,7 @@ function(dry_products static shared file output)
 		set(whole ${CMAKE_CURRENT_BINARY_DIR}/${static}.o)
 		# Its code gets a section of its own, so that stacks can leave out the library's frames (port/unix/stack.c).
 		# A program that it is linked into may define the malloc family.
-		add_custom_command(OUTPUT ${whole} COMMAND ${CMAKE_C_COMPILER} -nostdlib -r -o ${whole} "${ARGN}"
+		add_custom_command(OUTPUT ${whole} COMMAND ${CMAKE_C_COMPILER} ${compiler} ${linker} -fno-lto -nostdlib -r -o ${whole} "${ARGN}"
 			COMMAND ${CMAKE_OBJCOPY} --rename-section .text=dry_text --rename-section .text.unlikely=dry_text
 			--localize-hidden --wildcard --weaken-symbols=${PROJECT_SOURCE_DIR}/cmake/weak.txt ${whole}
 			DEPENDS "${ARGN}" ${PROJECT_SOURCE_DIR}/cmake/weak.txt COMMAND_EXPAND_LISTS VERBATIM)
@@ -60,6 +66,17 @@ function(dry_public_names)
 			add_library(drystone::${name} ALIAS ${target})
 		endif()
 	endwhile()
+endfunction()
+
+# A program that is linked with either has its malloc, also if none of its own objects names anything in it: distributions'
+# compilers leave out shared libraries that nothing asks for, and linkers the objects of archives.
+function(dry_link_always static shared)
+	target_link_options(${static} INTERFACE -Wl,-u,malloc)
+	if(TARGET ${shared})
+		set(always -Wl,--push-state,--no-as-needed)
+		target_link_options(${shared} INTERFACE "$<BUILD_INTERFACE:${always},$<TARGET_LINKER_FILE:${shared}>,--pop-state>"
+			"$<INSTALL_INTERFACE:${always},$<TARGET_LINKER_FILE:drystone::drystone>,--pop-state>")
+	endif()
 endfunction()
 
 function(drystone_add)
@@ -126,6 +143,7 @@ function(drystone_add)
 		if(TARGET drystone_shared${s})
 			target_sources(drystone_shared${s} PRIVATE ${objects_shared})
 		endif()
+		dry_link_always(drystone_static${s} drystone_shared${s})
 	else()
 		dry_products(drystone_static${s} drystone_shared${s} drystone ${arg_OUTPUT} ${objects})
 	endif()

@@ -47,8 +47,9 @@ foreach(allocator ${dry_tiny_allocators})
 			PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 		target_compile_options(${target} PRIVATE ${dry_warnings} -Os -ffreestanding -fno-strict-aliasing
 			-ffunction-sections -fdata-sections)
-		set_target_properties(${target} PROPERTIES OUTPUT_NAME drystone-${allocator}${part} EXPORT_NAME ${allocator}${part}
+		set_target_properties(${target} PROPERTIES OUTPUT_NAME drystone-${allocator}${part}
 			ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+		dry_public_names(${target} ${allocator}${part})
 	endforeach()
 	target_link_libraries(drystone_${allocator}_check INTERFACE drystone_${allocator})
 	# To preload: the malloc family of src/malloc over this allocator.

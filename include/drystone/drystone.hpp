@@ -6,7 +6,7 @@
  *   dry::cache<T>        a cache for T: make() and unmake() run constructor and destructor, make_unique() owns
  *   DRY_CACHED(T)        one line in a class: its new and delete use a cache of their own
  *   dry::allocator<T>    for the standard containers
- *   dry::resource        std::pmr::memory_resource
+ *   dry::resource        std::pmr::memory_resource, where the C++ library has it
  *
  * Where a heap is asked for, nullptr is the default one, and a dry::heap may be given as it is. Failure to get memory
  * throws std::bad_alloc, a bad attribute std::system_error; built without exceptions, both end the process. Thread safety and
@@ -22,11 +22,13 @@
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
-#include <memory_resource>
 #include <new>
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#if __has_include(<memory_resource>)
+#include <memory_resource>
+#endif
 
 namespace dry {
 
@@ -209,12 +211,10 @@ private:
 };
 
 /*
- * A cache for objects of type T, aligned as T. It must outlive its objects: destroyed before them, it says on standard
- * error how many are left and stays. Any thread may make and unmake at any time.
+ * A cache for objects of type T, aligned as T, which may own others by unique_ptr. It must outlive its objects: destroyed before
+ * them, it says on standard error how many are left and stays. Any thread may make and unmake at any time.
  */
 template <class T> class cache {
-	static_assert(alignof(T) <= 65536, "drystone aligns objects to at most 65536 bytes");
-
 public:
 	/* Runs the destructor and gives the object back to its cache. */
 	class deleter {
@@ -238,6 +238,7 @@ public:
 	explicit cache(const char *name, dry_heap *from = nullptr, unsigned flags = 0)
 		: own(detail::create_cache(from, name, sizeof(T), alignof(T), flags))
 	{
+		static_assert(alignof(T) <= 65536, "drystone aligns objects to at most 65536 bytes");
 	}
 
 	cache(cache &&other) noexcept : own(std::exchange(other.own, nullptr)) {}
@@ -346,6 +347,7 @@ template <class T, class U> bool operator!=(const allocator<T> &a, const allocat
 	return !(a == b);
 }
 
+#if __has_include(<memory_resource>)
 /* A heap as a resource; two are equal if their heaps are, without RTTI if they are one. The heap must outlive it. */
 class resource final : public std::pmr::memory_resource {
 public:
@@ -369,6 +371,7 @@ private:
 
 	dry_heap *home;
 };
+#endif
 
 } // namespace dry
 

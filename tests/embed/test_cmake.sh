@@ -24,13 +24,13 @@ done
 
 # With the override, in a project that is optimised at link time and wants more of its own code than ours gives; and nothing
 # is built that nobody links.
-configure add -DHOW=add -DDRYSTONE_SOURCE="$root" -DDRYSTONE_OVERRIDE=ON -DLINK=static \
+configure add -DHOW=add -DDRYSTONE_SOURCE="$root" -DDRYSTONE_OVERRIDE=ON -DLINK=static -DCMAKE_UNITY_BUILD=ON \
 	"-DPARENT_OPTIONS=-Wall;-Wextra;-Wconversion;-Wsign-conversion;-Wcast-qual;-Wundef;-pedantic-errors;-Werror" \
 	-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON -DPARENT_FLAGS=-flto
 build add all
 "$work/add/program-static" override >"$work/log" 2>&1 || fail "added, static"
 [ -z "$(find "$work/add" -name 'libdrystone*.so*' -o -name 'libdrystone-*.a')" ] || fail "built what nobody links"
-echo "ok: add_subdirectory, drystone::static with override, link-time optimisation"
+echo "ok: add_subdirectory, drystone::static with override, link-time optimisation, unity"
 
 # A project that exports a library which links drystone needs DRYSTONE_INSTALL; who uses that library finds both. By make,
 # CMake's default, which builds an object in its own target only.

@@ -8,8 +8,11 @@ fn source() -> PathBuf {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap());
     let vendored = here.join("vendor");
 
-    println!("cargo:rerun-if-changed=vendor");
+    for file in ["build.rs", "src/sizes.c"] {
+        println!("cargo:rerun-if-changed={file}");
+    }
     if vendored.join("drystone.c").exists() {
+        println!("cargo:rerun-if-changed=vendor");
         return vendored;
     }
     let tree = here.join("../../..");

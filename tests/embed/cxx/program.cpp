@@ -42,6 +42,10 @@ struct alignas(128) wide {
 	char bytes[256];
 };
 
+struct tree { // owns others of its kind
+	dry::cache<tree>::unique_ptr left, right;
+};
+
 struct session {
 	DRY_CACHED(session);
 	virtual ~session() = default;
@@ -297,6 +301,11 @@ void test_no_cache()
 
 int main()
 {
+	dry::cache<tree> trees("tree");
+	auto root = trees.make_unique();
+	root->left = trees.make_unique();
+	root->left->right = trees.make_unique();
+
 	test_cache();
 	test_heap();
 	test_containers();
