@@ -16,16 +16,16 @@ check_linker_flag(C -Wl,--sort-section=alignment dry_sorts_sections)
 
 # dry_products(STATIC SHARED FILE OUTPUT objects...): FILE.a and FILE.so of these objects.
 function(dry_products static shared file output)
-	# How the compiler is called for the machine that is compiled for.
-	separate_arguments(compiler UNIX_COMMAND "${CMAKE_C_COMPILER_ARG1} ${CMAKE_C_FLAGS}")
-	if(CMAKE_C_COMPILER_TARGET)
-		list(PREPEND compiler ${CMAKE_C_COMPILE_OPTIONS_TARGET}${CMAKE_C_COMPILER_TARGET})
-	endif()
-	string(REGEX MATCH "-fuse-ld=[^ ]+" linker "${CMAKE_EXE_LINKER_FLAGS}")
 	set(public $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 	if(DRY_SANITIZE)
 		add_library(${static} STATIC ${ARGN})
 	else()
+		# How the compiler is called for the machine that is compiled for.
+		separate_arguments(compiler UNIX_COMMAND "${CMAKE_C_COMPILER_ARG1} ${CMAKE_C_FLAGS}")
+		if(CMAKE_C_COMPILER_TARGET)
+			list(PREPEND compiler ${CMAKE_C_COMPILE_OPTIONS_TARGET}${CMAKE_C_COMPILER_TARGET})
+		endif()
+		string(REGEX MATCH "-fuse-ld=[^ ]+" linker "${CMAKE_EXE_LINKER_FLAGS}")
 		# One object, so that who links any part also gets what no symbol asks for: fork handlers, options,
 		# the malloc family.
 		set(whole ${CMAKE_CURRENT_BINARY_DIR}/${static}.o)

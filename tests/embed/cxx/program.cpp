@@ -141,6 +141,14 @@ void test_cache()
 		thread.join();
 	CHECK(wides.stats().active_objects == 0);
 	wides.prefill(100);
+
+	dry::cache<tree> trees("tree", nullptr, DRY_CACHE_NO_MERGE);
+	auto root = trees.make_unique();
+	root->left = trees.make_unique();
+	root->left->right = trees.make_unique();
+	CHECK(trees.stats().active_objects == 3);
+	root.reset();
+	CHECK(trees.stats().active_objects == 0);
 }
 
 void test_heap()
@@ -301,11 +309,6 @@ void test_no_cache()
 
 int main()
 {
-	dry::cache<tree> trees("tree");
-	auto root = trees.make_unique();
-	root->left = trees.make_unique();
-	root->left->right = trees.make_unique();
-
 	test_cache();
 	test_heap();
 	test_containers();
