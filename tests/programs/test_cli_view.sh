@@ -204,6 +204,7 @@ if [ -r /proc/slabinfo ]; then
 	sed '/^#/d; s/ .*//' /proc/slabinfo >"$work/wanted"
 	sed '/^#/d; s/ .*//' "$work/kernel" | cmp -s - "$work/wanted" || fail "--kernel: other caches than /proc/slabinfo has"
 	info --kernel --filter 'dentr*' | grep -q '^dentry  *[0-9.]*[KMG]* .*%' || fail "--kernel --filter"
+	: >"$work/watched" # what was there would end the loop at once, and the signal come before the command has begun
 	"$cli" info --kernel --watch=0.05 --json >"$work/watched" 2>"$work/err" &
 	watcher=$!
 	children=$watcher
