@@ -15,9 +15,9 @@
 	union {
 		u64 bits[3];
 		u64 grace[3];
-		void *freelist;
 		struct {
-			u64 unused[2];
+			u64 unused;
+			void *freelist; /* behind a page's mapping, whose low bits compaction looks at until the page is a slab's */
 			void *s_mem; /* KFENCE's, of its own pages */
 		};
 	};

@@ -202,10 +202,17 @@ static int memory_changes(struct notifier_block *unused, unsigned long what, voi
 	return what == MEM_GOING_ONLINE && !has_name(memory->start_pfn + memory->nr_pages) ? NOTIFY_BAD : NOTIFY_OK;
 }
 
+/* Before anybody can bring memory. */
+static int __init watch_memory(void)
+{
+	hotplug_memory_notifier(memory_changes, SLAB_CALLBACK_PRI);
+	return 0;
+}
+core_initcall(watch_memory);
+
 static int __init start_reap(void)
 {
 	schedule_delayed_work(&reap_work, REAP_PERIOD);
-	hotplug_memory_notifier(memory_changes, SLAB_CALLBACK_PRI);
 	return 0;
 }
 late_initcall(start_reap);

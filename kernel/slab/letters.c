@@ -110,6 +110,8 @@ slab_flags_t dry_letters_flags(slab_flags_t flags, const char *name)
 	slab_flags_t all = IS_ENABLED(CONFIG_SLUB_DEBUG_ON) ? USUAL : 0;
 	struct block block;
 
+	if (flags & SLAB_NO_USER_FLAGS)
+		return flags;
 	for (const char *at = given; at != NULL;) {
 		at = parse(at, &block, false);
 		if (block.names == NULL)
@@ -117,7 +119,8 @@ slab_flags_t dry_letters_flags(slab_flags_t flags, const char *name)
 		else if (has_name(&block, name))
 			return flags | block.flags;
 	}
-	return flags | all;
+	/* What kmemleak and the likes keep their own records in has stacks only if it is named. */
+	return flags | (flags & SLAB_NOLEAKTRACE ? all & ~SLAB_STORE_USER : all);
 }
 
 /* ---- core ---- */

@@ -43,7 +43,8 @@ uint32_t dry_stack_save(void)
 	unsigned long frames[FRAMES];
 	unsigned int count = stack_trace_save(frames, FRAMES, OURS);
 
-	return stack_depot_save(frames, count, GFP_NOWAIT | __GFP_NOWARN);
+	/* The caller may have forbidden to wake kswapd, whose locks it has. */
+	return stack_depot_save(frames, count, __GFP_NOWARN);
 #else
 	return 0;
 #endif

@@ -47,7 +47,7 @@ static struct page *take_pages(unsigned int order)
 		offered = NULL;
 		return page;
 	}
-	return alloc_pages(GFP_NOWAIT | __GFP_NOWARN, order);
+	return alloc_pages(__GFP_NOWARN, order); /* kswapd is not woken under our lock: who offers pages does */
 }
 
 static void account(struct page *page, long pages)
@@ -154,7 +154,7 @@ void __init dry_kernel_heap_init(void)
 	struct dry_heap *heap = alloc_pages_exact(heap_bytes(), GFP_NOWAIT | __GFP_ZERO);
 
 	if (map == NULL || heap == NULL)
-		panic("drystone: no memory for the map of its pages");
+		panic("drystone: no memory for the map of its pages: two bytes for each of %lu, side by side", pages);
 	memset(map, DRY_MAP_NONE & 0xff, (pages + 2) * sizeof(*map));
 	heap->pool.shift = PAGE_SHIFT;
 	heap->pool.pools = 1;

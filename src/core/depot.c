@@ -23,16 +23,14 @@ static void set_avail_locked(struct dry_depot *depot, uint32_t avail)
 	atomic_store_explicit(&depot->avail, avail, memory_order_relaxed);
 }
 
-static bool allocate_locked(struct dry_cache *cache, struct dry_depot *depot, uint32_t room)
+static bool move_locked(struct dry_cache *cache, struct dry_depot *depot, uint32_t room)
 {
 	void **entry = dry_backing_meta_alloc(&cache->caches->backing, room * sizeof(void *));
 
 	if (entry == NULL)
 		return false;
-	if (depot->entry != NULL) {
-		memcpy(entry, depot->entry, avail_of(depot) * sizeof(void *));
-		dry_backing_meta_free(&cache->caches->backing, depot->entry, depot->room * sizeof(void *));
-	}
+	memcpy(entry, depot->entry, avail_of(depot) * sizeof(void *));
+	dry_backing_meta_free(&cache->caches->backing, depot->entry, depot->room * sizeof(void *));
 	depot->entry = entry;
 	depot->room = room;
 	return true;
@@ -49,7 +47,7 @@ static bool double_locked(struct dry_cache *cache, struct dry_depot *depot)
 {
 	uint32_t limit = 2 * depot->limit, room = limit > GROWN_LIMIT / ROOM ? GROWN_LIMIT : limit * ROOM;
 
-	if (depot->room < limit && !allocate_locked(cache, depot, room))
+	if (depot->room < limit && !move_locked(cache, depot, room))
 		return false;
 	set_limit_locked(depot, limit);
 	return true;
@@ -80,15 +78,35 @@ static void grow_locked(struct dry_cache *cache, struct dry_depot *depot)
 		atomic_fetch_sub_explicit(grown, more, memory_order_relaxed);
 }
 
+/* The memory comes before the lock: who gives it may allocate here itself (Linux's page_owner does), from another depot. */
+static void begin(struct dry_cache *cache, struct dry_depot *depot, uint32_t room)
+{
+	void **entry = dry_backing_meta_alloc(&cache->caches->backing, room * sizeof(void *));
+
+	dry_lock_acquire(&depot->lock);
+	if (depot->limit == 0 && entry != NULL) {
+		depot->entry = entry;
+		depot->room = room;
+		set_limit_locked(depot, room);
+		entry = NULL;
+	}
+	set_fits(depot, depot->limit != 0);
+	dry_lock_release(&depot->lock);
+	if (entry != NULL) /* another thread was first */
+		dry_backing_meta_free(&cache->caches->backing, entry, room * sizeof(void *));
+}
+
 void dry_depot_prepare(struct dry_cache *cache, struct dry_depot *depot, unsigned batches)
 {
 	if (DRY_LIKELY(atomic_load_explicit(&depot->fits, memory_order_relaxed)) || dry_caches_small(cache->caches))
 		return;
+	if (__atomic_load_n(&depot->limit, __ATOMIC_RELAXED) == 0) {
+		begin(cache, depot, batches * cache->batchcount);
+		return;
+	}
 	dry_lock_acquire(&depot->lock);
 	if (depot->limit != 0)
 		grow_locked(cache, depot);
-	else if (allocate_locked(cache, depot, batches * cache->batchcount))
-		set_limit_locked(depot, depot->room);
 	set_fits(depot, depot->limit != 0);
 	dry_lock_release(&depot->lock);
 }

@@ -271,8 +271,8 @@ struct page *alloc_pages_node(int wanted, gfp_t gfp, unsigned int order)
 		mock_wrong("a node is asked that is not there");
 	if (gfp & __GFP_DIRECT_RECLAIM)
 		may_sleep();
-	if (mock_held != 0 && (gfp & (__GFP_DIRECT_RECLAIM | __GFP_HIGH)))
-		mock_wrong("pages are waited for with a lock held");
+	if (mock_held != 0 && (gfp & (__GFP_RECLAIM | __GFP_HIGH)))
+		mock_wrong("pages are waited for, or others woken for them, with a lock held");
 	if (mock_no_waking && ((gfp & (__GFP_RECLAIM | __GFP_HIGH)) || !(gfp & __GFP_NOMEMALLOC)))
 		mock_wrong("a free asks for pages, and wakes others for them or uses up the last");
 	if ((gfp & __GFP_NOMEMALLOC) && (gfp & (__GFP_RECLAIM | __GFP_HIGH)))

@@ -221,6 +221,7 @@ extern int (*mock_memory_changes)(struct notifier_block *block, unsigned long wh
 #define DECLARE_DEFERRABLE_WORK(name, fn) struct { void (*run)(struct work_struct *); } name = { fn }
 #define schedule_delayed_work(work, delay) (mock_work = (work)->run)
 #define late_initcall(fn) int mock_initcall_##fn(void); int mock_initcall_##fn(void) { return fn(); }
+#define core_initcall(fn) int mock_core_initcall_##fn(void); int mock_core_initcall_##fn(void) { return fn(); }
 #define late_initcall_sync late_initcall
 #define module_init late_initcall
 #define module_exit(fn) void (*mock_exitcall_##fn(void))(void); void (*mock_exitcall_##fn(void))(void) { return fn; }
@@ -388,7 +389,8 @@ extern unsigned long mock_samples_out, mock_samples; /* now, and ever */
 
 enum { SLAB_HWCACHE_ALIGN = 1, SLAB_TYPESAFE_BY_RCU = 2, SLAB_RECLAIM_ACCOUNT = 4, SLAB_CACHE_DMA = 8, SLAB_CACHE_DMA32 = 16,
        SLAB_PANIC = 32, SLAB_KMALLOC = 4096, SLAB_ACCOUNT = 8192, SLAB_DEBUG_OBJECTS = 64, SLAB_CONSISTENCY_CHECKS = 128,
-       SLAB_RED_ZONE = 256, SLAB_POISON = 512, SLAB_STORE_USER = 1024, SLAB_TRACE = 2048, SLAB_FAILSLAB = 0 };
+       SLAB_RED_ZONE = 256, SLAB_POISON = 512, SLAB_STORE_USER = 1024, SLAB_TRACE = 2048, SLAB_FAILSLAB = 0,
+       SLAB_NO_USER_FLAGS = 4096, SLAB_NOLEAKTRACE = 8192 };
 #ifndef ARCH_KMALLOC_MINALIGN
 #define ARCH_KMALLOC_MINALIGN 8
 #endif

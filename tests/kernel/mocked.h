@@ -9,6 +9,7 @@ extern char mock_text[512];       /* the last line but for what explains a repor
 void mock_boot(void);
 int mock_initcall_drystone_test(void);
 int mock_setup_set_up(char *text); /* of slab_debug= */
+int mock_core_initcall_watch_memory(void);
 int mock_initcall_start_reap(void);
 
 #endif

@@ -480,16 +480,20 @@ static void test_letters(void)
 		const char *letters, *name;
 		slab_flags_t flags;
 		bool constructed;
+		slab_flags_t own; /* what the cache is created with */
 	} cases[] = {
-		{ "FZPU", "any", SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER, false },
-		{ "FZPU", "any", SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_STORE_USER, true },
-		{ SOME, "drystone-other", SLAB_RED_ZONE | SLAB_POISON, false },
-		{ SOME, "drystone-other", SLAB_RED_ZONE, true },
-		{ SOME, "drystone-first", SLAB_RED_ZONE | SLAB_POISON, false },
-		{ SOME, "kmalloc-x", SLAB_RED_ZONE, false },
-		{ SOME, "kmalloc", SLAB_TRACE, false },
-		{ SOME, "drystone", 0, false },
-		{ SOME, "nobody", 0, false },
+		{ "FZPU", "any", SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER, false, 0 },
+		{ "FZPU", "any", SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_STORE_USER, true, 0 },
+		{ "FZPU", "any", SLAB_NO_USER_FLAGS, false, SLAB_NO_USER_FLAGS },
+		{ "FZPU", "any", SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_NOLEAKTRACE, false,
+		  SLAB_NOLEAKTRACE },
+		{ SOME, "drystone-other", SLAB_RED_ZONE | SLAB_POISON, false, 0 },
+		{ SOME, "drystone-other", SLAB_RED_ZONE, true, 0 },
+		{ SOME, "drystone-first", SLAB_RED_ZONE | SLAB_POISON, false, 0 },
+		{ SOME, "kmalloc-x", SLAB_RED_ZONE, false, 0 },
+		{ SOME, "kmalloc", SLAB_TRACE, false, 0 },
+		{ SOME, "drystone", 0, false, 0 },
+		{ SOME, "nobody", 0, false, 0 },
 	};
 
 	unsigned int tried = 0;
@@ -498,9 +502,9 @@ static void test_letters(void)
 		if (strcmp(letters, cases[i].letters) != 0)
 			continue;
 		tried++;
-		struct kmem_cache *s = kmem_cache_create(cases[i].name, 40, 0, 0, cases[i].constructed ? zero_40 : NULL);
+		struct kmem_cache *s = kmem_cache_create(cases[i].name, 40, 0, cases[i].own, cases[i].constructed ? zero_40 : NULL);
 		CHECK_EQ(s->flags, cases[i].flags);
-		CHECK_EQ(s->place == 0, cases[i].flags != 0);
+		CHECK_EQ(s->place == 0, cases[i].flags != cases[i].own);
 		CHECK_EQ(s->size == 40, (cases[i].flags & (SLAB_RED_ZONE | SLAB_STORE_USER)) == 0);
 		kmem_cache_destroy(s);
 	}
@@ -522,6 +526,7 @@ int main(int argc, char **argv)
 	mock_no_pages = false;
 	CHECK(dry_kernel_caches->areas[2] != dry_stopped_area);
 	CHECK_EQ(page_to_nid(virt_to_page(dry_kernel_caches->areas[2])), cpu_to_node(2));
+	mock_core_initcall_watch_memory();
 	mock_initcall_start_reap();
 	mock_initcall_drystone_test();
 	CHECK(strstr(mock_text, " 0 failed") != NULL);

@@ -122,6 +122,10 @@ void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes)
 	no_lock_from(DRY_RANK_NODE, "metadata is asked for with a node's lock held");
 	if (refuses(backing))
 		return NULL;
+	void (*on_meta)(void) = backing->on_meta;
+	backing->on_meta = NULL;
+	if (on_meta != NULL)
+		on_meta();
 	char *block = calloc(1, bytes + 128), *at;
 	if (block == NULL)
 		plain_wrong("the test has no memory");

@@ -55,6 +55,7 @@ struct dry_backing {
 	size_t meta_out, meta_bytes;       /* likewise */
 	size_t calls, fail_at, refused;    /* call number fail_at (from 1; 0: none) gets nothing, */
 	bool fail_all;                     /* and nor do those after it */
+	void (*on_meta)(void);             /* called once, by who asks for metadata, before it gets some */
 	bool (*in_pieces)(void);           /* asked when several pages are wanted: none lie side by side. NULL: they do */
 };
 

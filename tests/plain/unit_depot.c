@@ -48,6 +48,40 @@ static void test_put_take(void)
 	plain_close(caches);
 }
 
+/* Who gives memory for a depot may use the depot itself, and be first. */
+static struct dry_cache *nested;
+static void *nested_object;
+
+static void nest(void)
+{
+	dry_depot_prepare(nested, &nested->node[0].shared, DRY_SHARED_FACTOR);
+	CHECK(dry_depot_put(&nested->node[0].shared, &nested_object, 1));
+}
+
+static void test_nested(void)
+{
+	struct dry_caches *caches = plain_open(&(struct plain_attr){ 0 });
+	struct dry_depot *shared;
+	size_t metadata;
+	void *taken[2];
+
+	nested = plain_cache(caches, "nested", SIZE, 0);
+	shared = &nested->node[0].shared;
+	CHECK_EQ(dry_node_refill(nested, 0, DRY_GFP_DEFAULT, &nested_object, 1), 1);
+	metadata = caches->backing.meta_out;
+	caches->backing.on_meta = nest;
+	dry_depot_prepare(nested, shared, DRY_SHARED_FACTOR);
+	CHECK(caches->backing.on_meta == NULL);
+	CHECK_EQ(caches->backing.meta_out, metadata + 1);
+	CHECK_EQ(dry_depot_take(shared, taken, 2), 1);
+	CHECK(taken[0] == nested_object);
+	dry_depot_close(nested, shared);
+	CHECK_EQ(caches->backing.meta_out, metadata);
+	dry_node_put_slabs(nested, taken, 1);
+	CHECK_EQ(dry_cache_unmake(nested), 0);
+	plain_close(caches);
+}
+
 /* Puts until one finds no room; the number of objects that found some. */
 static unsigned fill(struct dry_depot *depot, void **objects)
 {
@@ -284,6 +318,7 @@ int main(void)
 {
 	test_put_take();
 	test_growth();
+	test_nested();
 	test_small();
 	for (unsigned nodes = 1; nodes <= DRY_MAX_NODES; nodes++)
 		test_aliens(nodes);
