@@ -129,5 +129,8 @@ bool dry_heap_is_quiet(struct dry_heap *heap);
 
 /* objects.c: from a cache whose array is empty. NULL and errno: no memory. */
 DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache);
+/* The same for who has something else to try, and calls the second one, for the statistics and errno, if that fails as well. */
+DRY_SLOW void *dry_heap_try_slow(struct dry_cache *cache);
+DRY_SLOW void dry_heap_failed(struct dry_cache *cache);
 
 #endif

@@ -183,23 +183,30 @@ static DRY_SLOW void *alloc_hard(struct dry_cache *cache, int node)
 	return object;
 }
 
-static DRY_SLOW void failed(struct dry_cache *cache)
+DRY_SLOW void dry_heap_failed(struct dry_cache *cache)
 {
 	DRY_PROBE_1(drystone, failure, cache->object_size);
 	atomic_fetch_add_explicit(&cache->root->node[0].failures, 1, memory_order_relaxed); /* a statistic */
 	dry_port_set_errno(DRY_ENOMEM);
 }
 
-DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache)
+DRY_SLOW void *dry_heap_try_slow(struct dry_cache *cache)
 {
 	void *object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, DRY_NODE_ANY);
 
 	if (DRY_UNLIKELY(object == NULL))
 		object = alloc_hard(cache, DRY_NODE_ANY);
 	DRY_PROBE_2(drystone, refill, (uintptr_t)cache, (uintptr_t)object);
-	if (DRY_UNLIKELY(object == NULL))
-		failed(cache);
 	dry_heap_balance(dry_heap_of(cache->caches));
+	return object;
+}
+
+DRY_SLOW void *dry_heap_alloc_slow(struct dry_cache *cache)
+{
+	void *object = dry_heap_try_slow(cache);
+
+	if (DRY_UNLIKELY(object == NULL))
+		dry_heap_failed(cache);
 	return object;
 }
 
@@ -248,15 +255,18 @@ DRY_FAST void *alloc(struct dry_cache *cache)
 static DRY_SLOW void free_missed(struct dry_cache *cache, void *object)
 {
 	const struct dry_secondary *secondary = dry_heap_secondary(&dry_main_heap);
+	int saved;
 
 	if (has_checked_hits(cache) && checked_free(cache->root, object))
 		return;
+	saved = dry_port_get_errno(); /* destructors may set it */
 	if (DRY_UNLIKELY(secondary != NULL))
 		object = secondary->address(object);
 	if (DRY_UNLIKELY(secondary != NULL) && cache->state == DRY_CACHE_LIVE && secondary->contains(object))
 		secondary->free(cache, object);
 	else
 		dry_free_slow(cache, object);
+	dry_port_set_errno(saved);
 }
 
 DRY_EXPORT void *dry_cache_alloc(dry_cache *cache)
@@ -272,7 +282,7 @@ DRY_EXPORT void *dry_cache_alloc_node(dry_cache *cache, unsigned node)
 	if (DRY_UNLIKELY(object == NULL))
 		object = alloc_hard(cache, on);
 	if (DRY_UNLIKELY(object == NULL))
-		failed(cache);
+		dry_heap_failed(cache);
 	return object;
 }
 
@@ -301,7 +311,7 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 	for (unsigned tries = 0; DRY_UNLIKELY(done < n) && try_again(cache, n, tries); tries++)
 		done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
 	if (done < n)
-		failed(cache);
+		dry_heap_failed(cache);
 	dry_heap_balance(dry_heap_of(cache->caches));
 	return done;
 }
@@ -323,7 +333,9 @@ DRY_EXPORT size_t dry_cache_zalloc_bulk(dry_cache *cache, size_t n, void **objec
 DRY_EXPORT void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects)
 {
 	if (DRY_LIKELY(dry_heap_secondary(&dry_main_heap) == NULL)) {
+		int saved = dry_port_get_errno();
 		dry_free_bulk(cache, n, objects);
+		dry_port_set_errno(saved);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)

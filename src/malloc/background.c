@@ -273,10 +273,12 @@ void dry_background_freed(void)
 		idle += kept_big - KEEP_BIG;
 	if (DRY_LIKELY(idle <= KEEP_LEAST) || !dry_option_background || !enters())
 		return;
+	int saved = dry_port_get_errno(); /* destructors of caches that are reaped may set it */
 	/* what seems in use may be objects in arrays, each in a slab of its own */
 	if (idle > alone.keep + (held_bytes(heap) - idle) / 16)
 		give_back(heap);
 	count_call(heap);
+	dry_port_set_errno(saved);
 	leaves();
 }
 

@@ -137,7 +137,7 @@ struct dry_found dry_general_find(struct dry_heap *heap, void *ptr, bool freeing
 
 DRY_FAST void *alloc_slow(struct dry_cache *cache, size_t size)
 {
-	void *object = dry_heap_alloc_slow(cache);
+	void *object = dry_heap_try_slow(cache);
 
 	if (DRY_LIKELY(cache->debug == NULL) || object == NULL)
 		return object;
@@ -175,7 +175,12 @@ void *dry_general_alloc_slow(struct dry_cache *cache, size_t size)
 {
 	void *object = alloc_slow(cache, size);
 
-	return DRY_LIKELY(object != NULL) ? object : alloc_bigger(cache, size);
+	if (DRY_UNLIKELY(object == NULL)) {
+		object = alloc_bigger(cache, size);
+		if (object == NULL)
+			dry_heap_failed(cache);
+	}
+	return object;
 }
 
 /* Not part of its caller, as small objects take that, too (docs/design/stack.md). */

@@ -40,13 +40,19 @@ void dry_budget_count(size_t bytes)
 
 bool dry_budget_take(size_t bytes)
 {
-	size_t before = atomic_fetch_add_explicit(&used, bytes, memory_order_relaxed);
-	size_t most = atomic_load_explicit(&limit, memory_order_relaxed);
+	size_t most = atomic_load_explicit(&limit, memory_order_relaxed), now;
 
-	if (DRY_LIKELY(most == SIZE_MAX || (before <= most && bytes <= most - before)))
+	if (DRY_LIKELY(most == SIZE_MAX)) {
+		dry_budget_count(bytes);
 		return true;
-	dry_budget_give(bytes);
-	return false;
+	}
+	/* Compared first: what is refused must not be in the way of others for a moment. */
+	now = dry_budget_used();
+	do
+		if (now > most || bytes > most - now)
+			return false;
+	while (!atomic_compare_exchange_weak_explicit(&used, &now, now + bytes, memory_order_relaxed, memory_order_relaxed));
+	return true;
 }
 
 void dry_budget_give(size_t bytes)

@@ -100,6 +100,41 @@ static void test_once(dry_heap *heap)
 	CHECK_EQ(dry_cache_destroy(cache), 0);
 }
 
+static size_t destroyed;
+
+static void destroy(void *object, void *arg)
+{
+	(void)arg;
+	(void)object;
+	destroyed++;
+	errno = EBADF;
+}
+
+/* errno is kept also where slabs go, and destructors set it. */
+static void test_errno(dry_heap *heap)
+{
+	struct dry_cache_attr attr = { .name = "dtor", .size = 500, .dtor = destroy };
+	const size_t n = test_fit(5000, 500);
+	void **things = calloc(n, sizeof(*things));
+	dry_cache *cache = dry_cache_create(heap, &attr);
+
+	CHECK(cache && things);
+	for (int bulk = 0; bulk < 2; bulk++) {
+		for (size_t i = 0; i < n; i++)
+			CHECK(things[i] = dry_cache_alloc(cache));
+		destroyed = 0;
+		errno = 1234;
+		if (bulk)
+			dry_cache_free_bulk(cache, n, things);
+		for (size_t i = 0; !bulk && i < n; i++)
+			dry_cache_free(cache, things[i]);
+		CHECK(destroyed != 0);
+		CHECK_EQ(errno, 1234);
+	}
+	CHECK_EQ(dry_cache_destroy(cache), 0);
+	free(things);
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
@@ -111,6 +146,8 @@ int main(int argc, char **argv)
 		test_size(heap, size, 0, &rng);
 	if (!test_is_sequential())
 		test_once(heap);
+	if (!test_is_tiny()) /* no destructors there */
+		test_errno(heap);
 
 	cache = make(heap, 64, 0);
 	CHECK(cache);

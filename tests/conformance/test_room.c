@@ -246,6 +246,32 @@ static void first_of_class(void)
 		CHECK(dry_cache_create(heap, &(struct dry_cache_attr){ .name = "one", .size = 64, .flags = DRY_CACHE_NO_MERGE }));
 }
 
+/* Small blocks come from slabs of bigger ones that have free objects: no failure, and errno is as it was. */
+static void bigger_serves(void)
+{
+	dry_heap *heap = dry_heap_create(&(struct dry_heap_attr){ .name = "bigger", .limit = 4 << 20 });
+	static void *block[10000];
+	struct dry_heap_stats before, after;
+	size_t count = 0;
+
+	CHECK(heap && dry_alloc(heap, 100));
+	while ((block[count] = dry_alloc(heap, 440)) != NULL)
+		count++;
+	while (dry_alloc(heap, 100) != NULL)
+		;
+	dry_heap_stats(heap, &before);
+	CHECK(before.failures != 0);
+	for (size_t i = 0; i < count; i++)
+		if (i % 7 != 0)
+			dry_free(heap, block[i]);
+	errno = 1234;
+	for (size_t i = 0; i < count / 2; i++)
+		CHECK(dry_alloc(heap, 100));
+	CHECK_EQ(errno, 1234);
+	dry_heap_stats(heap, &after);
+	CHECK_EQ(after.failures, before.failures);
+}
+
 static enum call spare_call;
 
 /* 64 MiB of big blocks were freed; the system has 2 MiB more, and 32 are wanted. */
@@ -282,6 +308,7 @@ int main(void)
 	in_child_of(destructor_at_limit);
 	in_child_of(own_limit);
 	in_child_of(first_of_class);
+	in_child_of(bigger_serves);
 	for (enum call call = ALLOC; call <= PREFILL; call++) {
 		spare_call = call;
 		in_child_of(spares_at_limit);

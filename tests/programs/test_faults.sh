@@ -27,6 +27,26 @@ for conf in abort:1 check:1 guard:1 secure:1; do
 	[ $status = 139 ] || fail "$conf: kill -SEGV: status $status"
 done
 
+# ... also where the default is given back as a handler with three arguments would be set
+cat >"$work/default.c" <<'END'
+#include <signal.h>
+int main(int count, char **arguments)
+{
+	struct sigaction action = { .sa_flags = SA_SIGINFO };
+	sigaction(SIGBUS, &action, 0);
+	sigaction(SIGSEGV, &action, 0);
+	(void)arguments;
+	return count > 1 ? raise(SIGBUS) : *(volatile int *)16;
+}
+END
+"${CC:-cc}" -O0 -w "$work/default.c" -o "$work/default"
+for conf in abort:1 guard:1 secure:1; do
+	(LD_PRELOAD=$lib DRYSTONE_CONF=$conf exec "$work/default" bus) 2>"$work/err"
+	[ $? = 135 ] || fail "$conf: raise(SIGBUS) by default: $(cat "$work/err")"
+	(LD_PRELOAD=$lib DRYSTONE_CONF=$conf exec "$work/default") 2>"$work/err"
+	[ $? = 139 ] || fail "$conf: a fault by default: $(cat "$work/err")"
+done
+
 cat >"$work/twice.c" <<'END'
 #include <stdlib.h>
 void *volatile block;

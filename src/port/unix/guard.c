@@ -113,14 +113,14 @@ static void handle(int signal, siginfo_t *info, void *context)
 	else if (info->si_code > 0) /* not sent by kill() */
 		on_fault((uintptr_t)info->si_addr, kind_of_access(context), counter(context));
 	errno = saved;
-	if (next->sa_flags & SA_SIGINFO)
-		next->sa_sigaction(signal, info, context);
-	else if (next->sa_handler != SIG_DFL && next->sa_handler != SIG_IGN)
-		next->sa_handler(signal);
-	else {
+	if (is_default(next) || next->sa_handler == SIG_IGN) {
 		dry_unix_real_sigaction(signal, next, NULL);
 		if (info->si_code <= 0 || is_late(signal, info))
 			send_after(signal, info);
+	} else if (next->sa_flags & SA_SIGINFO) {
+		next->sa_sigaction(signal, info, context);
+	} else {
+		next->sa_handler(signal);
 	}
 }
 
