@@ -241,6 +241,7 @@ struct dry_arena {
 	struct dry_arena_lists *more;                   /* [nodes - 1], of the others; NULL: there are none */
 	uint32_t ahead;                                 /* pages that get memory at once while the heap grows; 0 or 1: none */
 	uint32_t huge;                                  /* pages of a huge page; 0: there is none to be had */
+	bool no_ahead, no_huge;                         /* the system refused it since the last dry_arena_decay() */
 	size_t inherited;                               /* pages that there were when the process was forked; 0: it was not */
 	uint32_t limbo_count;                           /* blocks being purged right now: on no list, kind NONE */
 	size_t limbo_pages;

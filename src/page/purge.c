@@ -100,6 +100,7 @@ size_t dry_arena_decay(struct dry_arena *arena, unsigned age)
 		return 0;
 	dry_lock_acquire(&arena->lock);
 	arena->tick++;
+	arena->no_ahead = arena->no_huge = false;
 	if (arena->tick >= age)
 		done = purge_locked(arena, arena->tick - age, arena->free_dirty);
 	dry_lock_release(&arena->lock);

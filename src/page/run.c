@@ -147,10 +147,10 @@ static uint32_t ahead_locked(const struct dry_arena *arena, uint32_t index, uint
 
 	if (block->flags & DRY_PAGE_DIRTY)
 		return 0;
-	if (slabs != 0 && count <= arena->huge / 16 && block->count >= arena->huge &&
+	if (slabs != 0 && !arena->no_huge && count <= arena->huge / 16 && block->count >= arena->huge &&
 	    arena->used + arena->free_dirty >= arena->huge + arena->inherited)
 		return arena->huge;
-	if (slabs < MANY_SLABS || arena->ahead == 0)
+	if (slabs < MANY_SLABS || arena->ahead == 0 || arena->no_ahead)
 		return 0;
 	return count < arena->ahead && block->count >= arena->ahead ? arena->ahead : count;
 }
@@ -164,7 +164,7 @@ static DRY_NOINLINE struct dry_page *populate(struct dry_arena *arena, struct dr
 	dry_arena_trim_run(arena, page, count);
 	if (!done) {
 		dry_lock_acquire(&arena->lock);
-		*(huge ? &arena->huge : &arena->ahead) = 0;
+		*(huge ? &arena->no_huge : &arena->no_ahead) = true;
 		dry_lock_release(&arena->lock);
 	}
 	return annotated(arena, page);
@@ -182,7 +182,8 @@ DRY_FAST struct dry_page *alloc(struct dry_arena *arena, uint32_t count, uint32_
 	huge = arena->huge;
 	if (slab && DRY_LIKELY(index != DRY_PAGE_NIL))
 		ahead = ahead_locked(arena, index, count, slabs);
-	if (ahead != 0 && DRY_UNLIKELY(!may_take(arena, index, ahead)))
+	/* the child of a vfork() asks for nothing: its parent is not refused it */
+	if (ahead != 0 && DRY_UNLIKELY(dry_port_confined() || !may_take(arena, index, ahead)))
 		ahead = 0;
 	if (ahead == 0 && index != DRY_PAGE_NIL && DRY_UNLIKELY(!may_take(arena, index, count)))
 		index = purge_and_find(arena, count, align_pages, node);

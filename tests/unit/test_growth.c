@@ -85,6 +85,36 @@ static void alone(void)
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 }
 
+static unsigned refusals;
+static size_t asked;
+bool __real_dry_port_populate(void *addr, size_t size);
+bool __wrap_dry_port_populate(void *addr, size_t size);
+
+bool __wrap_dry_port_populate(void *addr, size_t size)
+{
+	asked++;
+	return refusals != 0 ? refusals-- == 0 : __real_dry_port_populate(addr, size);
+}
+
+/* What the system refuses once is not asked for before the next round of decay, and then it is. Too little for huge pages. */
+static void refused_once(void)
+{
+	dry_heap *heap = dry_heap_create(NULL);
+	dry_cache *cache = dry_cache_create(heap, &(struct dry_cache_attr){ .name = "refused", .size = 2000 });
+
+	refusals = 1;
+	asked = 0;
+	for (int i = 0; i < 600; i++)
+		CHECK(dry_cache_alloc(cache) != NULL);
+	CHECK_EQ(refusals, 0);
+	CHECK_EQ(asked, 1);
+	dry_heap_reap(heap);
+	for (int i = 0; i < 250; i++)
+		CHECK(dry_cache_alloc(cache) != NULL);
+	CHECK(asked > 5);
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+}
+
 int main(void)
 {
 	static const size_t sizes[] = { 4096, 8192, 20000 };
@@ -97,5 +127,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		grow(sizes[i], can);
 	alone();
+	if (can)
+		refused_once();
 	return 0;
 }
