@@ -101,15 +101,8 @@ static void end(void)
 
 void dry_owners_forked(void)
 {
-	size_t objects, bytes;
-	uint32_t stack;
-
-	if (!atomic_flag_test_and_set_explicit(&listing, memory_order_acquire)) {
-		end();
-		return;
-	}
-	while (dry_stack_next(&stack, &objects, &bytes)) /* what another thread had counted */
-		;
+	if (atomic_flag_test_and_set_explicit(&listing, memory_order_acquire))
+		dry_stack_forget_counts(); /* another thread was counting, or in the middle of a list */
 	end();
 }
 

@@ -15,13 +15,13 @@
 
 struct record {
 	uint32_t next; /* number of the next record of the bucket; 0: the last */
-	uint32_t hash;
-	uint32_t count;   /* frames */
-	uint32_t objects; /* counts of a listing */
+	uint32_t hash : 24, count : 8; /* the latter: of frames */
+	uint32_t objects, behind;      /* of a listing: what was counted, and the next record that has some; 0: the last */
 	uint64_t bytes;
 	uintptr_t frame[];
 };
 _Static_assert(sizeof(struct record) % UNIT == 0, "records stand side by side");
+_Static_assert(DRY_STACK_FRAMES < 256, "a record has eight bits for their number");
 
 static char *_Atomic buckets; /* heads of lists; made with the first stack: most programs save none */
 static char *_Atomic piece[PIECES];
@@ -85,7 +85,7 @@ static uint32_t hash_of(const uintptr_t *frame, unsigned count)
 		hash = (hash ^ frame[i]) * 0x9e3779b97f4a7c15u;
 		hash ^= hash >> 29;
 	}
-	return (uint32_t)(hash >> 32);
+	return (uint32_t)(hash >> 40);
 }
 
 static uint32_t look_up(uint32_t hash, const uintptr_t *frame, unsigned count)
@@ -149,34 +149,85 @@ unsigned dry_stack_frames(uint32_t stack, const uintptr_t **frames)
 	return record != NULL ? record->count : 0;
 }
 
+/* ---- a listing: one at a time ---- */
+
+static uint32_t counted; /* the first record that has some; 0: none */
+static bool in_order;
+
 void dry_stack_count(uint32_t stack, size_t bytes)
 {
 	struct record *record = checked(stack);
 
-	if (record != NULL) {
-		record->objects++;
-		record->bytes += bytes;
+	if (record == NULL)
+		return;
+	if (record->objects++ == 0) {
+		record->behind = counted;
+		counted = stack;
 	}
+	record->bytes += bytes;
+	in_order = false;
+}
+
+static uint32_t merge(uint32_t one, uint32_t other)
+{
+	uint32_t first = 0, *end = &first;
+
+	while (one != 0 && other != 0) {
+		uint32_t *most = record_of(one)->bytes >= record_of(other)->bytes ? &one : &other;
+		*end = *most;
+		end = &record_of(*most)->behind;
+		*most = *end;
+	}
+	*end = one != 0 ? one : other;
+	return first;
+}
+
+/* Those with most bytes first: merged by twos, fours, eights... */
+static uint32_t sort(uint32_t list)
+{
+	uint32_t part[32] = { 0 }, all = 0; /* part[i]: none, or 2^i of them */
+
+	while (list != 0) {
+		uint32_t one = list;
+		unsigned i = 0;
+		list = record_of(one)->behind;
+		record_of(one)->behind = 0;
+		for (; part[i] != 0; part[i++] = 0)
+			one = merge(part[i], one);
+		part[i] = one;
+	}
+	for (unsigned i = 0; i < sizeof(part) / sizeof(part[0]); i++)
+		all = merge(part[i], all);
+	return all;
 }
 
 bool dry_stack_next(uint32_t *stack, size_t *objects, size_t *bytes)
 {
-	struct record *most = NULL;
+	struct record *most;
 
-	for (uint32_t i = 0; i < BUCKETS && bucket_of(i) != NULL; i++) {
-		uint32_t at = atomic_load_explicit(bucket_of(i), memory_order_acquire);
-		for (; at != 0; at = record_of(at)->next) {
-			if (record_of(at)->objects == 0 || (most != NULL && record_of(at)->bytes <= most->bytes))
-				continue;
-			most = record_of(at);
-			*stack = at;
-		}
-	}
-	if (most == NULL)
+	if (!in_order)
+		counted = sort(counted);
+	in_order = true;
+	if (counted == 0)
 		return false;
+	most = record_of(counted);
+	*stack = counted;
 	*objects = most->objects;
 	*bytes = most->bytes;
+	counted = most->behind;
 	most->objects = 0;
 	most->bytes = 0;
 	return true;
+}
+
+void dry_stack_forget_counts(void)
+{
+	counted = 0;
+	for (uint32_t i = 0; i < BUCKETS && bucket_of(i) != NULL; i++) {
+		uint32_t at = atomic_load_explicit(bucket_of(i), memory_order_acquire);
+		for (; at != 0; at = record_of(at)->next) {
+			record_of(at)->objects = 0;
+			record_of(at)->bytes = 0;
+		}
+	}
 }

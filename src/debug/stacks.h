@@ -27,5 +27,7 @@ unsigned dry_stack_frames(uint32_t stack, const uintptr_t **frames);
 void dry_stack_count(uint32_t stack, size_t bytes);
 /* The stack with most bytes counted, and its counts, which go back to 0. false: all are 0. */
 bool dry_stack_next(uint32_t *stack, size_t *objects, size_t *bytes);
+/* All counts are 0 again, wherever in the above another thread was that there is no more. */
+void dry_stack_forget_counts(void);
 
 #endif

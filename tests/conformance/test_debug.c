@@ -178,6 +178,70 @@ static void test_owners(void)
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 }
 
+#define DEPTH 11 /* calls, each from one of two places: that many bits of stacks */
+
+__attribute__((noinline)) static void from_many(dry_cache *cache, unsigned way, int depth, unsigned count)
+{
+	if (depth == 0) {
+		for (unsigned i = 0; i < count; i++)
+			CHECK(one_place(cache));
+	} else if (way & 1) {
+		from_many(cache, way >> 1, depth - 1, count);
+		OPAQUE(cache); /* no call is a jump, and no two of them one */
+	} else {
+		from_many(cache, way >> 1, depth - 1, count);
+		OPAQUE(count);
+	}
+}
+
+static struct {
+	size_t stacks, objects, last;
+} many;
+
+/* Those with most bytes come first. */
+static void look_at_line(void *arg, const char *text, size_t bytes)
+{
+	char line[200];
+	size_t objects, here;
+
+	(void)arg;
+	snprintf(line, sizeof(line), "%.*s", (int)bytes, text);
+	if (sscanf(line, "%zu objects, %zu bytes allocated", &objects, &here) != 2)
+		return;
+	CHECK_EQ(here, objects * 40);
+	CHECK(here <= many.last);
+	many.last = here;
+	many.objects += objects;
+	many.stacks++;
+}
+
+/* Each stack is listed once, and by how much it has; twice the same. */
+static void test_many_owners(void)
+{
+	dry_heap *heap = dry_heap_create(NULL);
+	dry_cache *cache = make_cache(heap, "many", 40, 0, DRY_CACHE_STORE_USER);
+	size_t objects, bytes, made = 0;
+
+	for (unsigned way = 0; way < 1u << DEPTH; way++) {
+		unsigned count = 1 + way * 37 % 101;
+		from_many(cache, way, DEPTH, count);
+		made += count;
+	}
+	for (int round = 0; round < 2; round++) {
+		memset(&many, 0, sizeof(many));
+		many.last = SIZE_MAX;
+		dry_heap_owners(heap, look_at_line, NULL, &objects, &bytes);
+		CHECK_EQ(objects, made);
+		CHECK_EQ(bytes, made * 40);
+		CHECK_EQ(many.objects, made);
+		CHECK(many.stacks != 0);
+#ifdef __x86_64__ /* elsewhere a frame pointer may be wanted */
+		CHECK_EQ(many.stacks, 1u << DEPTH);
+#endif
+	}
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+}
+
 /* ---- in a process of its own, with DRYSTONE_CONF ---------------------------------------------------------- */
 
 static unsigned flags_of(const char *name)
@@ -265,6 +329,7 @@ int main(int argc, char **argv)
 	CHECK_EQ(dry_heap_check(heap), 0);
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 	test_owners();
+	test_many_owners();
 	start("chosen", "debug:FZ/alpha,debug:P/beta*,debug:/gamma");
 	start("all", "debug:FZPU");
 	start("all", "debug:");

@@ -2,8 +2,9 @@
 /*
  * Names of code addresses, for reports: what the dynamic linker knows, else the symbol table of the module's file, where
  * static functions and those of most programs are. The table is read in pieces into static memory, by one at a time:
- * who comes meanwhile (another thread, or a handler of a signal) gets what the dynamic linker knows. Nothing is allocated, nothing
- * kept. Keeps errno.
+ * who comes meanwhile (another thread, or a handler of a signal) gets what the dynamic linker knows. What was found last, or that
+ * there is nothing, is kept by address and the module's build ID: stacks of one program end alike. Nothing is allocated. errno is
+ * kept.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
@@ -29,6 +30,7 @@
 #define PLACE_ROOM 128
 #define PIECE     64u /* symbols read at once */
 #define BUILD     8u  /* bytes of a build ID: no two builds share them by chance */
+#define KEPT      64u /* names */
 
 #if UINTPTR_MAX > UINT32_MAX
 typedef Elf64_Ehdr elf_header;
@@ -51,11 +53,19 @@ struct name {
 	uintptr_t offset; /* of the address from the function's start */
 };
 
+struct kept {
+	uintptr_t address; /* 0: none */
+	uintptr_t offset;
+	unsigned char build[BUILD]; /* another module may have come to the address */
+	char text[64];              /* empty: there is no name */
+};
+
 /* Of whoever has it: too much for a small stack. */
 static struct {
 	elf_symbol piece[PIECE];
 	struct name name;
 	char path[PATH_ROOM];
+	struct kept kept[KEPT];
 } room;
 static atomic_flag room_busy = ATOMIC_FLAG_INIT;
 
@@ -145,6 +155,28 @@ static bool look_up(uintptr_t address, const Dl_info *module, struct name *name)
 	return found;
 }
 
+/* The same for who has the room, in room.name. */
+static bool look_up_kept(uintptr_t address, const Dl_info *module, const unsigned char *build)
+{
+	struct kept *kept = &room.kept[(address ^ address >> 12) % KEPT];
+	size_t length;
+
+	if (build != NULL && kept->address == address && memcmp(kept->build, build, BUILD) == 0) {
+		memcpy(room.name.text, kept->text, sizeof(kept->text));
+		room.name.offset = kept->offset;
+		return kept->text[0] != '\0';
+	}
+	room.name.text[0] = '\0';
+	bool found = look_up(address, module, &room.name);
+	length = found ? strlen(room.name.text) : 0;
+	if (build == NULL || length >= sizeof(kept->text))
+		return found;
+	*kept = (struct kept){ .address = address, .offset = room.name.offset };
+	memcpy(kept->build, build, BUILD);
+	memcpy(kept->text, room.name.text, length);
+	return found;
+}
+
 /* The first module is the program, the only one where it is linked statically, and then without a dynamic linker to ask. */
 static int look(struct dl_phdr_info *module, size_t size, void *arg)
 {
@@ -224,9 +256,8 @@ static const unsigned char *build_of(const Dl_info *module)
 }
 
 /* "(module+0x2345 93ac61ec5a8eb139)" */
-static size_t describe_place(uintptr_t address, const Dl_info *info, char *text, size_t size)
+static size_t describe_place(uintptr_t address, const Dl_info *info, const unsigned char *build, char *text, size_t size)
 {
-	const unsigned char *build = build_of(info);
 	const char *module = info->dli_fname;
 	size_t n;
 
@@ -249,11 +280,12 @@ static size_t describe(uintptr_t address, bool alone, char *text, size_t size)
 	if (!find_module(call, &info, alone ? room.path : NULL, sizeof(room.path)))
 		return dry_format(text, size, "%p", (void *)address);
 	/* A name of C++ may be longer than the line, and the place is what can be looked up later. */
-	left = describe_place(address, &info, place, sizeof(place));
+	const unsigned char *build = build_of(&info);
+	left = describe_place(address, &info, build, place, sizeof(place));
 	left = size > left + 1 ? size - left : 1;
 	if (info.dli_sname != NULL)
 		n = dry_format(text, left, "%s+0x%lx ", info.dli_sname, (unsigned long)(address - (uintptr_t)info.dli_saddr));
-	else if (alone && look_up(call, &info, &room.name))
+	else if (alone && look_up_kept(call, &info, build))
 		n = dry_format(text, left, "%s+0x%lx ", room.name.text, (unsigned long)(room.name.offset + 1));
 	if (n != 0)
 		text[n - 1] = ' ';
