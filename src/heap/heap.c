@@ -92,10 +92,25 @@ static bool init_rest(struct dry_heap *heap, const struct dry_heap_attr *attr)
 	return true;
 }
 
+/* Heaps by address, for who says that something is one. Guarded by dry_heaps_lock. */
+static struct dry_heap **bucket_of(const struct dry_heap *heap)
+{
+	static struct dry_heap *buckets[256];
+
+	return &buckets[(uint64_t)(uintptr_t)heap * 0x9e3779b97f4a7c15u >> 56];
+}
+
+/* dry_heaps_lock is held. */
 static void enlist(struct dry_heap *heap)
 {
-	/* dry_heaps_lock is held */
+	struct dry_heap **bucket = bucket_of(heap);
+
+	heap->alike = *bucket;
+	*bucket = heap;
 	heap->next = dry_heaps;
+	heap->link = &dry_heaps;
+	if (heap->next != NULL)
+		heap->next->link = &heap->next;
 	dry_heaps = heap;
 	__atomic_store_n(&heap->ready, true, __ATOMIC_RELEASE); /* pairs with dry_heap_get() */
 }
@@ -235,15 +250,18 @@ static void count_gone_locked(struct dry_heap *heap)
 /* Off the list. false: it is not there; what lies at a heap that is gone may not even be read. */
 static bool delist(struct dry_heap *heap)
 {
-	struct dry_heap **link = &dry_heaps;
+	struct dry_heap **at = bucket_of(heap);
 	bool listed;
 
 	dry_lock_acquire(&dry_heaps_lock);
-	while (*link != NULL && *link != heap)
-		link = &(*link)->next;
-	listed = *link != NULL;
+	while (*at != NULL && *at != heap)
+		at = &(*at)->alike;
+	listed = *at != NULL;
 	if (listed) {
-		*link = heap->next;
+		*at = heap->alike;
+		*heap->link = heap->next;
+		if (heap->next != NULL)
+			heap->next->link = heap->link;
 		count_gone_locked(heap);
 	}
 	dry_lock_release(&dry_heaps_lock);

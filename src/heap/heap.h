@@ -27,7 +27,8 @@ struct dry_heap {
 	const struct dry_secondary *_Atomic secondary;         /* NULL: none. relaxed: asked in slow paths */
 	struct dry_cache *_Atomic general[DRY_GENERAL_CACHES]; /* made at first use */
 	struct dry_heap *_Atomic apart;                        /* has some of its blocks; NULL: none. See dry_heap_apart() */
-	struct dry_heap *next;                                 /* list of heaps; guarded by dry_heaps_lock */
+	struct dry_heap *next, **link;                         /* list of heaps, and what points to this one there; and */
+	struct dry_heap *alike;                                /* the next one of its bucket (heap.c): guarded by dry_heaps_lock */
 	bool ready;                                            /* written once, after all else */
 	bool is_default;
 	bool of_cache;                                         /* goes with the one cache in it */
