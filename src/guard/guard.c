@@ -158,6 +158,8 @@ static bool verify_sides(const struct dry_guard_block *block)
 	return bad == NULL;
 }
 
+static struct dry_budget_share share;
+
 /* 0; -EBUSY: others' memory is there; -ENOMEM. */
 static int get_pages(uint32_t page, uint32_t pages)
 {
@@ -167,11 +169,11 @@ static int get_pages(uint32_t page, uint32_t pages)
 
 	if (pages == 0)
 		return 0;
-	if (!dry_budget_take(bytes))
+	if (!dry_budget_share_take(&share, bytes))
 		return -DRY_ENOMEM;
 	rc = dry_guarded.sparse ? dry_port_reserve_at(start, bytes, DRY_ACCESS_WRITE) : dry_port_commit(start, bytes);
 	if (rc != 0)
-		dry_budget_give(bytes);
+		dry_budget_share_give(&share, bytes);
 	else
 		atomic_fetch_add_explicit(&dry_main_heap.guarded, bytes, memory_order_relaxed);
 	return rc;
@@ -189,7 +191,7 @@ static void give_pages(uint32_t page, uint32_t pages)
 		dry_port_release(start, bytes);
 	else
 		dry_port_decommit(start, bytes);
-	dry_budget_give(bytes);
+	dry_budget_share_give(&share, bytes);
 }
 
 /* Pages behind a block of so many that the next ones leave free, while there is room: so far it grows where it is. */
@@ -497,5 +499,7 @@ void dry_guard_lock(void)
 
 void dry_guard_unlock(bool in_child)
 {
+	if (in_child)
+		dry_budget_share_forked(&share, atomic_load_explicit(&dry_main_heap.guarded, memory_order_relaxed));
 	dry_lock_forked(&dry_guarded.lock, in_child);
 }

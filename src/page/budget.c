@@ -59,3 +59,30 @@ void dry_budget_give(size_t bytes)
 {
 	atomic_fetch_sub_explicit(&used, bytes, memory_order_relaxed);
 }
+
+bool dry_budget_share_take(struct dry_budget_share *share, size_t bytes)
+{
+	if (!dry_budget_take(bytes))
+		return false;
+	atomic_fetch_add_explicit(&share->taken, bytes, memory_order_relaxed);
+	return true;
+}
+
+void dry_budget_share_give(struct dry_budget_share *share, size_t bytes)
+{
+	size_t taken = atomic_load_explicit(&share->taken, memory_order_relaxed), less;
+
+	do /* no more than there is: dry_budget_share_forked() */
+		less = bytes < taken ? bytes : taken;
+	while (!atomic_compare_exchange_weak_explicit(&share->taken, &taken, taken - less, memory_order_relaxed,
+						      memory_order_relaxed));
+	dry_budget_give(less);
+}
+
+void dry_budget_share_forked(struct dry_budget_share *share, size_t there)
+{
+	size_t taken = atomic_load_explicit(&share->taken, memory_order_relaxed);
+
+	if (taken > there)
+		dry_budget_share_give(share, taken - there);
+}

@@ -14,6 +14,7 @@
 #ifndef DRY_PAGE_BUDGET_H
 #define DRY_PAGE_BUDGET_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,5 +33,18 @@ void dry_budget_count(size_t bytes);
 bool dry_budget_take(size_t bytes);
 /* Those go back to the system. */
 void dry_budget_give(size_t bytes);
+
+/* The same, by who takes and gives with no lock held that a fork waits for: what is its share of the count. */
+struct dry_budget_share {
+	_Atomic size_t taken;
+};
+
+bool dry_budget_share_take(struct dry_budget_share *share, size_t bytes);
+void dry_budget_share_give(struct dry_budget_share *share, size_t bytes);
+/*
+ * In the child of a fork: it has `there` bytes; threads that are not here were in the middle of mapping or releasing the rest.
+ * Where it was the forking thread's own, from a handler, and goes on here, that much is not counted.
+ */
+void dry_budget_share_forked(struct dry_budget_share *share, size_t there);
 
 #endif

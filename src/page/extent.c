@@ -119,33 +119,33 @@ static bool promise_locked(struct dry_extents *extents)
 
 /* ---- the process's limit; a user's source has none ---------------------- */
 
-static bool afford(const struct dry_extents *extents, size_t bytes)
+static bool afford(struct dry_extents *extents, size_t bytes)
 {
-	return extents->source.reserve != NULL || dry_budget_take(bytes);
+	return extents->source.reserve != NULL || dry_budget_share_take(&extents->share, bytes);
 }
 
 /* Bigger, by the port, and what has huge pages keeps them. NULL: cannot, and nothing changed. */
-static void *remap(void *addr, size_t old, size_t size)
+static void *remap(struct dry_extents *extents, void *addr, size_t old, size_t size)
 {
 	size_t align = ((uintptr_t)addr | old) & (DRY_DENSE_UNIT - 1) ? 1 : DRY_DENSE_UNIT;
 	void *at;
 
-	if (!dry_budget_take(size - old))
+	if (!afford(extents, size - old))
 		return NULL;
 	at = dry_port_resize(addr, old, size, align);
 	if (at == NULL)
-		dry_budget_give(size - old);
+		dry_budget_share_give(&extents->share, size - old);
 	return at;
 }
 
 /* The same with an eighth more address space, without memory behind it, where that can be had: who grows will grow again. */
-static void *remap_for_more(void *addr, size_t old, size_t *size)
+static void *remap_for_more(struct dry_extents *extents, void *addr, size_t old, size_t *size)
 {
 	size_t more = dry_round_up(*size / 8, dry_port_page_size());
-	void *at = *size < SIZE_MAX - more ? remap(addr, old, *size + more) : NULL;
+	void *at = *size < SIZE_MAX - more ? remap(extents, addr, old, *size + more) : NULL;
 
 	if (at == NULL)
-		return remap(addr, old, *size);
+		return remap(extents, addr, old, *size);
 	*size += more;
 	return at;
 }
@@ -188,7 +188,7 @@ void dry_extents_fini(struct dry_extents *extents)
 	dry_extents_init(extents, extents->cap, extents->nodes, &extents->source);
 }
 
-static void *map_extent(const struct dry_extents *extents, size_t size, size_t align, unsigned node)
+static void *map_extent(struct dry_extents *extents, size_t size, size_t align, unsigned node)
 {
 	void *addr;
 
@@ -200,7 +200,7 @@ static void *map_extent(const struct dry_extents *extents, size_t size, size_t a
 	if (addr != NULL)
 		dry_extent_unmap(extents, addr, size);
 	else if (extents->source.reserve == NULL)
-		dry_budget_give(size);
+		dry_budget_share_give(&extents->share, size);
 	return NULL;
 }
 
@@ -221,11 +221,12 @@ static void *map_extent_hard(struct dry_extents *extents, size_t size, size_t al
 }
 
 /* A spare extent, made bigger; and more, where little is missing but for what fills no huge page: the next may miss as little. */
-static void *remap_over(void *addr, size_t old, size_t *size)
+static void *remap_over(struct dry_extents *extents, void *addr, size_t old, size_t *size)
 {
 	size_t left = old % DRY_DENSE_UNIT == 0 ? DRY_DENSE_UNIT : 0;
 
-	return *size - old <= left + *size / 8 ? remap_for_more(addr, old, size) : remap(addr, old, *size);
+	return *size - old <= left + *size / 8 ? remap_for_more(extents, addr, old, size) :
+						      remap(extents, addr, old, *size);
 }
 
 /*
@@ -243,7 +244,7 @@ static void *make_locked(struct dry_extents *extents, size_t size, size_t asked,
 		spare = dry_spare_take_biggest_locked(extents, size, node);
 	dry_lock_release(&extents->lock);
 	if (spare.size != 0)
-		addr = remap_over((void *)spare.addr, spare.size, &whole);
+		addr = remap_over(extents, (void *)spare.addr, spare.size, &whole);
 	*dirty = addr != NULL ? spare.size : 0;
 	if (addr == NULL && spare.size != 0) { /* the system had it in pieces */
 		dry_lock_acquire(&extents->lock);
@@ -448,7 +449,7 @@ static void *grow_locked(struct dry_extents *extents, struct dry_extent was, siz
 
 	remove_locked(extents, find_locked(extents, ptr));
 	dry_lock_release(&extents->lock);
-	result = remap_for_more(ptr, was.size, &size);
+	result = remap_for_more(extents, ptr, was.size, &size);
 	if (result != NULL) {
 		/* An eighth was perhaps not asked for. */
 		dry_dense_grown(result, size, was.size - dry_round_up(was.size / 8, dry_source_unit(&extents->source)));
@@ -510,6 +511,7 @@ size_t dry_extent_decay(struct dry_extents *extents, unsigned age)
 void dry_extents_after_fork(struct dry_extents *extents)
 {
 	extents->releasing = 0;
+	dry_budget_share_forked(&extents->share, extents->live_bytes + extents->cached_bytes);
 }
 
 static const char *check_locked(struct dry_extents *extents)

@@ -17,7 +17,7 @@
  * Concurrency: one lock (rank EXTENT) for registry and spares; memory is mapped, resized
  * and unmapped with the lock dropped, and is then in neither: nobody else can find it.
  * After a fork the child frees the lock with dry_lock_reinit(); an extent that
- * another thread was mapping at that moment stays mapped in the child, and that is all.
+ * another thread was mapping at that moment stays mapped in the child, uncounted, and that is all.
  *
  * Must not know: objects, caches, size classes, errno.
  */

@@ -9,6 +9,7 @@
 
 #include <drystone/page_source.h>
 
+#include "page/budget.h"
 #include "port/contract.h"
 
 /* Most extents that wait for reuse; of a heap that is given an array for it (dry_extents_room()), which the default one is. */
@@ -63,6 +64,7 @@ struct dry_extents {
 	struct dry_extent_probe usual, giant; /* by size: a few giants do not tell of the others, nor others of them */
 	/* relaxed, anybody: bytes taken without memory behind them since somebody last set it to 0 */
 	_Atomic size_t fresh;
+	struct dry_budget_share share; /* without locks: of extents that are mapped or released, too */
 	/* immutable after init */
 	size_t cap;
 	unsigned nodes;

@@ -12,11 +12,11 @@ static bool joins(const struct dry_extents *extents)
 	return extents->source.reserve == NULL;
 }
 
-void dry_extent_unmap(const struct dry_extents *extents, void *addr, size_t size)
+void dry_extent_unmap(struct dry_extents *extents, void *addr, size_t size)
 {
 	dry_source_release(&extents->source, addr, size);
 	if (extents->source.reserve == NULL)
-		dry_budget_give(size);
+		dry_budget_share_give(&extents->share, size);
 }
 
 static void remove_at(struct dry_extents *extents, unsigned index)

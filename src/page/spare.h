@@ -40,7 +40,7 @@ size_t dry_spare_release_locked(struct dry_extents *extents, size_t keep, uint64
 bool dry_spare_settles_locked(struct dry_extents *extents);
 
 /* What is in neither table nor spare[] any more goes back, and out of the process's count. */
-void dry_extent_unmap(const struct dry_extents *extents, void *addr, size_t size);
+void dry_extent_unmap(struct dry_extents *extents, void *addr, size_t size);
 
 const char *dry_spares_check_locked(const struct dry_extents *extents);
 
