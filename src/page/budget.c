@@ -64,6 +64,7 @@ bool dry_budget_share_take(struct dry_budget_share *share, size_t bytes)
 {
 	if (!dry_budget_take(bytes))
 		return false;
+	/* A child of a fork between these two counts too much; the other way round it would give back what it has not got. */
 	atomic_fetch_add_explicit(&share->taken, bytes, memory_order_relaxed);
 	return true;
 }

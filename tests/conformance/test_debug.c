@@ -186,9 +186,11 @@ __attribute__((noinline)) static void from_many(dry_cache *cache, unsigned way, 
 		for (unsigned i = 0; i < count; i++)
 			CHECK(one_place(cache));
 	} else if (way & 1) {
+		OPAQUE(cache); /* no two calls are one, and none is a jump */
 		from_many(cache, way >> 1, depth - 1, count);
-		OPAQUE(cache); /* no call is a jump, and no two of them one */
+		OPAQUE(cache);
 	} else {
+		OPAQUE(count);
 		from_many(cache, way >> 1, depth - 1, count);
 		OPAQUE(count);
 	}

@@ -137,47 +137,11 @@ static void nested(void)
 	CHECK(!setrlimit(RLIMIT_NPROC, &limit));
 }
 
-/* Page faults of the thread's own while so many MiB grow. */
-static long faults_of(size_t mib)
-{
-	struct rusage before, after;
-
-	CHECK(!getrusage(RUSAGE_SELF, &before));
-	for (size_t i = 0; i < mib << 10; i++) {
-		char *block = malloc(1000);
-		CHECK(block);
-		OPAQUE(block);
-		block[0] = block[999] = 1; /* and stays */
-	}
-	CHECK(!getrusage(RUSAGE_SELF, &after));
-	return after.ru_minflt - before.ru_minflt;
-}
-
-/* What a child is refused its parent goes on with: memory for slabs before they are touched. */
-static void grows_after(void)
-{
-	long before = faults_of(32);
-	int status;
-	pid_t pid = vfork();
-
-	if (pid == 0) {
-		faults_of(4);
-		_exit(3);
-	}
-	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
-	long after = faults_of(32);
-	if (after > 2 * before + 100)
-		fprintf(stderr, "faults: %ld, after a child %ld\n", before, after);
-	CHECK(after <= 2 * before + 100);
-}
-
 int main(int argc, char **argv)
 {
 	uint64_t seed = test_seed(argc, argv);
 	pthread_t thread[6];
 
-	grows_after();
 	nested();
 	for (uintptr_t i = 0; i < 6; i++)
 		CHECK(!pthread_create(&thread[i], NULL, i < 3 ? busy : parents, (void *)(uintptr_t)(seed + i)));

@@ -87,6 +87,9 @@ static void alone(void)
 
 static unsigned refusals;
 static size_t asked;
+static bool confined;
+bool __real_dry_port_confined(void);
+bool __wrap_dry_port_confined(void);
 bool __real_dry_port_populate(void *addr, size_t size);
 bool __wrap_dry_port_populate(void *addr, size_t size);
 
@@ -96,21 +99,46 @@ bool __wrap_dry_port_populate(void *addr, size_t size)
 	return refusals != 0 ? refusals-- == 0 : __real_dry_port_populate(addr, size);
 }
 
-/* What the system refuses once is not asked for before the next round of decay, and then it is. Too little for huge pages. */
+bool __wrap_dry_port_confined(void)
+{
+	return confined || __real_dry_port_confined();
+}
+
+/* Slabs of 64 KiB, too few for huge pages: what is asked for grows from the sixteenth on. */
+static void fill_some(dry_cache *cache, int objects)
+{
+	asked = 0;
+	for (int i = 0; i < objects; i++)
+		CHECK(dry_cache_alloc(cache) != NULL);
+}
+
+/* What the system refuses once is not asked for before the next round of decay, and then it is. */
 static void refused_once(void)
 {
 	dry_heap *heap = dry_heap_create(NULL);
 	dry_cache *cache = dry_cache_create(heap, &(struct dry_cache_attr){ .name = "refused", .size = 2000 });
 
 	refusals = 1;
-	asked = 0;
-	for (int i = 0; i < 600; i++)
-		CHECK(dry_cache_alloc(cache) != NULL);
+	fill_some(cache, 600);
 	CHECK_EQ(refusals, 0);
 	CHECK_EQ(asked, 1);
 	dry_heap_reap(heap);
-	for (int i = 0; i < 250; i++)
-		CHECK(dry_cache_alloc(cache) != NULL);
+	fill_some(cache, 250);
+	CHECK(asked > 5);
+	CHECK_EQ(dry_heap_destroy(heap), 0);
+}
+
+/* Who may ask for nothing, as the child of a vfork(), does not; its parent does. */
+static void confined_meanwhile(void)
+{
+	dry_heap *heap = dry_heap_create(NULL);
+	dry_cache *cache = dry_cache_create(heap, &(struct dry_cache_attr){ .name = "confined", .size = 2000 });
+
+	confined = true;
+	fill_some(cache, 600);
+	CHECK_EQ(asked, 0);
+	confined = false;
+	fill_some(cache, 250);
 	CHECK(asked > 5);
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 }
@@ -127,7 +155,9 @@ int main(void)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		grow(sizes[i], can);
 	alone();
-	if (can)
+	if (can) {
 		refused_once();
+		confined_meanwhile();
+	}
 	return 0;
 }

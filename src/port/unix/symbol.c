@@ -55,6 +55,7 @@ struct name {
 
 struct kept {
 	uintptr_t address; /* 0: none */
+	const void *base;  /* of its module */
 	uintptr_t offset;
 	unsigned char build[BUILD]; /* another module may have come to the address */
 	char text[64];              /* empty: there is no name */
@@ -140,13 +141,15 @@ static const char *file_of(const Dl_info *module)
 	return module->dli_fname;
 }
 
-static bool look_up(uintptr_t address, const Dl_info *module, struct name *name)
+/* *read: the file was there to be read. */
+static bool look_up(uintptr_t address, const Dl_info *module, struct name *name, bool *read)
 {
 	bool found = false;
 	int cancel, fd;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	fd = dry_file_open(file_of(module));
+	*read = fd >= 0;
 	if (fd >= 0) {
 		found = search(fd, address, (uintptr_t)module->dli_fbase, name);
 		dry_file_close(fd);
@@ -161,19 +164,25 @@ static bool look_up_kept(uintptr_t address, const Dl_info *module, const unsigne
 	struct kept *kept = &room.kept[(address ^ address >> 12) % KEPT];
 	size_t length;
 
-	if (build != NULL && kept->address == address && memcmp(kept->build, build, BUILD) == 0) {
+	if (build != NULL && kept->address == address && kept->base == module->dli_fbase &&
+	    memcmp(kept->build, build, BUILD) == 0) {
 		memcpy(room.name.text, kept->text, sizeof(kept->text));
 		room.name.offset = kept->offset;
 		return kept->text[0] != '\0';
 	}
-	room.name.text[0] = '\0';
-	bool found = look_up(address, module, &room.name);
+	bool read, found = look_up(address, module, &room.name, &read);
 	length = found ? strlen(room.name.text) : 0;
-	if (build == NULL || length >= sizeof(kept->text))
+	if (build == NULL || !read || length >= sizeof(kept->text))
 		return found;
-	*kept = (struct kept){ .address = address, .offset = room.name.offset };
+	kept->address = 0; /* until all is there: the child of a fork may have it as it is */
+	atomic_signal_fence(memory_order_seq_cst);
+	kept->base = module->dli_fbase;
+	kept->offset = room.name.offset;
 	memcpy(kept->build, build, BUILD);
 	memcpy(kept->text, room.name.text, length);
+	kept->text[length] = '\0';
+	atomic_signal_fence(memory_order_seq_cst);
+	kept->address = address;
 	return found;
 }
 
