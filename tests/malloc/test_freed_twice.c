@@ -24,6 +24,7 @@
 #define ROUNDS  10
 #define AGAIN   6
 
+extern int malloc_trim(size_t left) __attribute__((weak)); /* musl has none */
 extern __typeof__(dry_cache_create) dry_cache_create __attribute__((weak));
 extern __typeof__(dry_cache_alloc) dry_cache_alloc __attribute__((weak));
 extern __typeof__(dry_cache_free) dry_cache_free __attribute__((weak));
@@ -72,7 +73,8 @@ static void *work(void *arg)
 static void *look(void *over)
 {
 	while (!*(_Atomic bool *)over)
-		malloc_trim(0);
+		if (malloc_trim != NULL)
+			malloc_trim(0);
 	return NULL;
 }
 
