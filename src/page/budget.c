@@ -21,11 +21,14 @@ bool dry_budget_may_hold(size_t bytes)
 	return most != SIZE_MAX && bytes <= most;
 }
 
+static bool is_within(size_t bytes, size_t now, size_t most)
+{
+	return now <= most && bytes <= most - now;
+}
+
 bool dry_budget_has_room(size_t bytes)
 {
-	size_t most = atomic_load_explicit(&limit, memory_order_relaxed), now = dry_budget_used();
-
-	return now <= most && bytes <= most - now;
+	return is_within(bytes, dry_budget_used(), atomic_load_explicit(&limit, memory_order_relaxed));
 }
 
 size_t dry_budget_used(void)
@@ -49,7 +52,7 @@ bool dry_budget_take(size_t bytes)
 	/* Compared first: what is refused must not be in the way of others for a moment. */
 	now = dry_budget_used();
 	do
-		if (now > most || bytes > most - now)
+		if (!is_within(bytes, now, most))
 			return false;
 	while (!atomic_compare_exchange_weak_explicit(&used, &now, now + bytes, memory_order_relaxed, memory_order_relaxed));
 	return true;
