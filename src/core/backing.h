@@ -44,6 +44,7 @@
  *
  * The rest
  *   dry_backing_meta_alloc, _free   memory for metadata, away from objects, zeroed, aligned to a cache line; NULL: none
+ *   dry_backing_meta_raw  the same, with whatever was there, if there is such a call (DRY_META_RAW)
  *   dry_backing_area_alloc, _extend, _free   the same for areas of slots, which grow in place as caches are made, from
  *                         DRY_AREA_FIRST bytes on. Free: what lies from `from` to `to`, the end; from 0: all
  *   dry_backing_page_shift, _max_order, _bytes   log2 of a page; of the pages of the largest slab; of all that there may be
@@ -68,6 +69,13 @@
 #define DRY_CORE_BACKING_H
 
 #include "backing_impl.h"
+
+#ifndef DRY_META_RAW
+static inline void *dry_backing_meta_raw(struct dry_backing *backing, size_t bytes)
+{
+	return dry_backing_meta_alloc(backing, bytes);
+}
+#endif
 
 #ifndef DRY_LOCATOR
 struct dry_locator {

@@ -227,9 +227,9 @@ static DRY_NOINLINE void drain(struct dry_cache *cache, struct dry_depot *depot,
 
 /*
  * Housekeeping. What was in the depot all the time since the last call is not needed; nor is the depot if it was not used at
- * all, or (all) in any case.
+ * all, or (ALL) in any case.
  */
-static void reap(struct dry_cache *cache, struct dry_depot *depot, bool all)
+static void reap(struct dry_cache *cache, struct dry_depot *depot, unsigned how)
 {
 	/* relaxed: one that has memory since a moment ago is not idle */
 	if (__atomic_load_n(&depot->limit, __ATOMIC_RELAXED) == 0)
@@ -238,9 +238,9 @@ static void reap(struct dry_cache *cache, struct dry_depot *depot, bool all)
 	bool idle = depot->seen == depot->moves;
 	uint32_t low = depot->low;
 	dry_lock_release(&depot->lock);
-	if (all || idle) {
+	if ((how & DRY_DRAIN_ALL) || idle) {
 		drain(cache, depot, UINT32_MAX);
-		dry_depot_close(cache, depot);
+		dry_depot_close(cache, depot, how & DRY_DRAIN_SOON);
 	} else {
 		drain(cache, depot, low);
 	}
@@ -250,10 +250,10 @@ static void reap(struct dry_cache *cache, struct dry_depot *depot, bool all)
 	dry_lock_release(&depot->lock);
 }
 
-void dry_node_drain_depots(struct dry_cache *cache, bool all)
+void dry_node_drain_depots(struct dry_cache *cache, unsigned how)
 {
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
-		dry_depot_each(cache, &cache->node[n], reap, all);
+		dry_depot_each(cache, &cache->node[n], reap, how);
 }
 
 static void put_alien(struct dry_cache *cache, unsigned home, unsigned owner, void *object)

@@ -48,8 +48,10 @@ void dry_node_put_slabs(struct dry_cache *cache, void *const *objects, unsigned 
 dry_slab_ref dry_node_put_chained(struct dry_cache *cache, void *const *objects, unsigned count);
 void dry_node_free_slabs(struct dry_cache *cache, dry_slab_ref chain);
 
-/* Empty local, shared and alien arrays into the slabs; unless `all`, of what was not used since the last call. */
-void dry_node_drain_depots(struct dry_cache *cache, bool all);
+/* How, combined. ALL: or else what was not used since the last call. SOON: they may fill again, and keep their memory. */
+enum dry_drain { DRY_DRAIN_ALL = 1, DRY_DRAIN_SOON = 2 };
+/* Empty local, shared and alien arrays into the slabs. */
+void dry_node_drain_depots(struct dry_cache *cache, unsigned how);
 
 /* Give free slabs back: all but what is reserved, or (not all) those not needed since the last call. */
 void dry_node_shrink(struct dry_cache *cache, bool all);

@@ -25,7 +25,7 @@ static void set_avail_locked(struct dry_depot *depot, uint32_t avail)
 
 static bool move_locked(struct dry_cache *cache, struct dry_depot *depot, uint32_t room)
 {
-	void **entry = dry_backing_meta_alloc(&cache->caches->backing, room * sizeof(void *));
+	void **entry = dry_backing_meta_raw(&cache->caches->backing, room * sizeof(void *));
 
 	if (entry == NULL)
 		return false;
@@ -81,7 +81,7 @@ static void grow_locked(struct dry_cache *cache, struct dry_depot *depot)
 /* The memory comes before the lock: who gives it may allocate here itself (Linux's page_owner does), from another depot. */
 static void begin(struct dry_cache *cache, struct dry_depot *depot, uint32_t room)
 {
-	void **entry = dry_backing_meta_alloc(&cache->caches->backing, room * sizeof(void *));
+	void **entry = dry_backing_meta_raw(&cache->caches->backing, room * sizeof(void *));
 
 	dry_lock_acquire(&depot->lock);
 	if (depot->limit == 0 && entry != NULL) {
@@ -218,21 +218,29 @@ unsigned dry_depot_take(struct dry_depot *depot, void **objects, unsigned max)
 	return count;
 }
 
-void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot)
+/* What it could hold beyond what is usual is for others to have. */
+static void ungrow_locked(struct dry_cache *cache, struct dry_depot *depot)
+{
+	set_limit_locked(depot, depot->limit - (uint32_t)(depot->grown / cache->size));
+	atomic_fetch_sub_explicit(&cache->caches->depots_grown, depot->grown, memory_order_relaxed);
+	depot->grown = 0;
+	depot->overflowed = false;
+}
+
+void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot, bool soon)
 {
 	void **entry = NULL;
 	size_t bytes = 0;
 
 	dry_lock_acquire(&depot->lock);
-	if (avail_of(depot) == 0) {
+	if (avail_of(depot) == 0)
+		ungrow_locked(cache, depot);
+	if (avail_of(depot) == 0 && !soon) {
 		entry = depot->entry;
 		bytes = depot->room * sizeof(void *);
-		atomic_fetch_sub_explicit(&cache->caches->depots_grown, depot->grown, memory_order_relaxed);
-		depot->grown = 0;
 		depot->entry = NULL;
 		depot->room = 0;
 		set_limit_locked(depot, 0);
-		depot->overflowed = false;
 		set_fits(depot, false);
 	}
 	dry_lock_release(&depot->lock);
@@ -316,8 +324,8 @@ struct dry_depot *dry_depot_apart(struct dry_cache *cache)
 	return local != NULL ? local : &cache->node[0].shared;
 }
 
-void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(struct dry_cache *, struct dry_depot *, bool),
-		    bool arg)
+void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(struct dry_cache *, struct dry_depot *, unsigned),
+		    unsigned arg)
 {
 	struct dry_depot *depot;
 
@@ -335,18 +343,18 @@ size_t dry_depots_avail(const struct dry_cache *cache, struct dry_node *node)
 	return sum;
 }
 
-static void close_one(struct dry_cache *cache, struct dry_depot *depot, bool unused)
+static void close_one(struct dry_cache *cache, struct dry_depot *depot, unsigned unused)
 {
 	(void)unused;
 	set_avail_locked(depot, 0); /* nobody else has the cache any more */
-	dry_depot_close(cache, depot);
+	dry_depot_close(cache, depot, false);
 }
 
 void dry_depots_release(struct dry_cache *cache, struct dry_node *node)
 {
 	struct dry_depot_line *more = atomic_load_explicit(&node->more, memory_order_relaxed);
 
-	dry_depot_each(cache, node, close_one, false);
+	dry_depot_each(cache, node, close_one, 0);
 	if (more != NULL)
 		dry_backing_meta_free(&cache->caches->backing, more, more_bytes(cache));
 	atomic_store_explicit(&node->more, NULL, memory_order_relaxed);

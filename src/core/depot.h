@@ -60,12 +60,15 @@ static inline struct dry_depot *dry_depot_at(const struct dry_cache *cache, stru
 }
 
 /* Calls fn for each depot of the node. */
-void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(struct dry_cache *, struct dry_depot *, bool),
-		    bool arg);
+void dry_depot_each(struct dry_cache *cache, struct dry_node *node, void (*fn)(struct dry_cache *, struct dry_depot *, unsigned),
+		    unsigned arg);
 /* Objects in all of them; a figure. */
 size_t dry_depots_avail(const struct dry_cache *cache, struct dry_node *node);
-/* Give the memory of an empty depot back: a page of it would keep a whole segment in use. */
-void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot);
+/*
+ * An empty depot holds what it held at first. Its memory goes, for a page of it would keep a whole segment in use; unless it may
+ * fill again soon.
+ */
+void dry_depot_close(struct dry_cache *cache, struct dry_depot *depot, bool soon);
 /* Give back the memory of all depots of a node, for good: what they hold goes with its slabs. */
 void dry_depots_release(struct dry_cache *cache, struct dry_node *node);
 

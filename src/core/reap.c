@@ -162,7 +162,7 @@ static void reap_nodes(struct dry_cache *cache, enum dry_reap which)
 	 * fences (debug/fence.h) */
 	if (look && (cache->place == 0 || dry_node_slabs(cache) == 0))
 		return;
-	dry_node_drain_depots(cache, all);
+	dry_node_drain_depots(cache, (all ? DRY_DRAIN_ALL : 0) | (look ? DRY_DRAIN_SOON : 0));
 	dry_node_shrink(cache, all);
 }
 
@@ -247,7 +247,7 @@ static void settle_one(struct dry_cache *cache, enum dry_reap which)
 	(void)which;
 	if (cache->debug == NULL || cache->debug->take == NULL)
 		drain_quarantine(cache);
-	dry_node_drain_depots(cache, true);
+	dry_node_drain_depots(cache, DRY_DRAIN_ALL);
 }
 
 static void each_root(struct dry_caches *caches, enum dry_reap which, void (*fn)(struct dry_cache *, enum dry_reap))
@@ -309,7 +309,7 @@ bool dry_cache_empty(struct dry_cache *cache, size_t *freed)
 	dry_lock_acquire(&cache->caches->lock);
 	settle_reserve_locked(cache);
 	dry_lock_release(&cache->caches->lock);
-	dry_node_drain_depots(cache, true);
+	dry_node_drain_depots(cache, DRY_DRAIN_ALL);
 	dry_node_shrink(cache, true);
 	after = dry_node_slabs(cache);
 	dry_lock_release(&cache->caches->reap_lock);

@@ -218,7 +218,7 @@ static DRY_NOINLINE void *take_whole(struct dry_meta *meta, size_t size, bool *d
 	return take_pages(meta, size >> meta->users->page_shift, dirty);
 }
 
-static void *take(struct dry_meta *meta, unsigned class, size_t size)
+static void *take(struct dry_meta *meta, unsigned class, size_t size, bool zeroed)
 {
 	bool dirty = true;
 	void *at = NULL;
@@ -230,18 +230,18 @@ static void *take(struct dry_meta *meta, unsigned class, size_t size)
 		at = take_piece(meta, class);
 	meta->bytes += at != NULL ? size : 0;
 	dry_lock_release(&meta->lock);
-	return at != NULL && dirty ? memset(at, 0, size) : at;
+	return at != NULL && dirty && zeroed ? memset(at, 0, size) : at;
 }
 
-void *dry_meta_alloc(struct dry_meta *meta, size_t bytes)
+void *dry_meta_alloc_as(struct dry_meta *meta, size_t bytes, bool zeroed)
 {
 	unsigned class;
 	size_t size = size_of(meta, bytes, &class);
-	void *at = take(meta, class, size);
+	void *at = take(meta, class, size, zeroed);
 
 	/* The users' free pages may be all that it takes to stay within the process's limit. */
 	if (DRY_UNLIKELY(at == NULL) && dry_arena_is_counted(meta->users) && dry_arena_purge_all(meta->users) != 0)
-		at = take(meta, class, size);
+		at = take(meta, class, size, zeroed);
 	return at;
 }
 

@@ -51,8 +51,15 @@ int dry_meta_init(struct dry_meta *meta, struct dry_arena *users);
 /* Pieces and runs go back at once; what is DRY_META_BIG or more has to be freed before. */
 void dry_meta_fini(struct dry_meta *meta);
 
-/* Zeroed; aligned to its size rounded up to a power of two, at most to a page. NULL: no memory, or the limit of `users`. */
-void *dry_meta_alloc(struct dry_meta *meta, size_t bytes);
+/*
+ * Aligned to its size rounded up to a power of two, at most to a page. zeroed: or else what was there is there, and who writes
+ * little touches little. NULL: no memory, or the limit of `users`.
+ */
+void *dry_meta_alloc_as(struct dry_meta *meta, size_t bytes, bool zeroed);
+static inline void *dry_meta_alloc(struct dry_meta *meta, size_t bytes)
+{
+	return dry_meta_alloc_as(meta, bytes, true);
+}
 /* at: what dry_meta_alloc() gave for as many bytes; NULL: nothing is done. */
 void dry_meta_free(struct dry_meta *meta, void *at, size_t bytes);
 

@@ -136,6 +136,14 @@ void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes)
 	return at;
 }
 
+/* Nobody may read what it did not write. */
+void *dry_backing_meta_raw(struct dry_backing *backing, size_t bytes)
+{
+	void *at = dry_backing_meta_alloc(backing, bytes);
+
+	return at != NULL ? memset(at, POISON_FREE, bytes) : NULL;
+}
+
 /* As a whole at once, but what is not there yet is no area. */
 void *dry_backing_area_alloc(struct dry_backing *backing, size_t bytes, size_t most)
 {

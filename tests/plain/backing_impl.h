@@ -65,6 +65,8 @@ struct dry_slab *dry_backing_alloc(struct dry_backing *backing, unsigned order, 
 void dry_backing_publish(struct dry_backing *backing, struct dry_slab *slab, uint32_t place);
 void dry_backing_free(struct dry_backing *backing, struct dry_slab *slab);
 void *dry_backing_meta_alloc(struct dry_backing *backing, size_t bytes);
+#define DRY_META_RAW
+void *dry_backing_meta_raw(struct dry_backing *backing, size_t bytes);
 void dry_backing_meta_free(struct dry_backing *backing, void *at, size_t bytes);
 #define DRY_AREA_FIRST ((size_t)64 << 10)
 void *dry_backing_area_alloc(struct dry_backing *backing, size_t bytes, size_t most);

@@ -29,11 +29,11 @@ static void test_put_take(void)
 	/* The newest come out, as they went in. */
 	CHECK_EQ(dry_depot_take(shared, taken, 4), 4);
 	CHECK(memcmp(taken, objects + most - 4, sizeof(taken)) == 0);
-	dry_depot_close(cache, shared); /* not empty: nothing happens */
+	dry_depot_close(cache, shared, false); /* not empty: nothing happens */
 	CHECK_EQ(shared->limit, most);
 	CHECK_EQ(dry_depot_take(shared, objects, most), most - 4);
 	CHECK_EQ(dry_depot_take(shared, objects, most), 0);
-	dry_depot_close(cache, shared);
+	dry_depot_close(cache, shared, false);
 	CHECK(shared->limit == 0 && shared->entry == NULL);
 	CHECK_EQ(caches->backing.meta_out, metadata);
 	/* Without memory for it, it takes nothing. */
@@ -75,7 +75,7 @@ static void test_nested(void)
 	CHECK_EQ(caches->backing.meta_out, metadata + 1);
 	CHECK_EQ(dry_depot_take(shared, taken, 2), 1);
 	CHECK(taken[0] == nested_object);
-	dry_depot_close(nested, shared);
+	dry_depot_close(nested, shared, false);
 	CHECK_EQ(caches->backing.meta_out, metadata);
 	dry_node_put_slabs(nested, taken, 1);
 	CHECK_EQ(dry_cache_unmake(nested), 0);
@@ -101,6 +101,7 @@ static void test_growth(void)
 	struct dry_depot *shared = &cache->node[0].shared;
 	unsigned usual = DRY_SHARED_FACTOR * cache->batchcount, last = 0, count;
 	static void *objects[MOST], *taken[MOST];
+	size_t metadata;
 
 	for (unsigned i = 0; i < MOST; i++)
 		CHECK_EQ(dry_node_refill(cache, 0, DRY_GFP_DEFAULT, objects + i, 1), 1);
@@ -117,16 +118,22 @@ static void test_growth(void)
 	CHECK(last > usual && (last - usual) * cache->size <= (size_t)32 << 20);
 	CHECK_EQ(caches->depots_grown, (last - usual) * cache->size);
 	/* As many as were never taken since it was looked at. */
-	dry_node_drain_depots(cache, false);
+	dry_node_drain_depots(cache, 0);
 	CHECK_EQ(shared->avail, last);
 	CHECK_EQ(dry_depot_take(shared, taken, 16), 16);
 	CHECK(dry_depot_put(shared, taken, 8));
-	dry_node_drain_depots(cache, false);
+	dry_node_drain_depots(cache, 0);
 	CHECK_EQ(shared->avail, 8);
 	CHECK_EQ(shared->limit, last);
-	dry_node_drain_depots(cache, false);
-	CHECK_EQ(shared->limit, 0);
+	/* Empty, it holds what it held at first, in the memory that it has; that goes if nobody came since. */
+	metadata = caches->backing.meta_out;
+	dry_node_drain_depots(cache, DRY_DRAIN_ALL | DRY_DRAIN_SOON);
+	CHECK(shared->avail == 0 && shared->limit == usual && shared->room >= last);
 	CHECK_EQ(caches->depots_grown, 0);
+	CHECK_EQ(caches->backing.meta_out, metadata);
+	dry_node_drain_depots(cache, 0);
+	CHECK_EQ(shared->limit, 0);
+	CHECK_EQ(caches->backing.meta_out, metadata - 1);
 	dry_node_put_slabs(cache, taken + 8, 8);
 	dry_node_put_slabs(cache, objects + last, MOST - last);
 	plain_holds(cache, 0);
@@ -168,7 +175,7 @@ static void test_aliens(unsigned nodes)
 			CHECK(depot->avail == 1 && depot->entry[0] == object);
 			CHECK_EQ(cache->node[home].remote_frees, owner + (owner < home));
 			plain_holds(cache, 0);
-			dry_node_drain_depots(cache, true);
+			dry_node_drain_depots(cache, DRY_DRAIN_ALL);
 			CHECK(depot->avail == 0 && depot->limit == 0);
 			CHECK(dry_slab_is_free(cache, dry_slab_of(cache, object),
 					       dry_slab_index(cache, dry_slab_of(cache, object), object)));
@@ -283,7 +290,7 @@ static void test_local(void)
 	CHECK(cache->node[0].shared.avail != 0);
 	plain_holds(cache, all);
 	on_slot(cache, 1, others, all, true);
-	dry_node_drain_depots(cache, true);
+	dry_node_drain_depots(cache, DRY_DRAIN_ALL);
 	plain_holds(cache, 0);
 	free(mine);
 	free(others);
@@ -304,9 +311,9 @@ static void test_idle(void)
 		dry_node_flush(cache, 0, &object, 1);
 	}
 	CHECK_EQ(plain_cached(cache), 2);
-	dry_node_drain_depots(cache, false);
+	dry_node_drain_depots(cache, 0);
 	CHECK_EQ(plain_cached(cache), 2);
-	dry_node_drain_depots(cache, false);
+	dry_node_drain_depots(cache, 0);
 	CHECK_EQ(plain_cached(cache), 0);
 	CHECK_EQ(cache->node[0].shared.limit, 0);
 	plain_holds(cache, 0);

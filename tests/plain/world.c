@@ -198,7 +198,7 @@ void plain_close(struct dry_caches *caches)
 	close_backing(caches);
 }
 
-static void unlock_depot(struct dry_cache *cache, struct dry_depot *depot, bool arg)
+static void unlock_depot(struct dry_cache *cache, struct dry_depot *depot, unsigned arg)
 {
 	(void)cache, (void)arg;
 	depot->lock.held = 0;
@@ -209,7 +209,7 @@ void plain_abandon(struct dry_caches *caches)
 	memset(plain.held, 0, sizeof(plain.held));
 	for (struct dry_cache *cache = caches->first; cache != NULL; cache = cache->next)
 		for (uint32_t n = 0; n < caches->nodes; n++)
-			dry_depot_each(cache, &cache->node[n], unlock_depot, false);
+			dry_depot_each(cache, &cache->node[n], unlock_depot, 0);
 	dry_caches_fini(caches);
 	for (struct dry_cache *cache = caches->first, *next; cache != NULL; cache = next) {
 		next = cache->next;
@@ -265,7 +265,7 @@ void plain_free(struct dry_cache *cache, void *object)
 
 static size_t in_depots;
 
-static void add_depot(struct dry_cache *cache, struct dry_depot *depot, bool arg)
+static void add_depot(struct dry_cache *cache, struct dry_depot *depot, unsigned arg)
 {
 	(void)arg;
 	CHECK(depot->avail <= depot->limit);
@@ -283,7 +283,7 @@ size_t plain_cached(struct dry_cache *cache)
 
 	in_depots = 0;
 	for (uint32_t n = 0; n < cache->caches->nodes; n++)
-		dry_depot_each(cache, &cache->node[n], add_depot, false);
+		dry_depot_each(cache, &cache->node[n], add_depot, 0);
 	sum = in_depots;
 	for (uint32_t slot = 0; slot < cache->caches->slot_count && cache->place != 0; slot++) {
 		char *area = cache->caches->areas[slot];

@@ -194,6 +194,12 @@ static inline void *dry_backing_meta_alloc(struct dry_backing *backing, size_t b
 	return dry_meta_alloc(&backing->meta, bytes);
 }
 
+#define DRY_META_RAW
+static inline void *dry_backing_meta_raw(struct dry_backing *backing, size_t bytes)
+{
+	return dry_meta_alloc_as(&backing->meta, bytes, false);
+}
+
 static inline void dry_backing_meta_free(struct dry_backing *backing, void *at, size_t bytes)
 {
 	dry_meta_free(&backing->meta, at, bytes);
