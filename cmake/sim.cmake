@@ -13,7 +13,7 @@ file(GLOB dry_sim_sources CONFIGURE_DEPENDS ${dry_sim_src}/base/*.c ${dry_sim_sr
 list(APPEND dry_sim_sources ${dry_sim_src}/malloc/calls.c ${dry_sim_src}/malloc/classes.c ${dry_sim_src}/malloc/general.c ${dry_sim_src}/malloc/resize.c
 	${dry_sim_src}/malloc/profile.c ${dry_sim_src}/malloc/sample.c ${dry_sim_src}/malloc/noted.c
 	${dry_sim_src}/malloc/kind.c ${dry_sim_src}/malloc/options.c ${dry_sim_src}/malloc/plain.c
-	${dry_sim_src}/malloc/policy.c ${dry_sim_src}/malloc/starter.c ${dry_sim_src}/malloc/turns.c)
+	${dry_sim_src}/malloc/policy.c ${dry_sim_src}/malloc/slow.c ${dry_sim_src}/malloc/starter.c ${dry_sim_src}/malloc/turns.c)
 
 # dry_sim_objects(NAME SOURCES... [FLAGS...]): an object library over the simulated machine.
 function(dry_sim_objects name)

@@ -214,8 +214,9 @@ struct dry_cache_attr {
 	/*
 	 * Run once per object: ctor when its slab is made, dtor when that is given back (after the grace period of a
 	 * TYPESAFE_BY_RCU cache); objects that are there when the heap is destroyed get no dtor, handed out or free.
-	 * Objects must be freed in constructed state. Neither may call into this heap; a dtor may
-	 * run in any thread that allocates or frees, or does housekeeping. Both get `arg`.
+	 * Objects must be freed in constructed state. A dtor may run in any thread that allocates or frees, or does
+	 * housekeeping, of whichever heap. Both may allocate and free blocks, and objects of other caches, in this heap, too;
+	 * neither may make, destroy, shrink or trim caches or heaps. Both get `arg`.
 	 */
 	void (*ctor)(void *object, void *arg);
 	void (*dtor)(void *object, void *arg);

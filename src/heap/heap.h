@@ -19,12 +19,19 @@
 
 #define DRY_GENERAL_CACHES 72
 
+/* Who gives a heap's idle memory back. Both are called by who may hold locks; gives() leaves errno as it is. */
+struct dry_keeper {
+	void (*takes)(void); /* before something is taken that arrays do not have, and after what is much by itself */
+	void (*gives)(void); /* before objects are given that arrays have no room for, and after what is in no array */
+};
+
 struct dry_heap {
 	struct dry_extents extents;
 	_Atomic size_t guarded;                                /* bytes of blocks that `secondary` has; a statistic */
 	_Atomic size_t failures;                               /* big blocks that there was no memory for; a statistic */
 	struct dry_kept kept;
 	const struct dry_secondary *_Atomic secondary;         /* NULL: none. relaxed: asked in slow paths */
+	const struct dry_keeper *_Atomic keeper;               /* NULL: nobody, the program calls dry_heap_reap(). relaxed */
 	struct dry_cache *_Atomic general[DRY_GENERAL_CACHES]; /* made at first use */
 	struct dry_heap *_Atomic apart;                        /* has some of its blocks; NULL: none. See dry_heap_apart() */
 	struct dry_heap *next, **link;                         /* list of heaps, and what points to this one there; and */
@@ -55,6 +62,22 @@ extern uint64_t dry_heaps_gone[DRY_COUNTERS]; /* of heaps that were destroyed; l
 static inline struct dry_heap *dry_heap_of(const struct dry_caches *caches)
 {
 	return DRY_CONTAINER(caches, struct dry_heap, caches);
+}
+
+static inline void dry_heap_takes(struct dry_heap *heap)
+{
+	const struct dry_keeper *keeper = atomic_load_explicit(&heap->keeper, memory_order_relaxed);
+
+	if (keeper != NULL)
+		keeper->takes();
+}
+
+static inline void dry_heap_gives(struct dry_heap *heap)
+{
+	const struct dry_keeper *keeper = atomic_load_explicit(&heap->keeper, memory_order_relaxed);
+
+	if (keeper != NULL)
+		keeper->gives();
 }
 
 static inline struct dry_arena *dry_heap_arena(struct dry_heap *heap)

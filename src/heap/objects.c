@@ -242,6 +242,7 @@ static DRY_SLOW void *alloc_missed(struct dry_cache *cache)
 
 	if (object != NULL)
 		return object;
+	dry_heap_takes(dry_heap_of(cache->caches));
 	return DRY_UNLIKELY(secondary != NULL) ? secondary->object(cache) : dry_heap_alloc_slow(cache);
 }
 
@@ -260,6 +261,7 @@ static DRY_SLOW void free_missed(struct dry_cache *cache, void *object)
 	if (has_checked_hits(cache) && checked_free(cache->root, object))
 		return;
 	saved = dry_port_get_errno(); /* destructors may set it */
+	dry_heap_gives(dry_heap_of(cache->caches));
 	if (DRY_UNLIKELY(secondary != NULL))
 		object = secondary->address(object);
 	if (DRY_UNLIKELY(secondary != NULL) && cache->state == DRY_CACHE_LIVE && secondary->contains(object))
@@ -277,12 +279,15 @@ DRY_EXPORT void *dry_cache_alloc(dry_cache *cache)
 DRY_EXPORT void *dry_cache_alloc_node(dry_cache *cache, unsigned node)
 {
 	int on = (int)(node % DRY_MAX_NODES);
-	void *object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, on);
+	void *object;
 
+	dry_heap_takes(dry_heap_of(cache->caches));
+	object = dry_alloc_slow(cache, DRY_GFP_DEFAULT, on);
 	if (DRY_UNLIKELY(object == NULL))
 		object = alloc_hard(cache, on);
 	if (DRY_UNLIKELY(object == NULL))
 		dry_heap_failed(cache);
+	dry_heap_balance(dry_heap_of(cache->caches));
 	return object;
 }
 
@@ -313,6 +318,7 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 	if (done < n)
 		dry_heap_failed(cache);
 	dry_heap_balance(dry_heap_of(cache->caches));
+	dry_heap_takes(dry_heap_of(cache->caches)); /* after them: they may be what makes the heap big */
 	return done;
 }
 
@@ -332,14 +338,9 @@ DRY_EXPORT size_t dry_cache_zalloc_bulk(dry_cache *cache, size_t n, void **objec
 
 DRY_EXPORT void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects)
 {
-	if (DRY_LIKELY(dry_heap_secondary(&dry_main_heap) == NULL)) {
-		int saved = dry_port_get_errno();
-		dry_free_bulk(cache, n, objects);
-		dry_port_set_errno(saved);
-		return;
-	}
 	for (size_t i = 0; i < n; i++)
-		dry_cache_free(cache, objects[i]);
+		if (DRY_UNLIKELY(!dry_fast_free(cache, objects[i])))
+			free_missed(cache, objects[i]);
 }
 
 DRY_EXPORT int dry_cache_prefill(dry_cache *cache, size_t n)
@@ -353,6 +354,7 @@ DRY_EXPORT int dry_cache_prefill(dry_cache *cache, size_t n)
 
 	for (unsigned tries = 0; !done && try_again(cache, n, tries); tries++)
 		done = dry_cache_reserve(cache, home, n);
+	dry_heap_balance(dry_heap_of(cache->caches));
 	return done ? 0 : -DRY_ENOMEM;
 }
 

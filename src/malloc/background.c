@@ -68,17 +68,20 @@ static size_t used_bytes(const struct dry_heap *heap)
 
 static size_t held_bytes(const struct dry_heap *heap)
 {
-	size_t bytes = idle_bytes(heap);
+	size_t bytes = 0;
 
-	for (; heap != NULL; heap = dry_heap_apart(heap))
-		bytes += used_bytes(heap) + heap->extents.live_bytes;
+	for (; heap != NULL; heap = dry_heap_apart(heap)) {
+		const struct dry_arena *arena = &heap->caches.backing.arena;
+		bytes += (arena->used + arena->free_dirty - arena->dirty_clean) << arena->page_shift;
+		bytes += heap->extents.cached_bytes + heap->extents.live_bytes;
+	}
 	return bytes;
 }
 
-/* relaxed: what is asked for is done here or at the next call; not in a destructor that allocates, under locks of its heap */
+/* relaxed: what is asked for is done here or at the next call */
 static void obey(void)
 {
-	if (DRY_UNLIKELY(__atomic_load_n(&dry_profile.request, __ATOMIC_RELAXED) != 0) && dry_lock_none_held())
+	if (DRY_UNLIKELY(__atomic_load_n(&dry_profile.request, __ATOMIC_RELAXED) != 0))
 		dry_profile_obey();
 }
 
@@ -271,7 +274,7 @@ void dry_background_freed(void)
 
 	if (DRY_UNLIKELY(kept_big > KEEP_BIG))
 		idle += kept_big - KEEP_BIG;
-	if (DRY_LIKELY(idle <= KEEP_LEAST) || !dry_option_background || !enters())
+	if (DRY_LIKELY(idle <= KEEP_LEAST) || !dry_option_background || !dry_lock_none_held() || !enters())
 		return;
 	int saved = dry_port_get_errno(); /* destructors of caches that are reaped may set it */
 	/* what seems in use may be objects in arrays, each in a slab of its own */
@@ -308,6 +311,8 @@ void dry_background_poke(void)
 
 	if (DRY_UNLIKELY(dry_starter_is_below())) /* little stack is left, and this call is one of ours */
 		return;
+	if (DRY_UNLIKELY(!dry_lock_none_held())) /* a destructor allocates, under locks of its heap */
+		return;
 	obey();
 	if (DRY_UNLIKELY(used > before + GROWN_LEAST + before / 128))
 		look_through(&dry_main_heap, before, used);
@@ -330,6 +335,8 @@ void dry_background_poke(void)
 		atomic_compare_exchange_strong_explicit(&running, &now, now + 1, memory_order_relaxed, memory_order_relaxed);
 	}
 }
+
+const struct dry_keeper dry_background = { .takes = dry_background_poke, .gives = dry_background_freed };
 
 void dry_background_forked(void)
 {

@@ -13,12 +13,13 @@
 #ifndef DRY_MALLOC_BACKGROUND_H
 #define DRY_MALLOC_BACKGROUND_H
 
-/* Before a slow allocation: start the thread if the heap is big, or do its work if that is due. Cheap. */
+/* Before a slow allocation: start the thread if the heap is big, or do its work if that is due. Cheap. Not where a lock is held. */
 void dry_background_poke(void);
-/* Of a block of so many bytes after it, too: it may have made the heap big alone. */
-#define DRY_BACKGROUND_BIG ((size_t)1 << 20)
 /* After a slow free: with one thread, give back what is much. Cheap. */
 void dry_background_freed(void);
+
+/* These two for who is told of them (heap/heap.h). */
+extern const struct dry_keeper dry_background;
 
 /* In the child of a fork the thread is gone. */
 void dry_background_forked(void);

@@ -92,5 +92,5 @@ struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class)
 	/* acquire: pairs with make_cache() */
 	struct dry_cache *cache = atomic_load_explicit(&heap->general[class], memory_order_acquire);
 
-	return DRY_LIKELY(cache != NULL) ? cache : make_cache(heap, class);
+	return DRY_LIKELY(cache != NULL) || !dry_lock_none_held() ? cache : make_cache(heap, class);
 }

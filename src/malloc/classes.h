@@ -6,7 +6,7 @@
 #include "heap/heap.h"
 #include "malloc/size_class.h"
 
-/* The cache of a class; made at first use. NULL: no memory. */
+/* The cache of a class; made at first use. NULL: no memory; or a lock is held, for a destructor may allocate, and it takes two. */
 struct dry_cache *dry_general_cache(struct dry_heap *heap, unsigned class);
 
 /* Somebody has set a limit to 0, that the next allocation goes the slow way (<drystone/inspect.h>): it has, hits are hits again. */

@@ -240,6 +240,8 @@ void *dry_general_alloc_own(struct dry_heap *heap, size_t size, size_t align, bo
 	unsigned class = dry_general_class(heap, size, align);
 	if (class < DRY_CLASS_COUNT) {
 		struct dry_cache *cache = dry_general_cache(heap, class);
+		if (DRY_UNLIKELY(cache == NULL) && !dry_lock_none_held())
+			return alloc_big_hard(heap, size, align, zero);
 		if (DRY_UNLIKELY(cache == NULL))
 			cache = make_cache_hard(heap, class);
 		object = cache != NULL ? dry_percpu_pop(DRY_SLOTS(&heap->caches), cache->place) : NULL;

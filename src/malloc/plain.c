@@ -31,7 +31,7 @@ static void give_back_idle(void)
 	size_t from = atomic_load_explicit(&dry_plain_from, memory_order_relaxed);
 	uint64_t now;
 
-	if (dry_budget_used() / 2 <= from)
+	if (dry_budget_used() / 2 <= from || !dry_lock_none_held())
 		return;
 	now = dry_port_clock_ms();
 	if (now < atomic_load_explicit(&next, memory_order_relaxed))
@@ -66,7 +66,7 @@ void *dry_plain_alloc(size_t size, size_t align)
 		return NULL;
 	cache = atomic_load_explicit(&caches[class], memory_order_acquire);
 	if (cache == NULL) {
-		cache = make(class);
+		cache = dry_lock_none_held() ? make(class) : NULL;
 		if (cache == NULL)
 			return NULL;
 		/* acq_rel: publishes the cache; who loses the race drops its own, still unused */

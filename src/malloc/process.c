@@ -72,6 +72,7 @@ static void begin(void)
 		dry_annotate = dry_port_annotations();
 	if (dry_heap_get(NULL) == NULL)
 		return;
+	atomic_store_explicit(&dry_main_heap.keeper, &dry_background, memory_order_relaxed);
 	dry_heaps_debug(&dry_hooks_usual);
 	/* Others may have allocated before this ran; from now on it is from debugged caches. */
 	if (dry_profile_start())

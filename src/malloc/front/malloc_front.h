@@ -28,6 +28,7 @@
 #include "malloc/plain.h"
 #include "malloc/process.h"
 #include "malloc/size_class.h"
+#include "malloc/slow.h"
 #include "malloc/turns.h"
 #include "port/here.h"
 
@@ -44,19 +45,6 @@ DRY_FAST size_t granule_of(const void *object)
 	return ((uintptr_t)object - ARENA->base) >> DRY_GRANULE_SHIFT;
 }
 
-/* Of no class's cache. errno as the allocation left it. */
-static void *big_alloc(struct dry_heap *heap, size_t size, size_t align, bool zero)
-{
-	void *object = heap != NULL ? dry_general_alloc(heap, size, align, zero) : NULL;
-
-	if (object != NULL && size >= DRY_BACKGROUND_BIG) {
-		int saved = errno;
-		dry_background_poke();
-		errno = saved;
-	}
-	return object;
-}
-
 /* Neither a hit nor one of check:1. */
 static DRY_SLOW void *malloc_miss(size_t size)
 {
@@ -67,13 +55,13 @@ static DRY_SLOW void *malloc_miss(size_t size)
 
 	if (DRY_LIKELY(heap != NULL && size <= DRY_CLASS_MAX - heap->caches.hooks->tail))
 		cache = atomic_load_explicit(&HEAP->general[dry_class_of(slot + HEAP->caches.hooks->tail)], memory_order_acquire);
-	dry_background_poke();
 	if (DRY_LIKELY(cache != NULL)) {
+		dry_background_poke();
 		object = dry_general_ask_secondary(HEAP, size, ALIGN, false);
 		return object != NULL ? object : dry_general_alloc_slow(cache, slot);
 	}
 	dry_process_begin();
-	object = big_alloc(heap, size, ALIGN, false);
+	object = heap != NULL ? dry_slow_alloc(heap, size, ALIGN, false) : NULL;
 	if (object == NULL)
 		errno = ENOMEM;
 	return object;
@@ -119,23 +107,13 @@ static DRY_NOINLINE void *malloc_slow(size_t size)
 	return dry_kinds_are_kept() ? malloc_kept(size) : malloc_miss(size);
 }
 
-/*
- * Housekeeping may empty arrays: before an object comes into one, or a second free of it would find none that has it. After what is
- * in no array, and may be much.
- */
 static DRY_SLOW void free_miss(void *object)
 {
-	size_t granule = granule_of(object);
-	bool small = granule < dry_hits.granules && ARENA->map[granule] != 0;
 	int saved = errno;
 
 	if (dry_kinds_are_kept())
 		dry_kind_free(object, DRY_KIND_MALLOC, "free");
-	if (small)
-		dry_background_freed();
-	dry_general_free(HEAP, object);
-	if (!small)
-		dry_background_freed();
+	dry_slow_free(HEAP, object);
 	errno = saved;
 }
 
@@ -251,8 +229,7 @@ static inline void *front_zalloc(size_t size)
 	}
 	struct dry_heap *heap = dry_heap_get(NULL);
 	dry_process_begin();
-	dry_background_poke();
-	void *object = big_alloc(heap, size, ALIGN, true);
+	void *object = heap != NULL ? dry_slow_alloc(heap, size, ALIGN, true) : NULL;
 	if (object == NULL)
 		errno = ENOMEM;
 	return object;
@@ -263,8 +240,7 @@ static DRY_NOINLINE void *aligned_slow(size_t align, size_t size)
 	struct dry_heap *heap = dry_heap_get(NULL);
 
 	dry_process_begin();
-	dry_background_poke();
-	return big_alloc(heap, size, align < ALIGN ? ALIGN : align, false);
+	return heap != NULL ? dry_slow_alloc(heap, size, align < ALIGN ? ALIGN : align, false) : NULL;
 }
 
 /* As fast_malloc(), with the class of dry_class_for(). */
@@ -303,8 +279,7 @@ static DRY_NOINLINE void *realloc_slow(void *object, size_t size)
 	int saved = errno;
 	if (dry_kinds_are_kept())
 		dry_kind_free(object, DRY_KIND_MALLOC, "realloc");
-	dry_background_poke(); /* before, as in free_miss() */
-	void *moved = dry_general_realloc(HEAP, object, size);
+	void *moved = dry_slow_realloc(HEAP, object, size);
 
 	errno = moved != NULL ? saved : ENOMEM;
 	return moved;
