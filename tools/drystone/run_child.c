@@ -81,9 +81,8 @@ static int wait_for(pid_t child)
 	int status;
 
 	/* Nothing is sent to another process that has got its number. */
-	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0)
-		if (errno != EINTR)
-			return CLI_RUN_FAILED;
+	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
 	pass_signals(false);
 	if (waitpid(child, &status, 0) < 0)
 		return CLI_RUN_FAILED;
@@ -102,6 +101,7 @@ static _Noreturn void become(char **argv)
 
 int run_child(char **argv, pid_t *child)
 {
+	void (*of_children)(int) = signal(SIGCHLD, SIG_DFL); /* where it is ignored, their statuses are lost */
 	sigset_t all, before;
 	int status;
 
@@ -110,6 +110,7 @@ int run_child(char **argv, pid_t *child)
 	sigprocmask(SIG_BLOCK, &all, &before);
 	*child = fork();
 	if (*child == 0) {
+		signal(SIGCHLD, of_children);
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		become(argv);
 	}
