@@ -171,4 +171,61 @@ found ok kernel
 (ulimit -v 4000000 && failures=0 && found note ulimit-v && [ $failures = 0 ]) || fail "ulimit -v"
 GLIBC_TUNABLES=glibc.pthread.rseq=0 "$cli" doctor >out
 grep -q 'note .*no restartable sequences' out || fail "rseq switched off: $(cat out)"
+# a filter that refuses membarrier: the arrays stay as they are
+cat >refused.c <<'END'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+	if (argc > 1 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0)
+		execv(argv[1], argv + 1);
+	return 1;
+}
+END
+cc -O1 refused.c -o refused || fail "refused.c does not compile"
+./refused "$cli" doctor >out
+arrays='one set of arrays per thread'
+! grep -q 'ok .*one set of arrays per CPU' out || arrays='arrays of other CPUs cannot be emptied'
+grep -q "note .*no membarrier .*: $arrays\$" out || fail "membarrier refused: $(cat out)"
+GLIBC_TUNABLES=glibc.pthread.rseq=0 ./refused "$cli" doctor >out
+grep -q 'note .*no membarrier .*: one set of arrays per thread$' out || fail "membarrier and rseq refused: $(cat out)"
+
+# grouped WANTED LIST FILE LIMIT: this is said where the kernel lists these control groups and there is one with a limit
+cat >inside <<'END'
+mount --bind list "/proc/$$/cgroup" && mount -t tmpfs tmpfs /sys/fs/cgroup || exit 3
+mkdir -p "/sys/fs/cgroup/${1%/*}" && echo "$2" >"/sys/fs/cgroup/$1" && exec "$3" doctor
+END
+grouped() {
+	printf "$2" >list
+	unshare -m sh ./inside "$3" "$4" "$cli" >out 2>err && grep -q "$1" out ||
+		fail "a limit of $4 in $3: $(grep group out) $(cat err)"
+}
+if unshare -m mount -t tmpfs tmpfs /sys/fs/cgroup 2>err; then
+	while read -r list file; do
+		grouped 'note .*its control group is limited to 100M of memory$' "$list" "$file" 104857600
+	done <<'END'
+0::/a/b\n a/b/memory.max
+0::/a/b\n a/memory.max
+0::/not/seen\n ./memory.max
+5:cpu,cpuacct:/a\n4:hugetlb,memory:/x/y\n0::/\n memory/x/memory.limit_in_bytes
+4:memory:/not/seen\n memory/memory.limit_in_bytes
+4:memory:/x\n0::/z\n unified/z/memory.max
+END
+	grouped 'ok .*no limit of memory' '4:memory:/x\n0::/\n' memory/x/memory.limit_in_bytes 9223372036854771712
+	grouped 'ok .*no limit of memory' '4:memoryless,nomemory:/x\n' memory/x/memory.limit_in_bytes 104857600
+else
+	echo "note: no namespaces (unshare); control groups were not tested"
+fi
 finish

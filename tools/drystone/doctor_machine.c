@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -54,26 +55,29 @@ static void judge_sequences(void)
 	unsigned long features = getauxval(AT_RSEQ_FEATURE_SIZE);
 	long barriers = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
 	bool registered = &__rseq_size != NULL && __rseq_size != 0;
+	bool fenced = barriers >= 0 && (barriers & MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ) != 0;
+	/* as the library judges: a kernel that tells features can fence, and a filter may forbid to ask */
+	bool used = registered && (features != 0 || fenced || prctl(PR_GET_SECCOMP) != 0);
 
-	if (registered)
+	if (used)
 		doctor_say(AREA, LEVEL_OK, "rseq", "restartable sequences: one set of arrays per CPU, without locks");
-	else
+	else if (!registered)
 		doctor_say(AREA, LEVEL_NOTE, "rseq",
 			   "no restartable sequences (kernel before 4.18, C library before 2.35, or switched "
 						     "off by GLIBC_TUNABLES): one set of arrays per thread");
-	if (registered && features >= MM_CID_END)
+	if (used && features >= MM_CID_END)
 		doctor_say(AREA, LEVEL_OK, "mm_cid", "compact CPU ids (mm_cid): only as many arrays as threads run at once");
-	else if (registered)
+	else if (used)
 		doctor_say(AREA, LEVEL_NOTE, "mm_cid",
 			   "no compact CPU ids (mm_cid, kernel 6.3): arrays of every CPU fill with time");
-	if (registered && features < NODE_ID_END)
+	if (used && features < NODE_ID_END)
 		doctor_say(AREA, LEVEL_NOTE, "node_id",
 			   "no memory node beside the CPU number (kernel 6.3): it is asked for by getcpu()");
-	if (barriers >= 0 && (barriers & MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ))
+	if (fenced)
 		doctor_say(AREA, LEVEL_OK, "membarrier", "membarrier for sequences: other CPUs' arrays can be emptied");
 	else
-		doctor_say(AREA, LEVEL_NOTE, "membarrier",
-			   "no membarrier for sequences (kernel before 5.10, or forbidden): one set of arrays per thread");
+		doctor_say(AREA, LEVEL_NOTE, "membarrier", "no membarrier for sequences (kernel before 5.10, or forbidden): %s",
+			   used ? "arrays of other CPUs cannot be emptied" : "one set of arrays per thread");
 }
 
 static void judge_memory(void)
@@ -114,42 +118,56 @@ static void judge_limit(pid_t pid, int resource, const char *key, const char *na
 	}
 }
 
-/* The path of the group in the one tree of version 2; "" if there is none. */
-static void find_group(pid_t pid, char *group, size_t size)
+/* The lowest limit of the group and those that hold it, the root among them: a container sees its own group as that. */
+static uint64_t least_limit(uint64_t least, const char *tree, const char *group, const char *file)
 {
-	char path[64], line[1024];
+	char path[1200], text[64];
+
+	for (size_t n = strlen(group) + 1; n-- > 0;) {
+		if (group[n] != '/' && group[n] != '\0')
+			continue;
+		snprintf(path, sizeof(path), "/sys/fs/cgroup%s%.*s/%s", tree, (int)n, group, file);
+		first_line(path, text, sizeof(text));
+		if (text[0] >= '0' && text[0] <= '9' && strtoull(text, NULL, 10) < least)
+			least = strtoull(text, NULL, 10);
+	}
+	return least;
+}
+
+/* A line is "NUMBER:KINDS:GROUP"; without kinds it is of version 2. */
+static uint64_t limit_by(char *line, uint64_t least)
+{
+	char *rest = line, *kind, *group;
+	bool limits = false;
+
+	line[strcspn(line, "\n")] = '\0';
+	(void)strsep(&rest, ":");
+	kind = strsep(&rest, ":");
+	group = rest;
+	if (group == NULL)
+		return least;
+	if (kind[0] == '\0') {
+		least = least_limit(least, "", group, "memory.max");
+		return least_limit(least, "/unified", group, "memory.max");
+	}
+	while ((rest = strsep(&kind, ",")) != NULL)
+		limits |= strcmp(rest, "memory") == 0;
+	return limits ? least_limit(least, "/memory", group, "memory.limit_in_bytes") : least;
+}
+
+static void judge_group(pid_t pid)
+{
+	char path[64], line[1024], text[64];
+	uint64_t least = UINT64_MAX;
 	FILE *file;
 
 	snprintf(path, sizeof(path), pid != 0 ? "/proc/%d/cgroup" : "/proc/self/cgroup", (int)pid);
 	file = fopen(path, "re");
-	group[0] = '\0';
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-		if (strncmp(line, "0::/", 4) == 0)
-			snprintf(group, size, "%.*s", (int)strcspn(line + 3, "\n"), line + 3);
+		least = limit_by(line, least);
 	if (file != NULL)
 		fclose(file);
-}
-
-/* The lowest limit of the group and those that hold it. */
-static void judge_group(pid_t pid)
-{
-	char group[1024], path[1200], text[64];
-	uint64_t least = UINT64_MAX;
-
-	find_group(pid, group, sizeof(group));
-	for (char *slash = group; slash != NULL && group[0] != '\0';) {
-		snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", group);
-		first_line(path, text, sizeof(text));
-		if (text[0] >= '0' && text[0] <= '9' && strtoull(text, NULL, 10) < least)
-			least = strtoull(text, NULL, 10);
-		slash = strrchr(group, '/');
-		if (slash != NULL)
-			*slash = '\0';
-	}
-	first_line("/sys/fs/cgroup/memory.max", text, sizeof(text)); /* of a container, which sees its own group as the first */
-	if (text[0] >= '0' && text[0] <= '9' && strtoull(text, NULL, 10) < least)
-		least = strtoull(text, NULL, 10);
-	if (least == UINT64_MAX) {
+	if (least > INT64_MAX / 2) { /* no limit is in version 1 what is left of INT64_MAX in whole pages */
 		doctor_say(AREA, LEVEL_OK, "cgroup", "no limit of memory by a control group");
 		return;
 	}
