@@ -60,7 +60,13 @@ bool cli_own_folder(char *path, size_t size);
 /* Allocation that ends the command with a message when there is no memory. */
 void *cli_realloc(void *memory, size_t count, size_t size);
 
-/* program.c: a line if the dynamic linker will not load a library into the program: linked statically, setuid. */
+struct cli_raised {
+	const char *key; /* one word; NULL: nothing */
+	const char *by;
+};
+/* program.c: what gives a program file more rights than who starts it has, for which the dynamic linker ignores LD_PRELOAD. */
+struct cli_raised cli_raised(const char *path);
+/* program.c: a line if the dynamic linker will not load a library into the program: linked statically, raised rights. */
 void cli_warn_if_not_loaded(const char *program);
 /* program.c: where execvp() finds it; false if nowhere. */
 bool cli_find_program(const char *name, char *path, size_t size);

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #define AREA "program"
@@ -75,14 +74,11 @@ static const char *sanitizer_in(const struct symbols *seen)
 
 static void judge_rights(const char *path)
 {
-	struct stat status;
+	struct cli_raised raised = cli_raised(path);
 
-	if (stat(path, &status) == 0 && (((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
-					 ((status.st_mode & S_ISGID) && status.st_gid != getegid())))
-		doctor_say(AREA, LEVEL_NO, "setuid",
-			   "it runs with other rights than yours (setuid or setgid): ld.so ignores LD_PRELOAD");
-	if (getxattr(path, "security.capability", NULL, 0) > 0)
-		doctor_say(AREA, LEVEL_NO, "capabilities", "it has file capabilities: ld.so ignores LD_PRELOAD");
+	if (raised.key != NULL)
+		doctor_say(AREA, LEVEL_NO, raised.key, "it runs with other rights than yours (%s): ld.so ignores LD_PRELOAD",
+			   raised.by);
 }
 
 static void judge_symbols(const struct symbols *seen, bool is_static)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -56,15 +57,27 @@ static void warn_if_static(const char *path)
 	elf_file_close(&file);
 }
 
-void cli_warn_if_not_loaded(const char *program)
+struct cli_raised cli_raised(const char *path)
 {
-	char path[PATH_MAX];
 	struct stat status;
 
-	if (!cli_find_program(program, path, sizeof(path)) || stat(path, &status) != 0)
+	if (stat(path, &status) == 0 && (((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
+					 ((status.st_mode & S_ISGID) && status.st_gid != getegid())))
+		return (struct cli_raised){ "setuid", "setuid or setgid" };
+	if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0) /* root has them anyway */
+		return (struct cli_raised){ "capabilities", "file capabilities" };
+	return (struct cli_raised){ NULL, NULL };
+}
+
+void cli_warn_if_not_loaded(const char *program)
+{
+	struct cli_raised raised;
+	char path[PATH_MAX];
+
+	if (!cli_find_program(program, path, sizeof(path)))
 		return;
-	if (((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
-	    ((status.st_mode & S_ISGID) && status.st_gid != getegid()))
-		cli_error("%s runs with other rights than yours (setuid or setgid), and so without drystone", path);
+	raised = cli_raised(path);
+	if (raised.key != NULL)
+		cli_error("%s runs with other rights than yours (%s), and so without drystone", path, raised.by);
 	warn_if_static(path);
 }
