@@ -81,11 +81,35 @@ static bool put_request(const struct subject *subject, uint32_t request)
 	return process_vm_writev(subject->target.thread, from, 2, to, 2, 0) == (ssize_t)(from[0].iov_len + sizeof(request));
 }
 
-/* What was loaded meanwhile is known afterwards, and which thread is there, when the first one has ended. */
-static bool open_anew(struct subject *subject)
+/*
+ * What was loaded meanwhile is known afterwards, and which thread is there, when the first one has ended. NOT_DRYSTONE: it is
+ * another program now.
+ */
+static enum target_result open_anew(struct subject *subject)
 {
+	const void *profile = subject->layout.profile;
+	enum target_result result;
+
 	target_close(&subject->target);
-	return target_open(&subject->target, subject->source.pid) == TARGET_OK;
+	result = target_open(&subject->target, subject->source.pid);
+	if (result == TARGET_OK)
+		result = target_find_layout(&subject->target, true, &subject->layout);
+	return result == TARGET_OK && subject->layout.profile != profile ? TARGET_NOT_DRYSTONE : result;
+}
+
+static bool open_after(struct subject *subject, double seconds)
+{
+	enum target_result result = open_anew(subject);
+
+	if (result == TARGET_NO_PERMISSION) {
+		source_explain(&subject->source, result, &subject->layout);
+		cli_error("%s", subject->source.error);
+	} else if (result != TARGET_OK) {
+		cli_error("profile: process %d %s after %.1f s, its samples with it; try `drystone run --profile`",
+			  (int)subject->source.pid, source_is_there(&subject->source) ? "became another program" : "ended",
+			  seconds);
+	}
+	return result == TARGET_OK;
 }
 
 static bool ask(struct subject *subject, uint32_t request)
@@ -95,7 +119,7 @@ static bool ask(struct subject *subject, uint32_t request)
 	if (put_request(subject, request))
 		return true;
 	error = errno;
-	if (error == ESRCH && open_anew(subject) && put_request(subject, request))
+	if (error == ESRCH && open_anew(subject) == TARGET_OK && put_request(subject, request))
 		return true;
 	cli_error("profile: process %d cannot be asked for samples: %s", (int)subject->source.pid, strerror(error));
 	return false;
@@ -151,11 +175,8 @@ static bool watch(struct subject *subject, const struct options *options, struct
 	if (done)
 		seconds = wait_for(&subject->source, options->seconds);
 	if (done) {
-		done = open_anew(subject);
+		done = open_after(subject, seconds);
 		asked &= done;
-		if (!done)
-			cli_error("profile: process %d ended after %.1f s, its samples with it; try `drystone run --profile`",
-				  (int)subject->source.pid, seconds);
 	}
 	if (done)
 		done = look(subject, profile);
