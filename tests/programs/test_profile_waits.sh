@@ -17,12 +17,15 @@ start() {
 	for _ in $(seq 2000); do grep -q steady "$work/said" && return || sleep 0.02; done
 	fail "steady did not start"
 }
-# watch NAME: it takes samples, asked for by a command that waits long; $NAME.out, $NAME.err
+# watch NAME: it takes samples, and a command waits long, which ends the wait at SIGTERM; $NAME.out, $NAME.err
 watch() {
 	$other "$work/drystone" profile --seconds 100 --rate 1000 --all "$steady" >"$work/$1.out" 2>"$work/$1.err" &
 	command=$!
 	children="$children $command"
-	for _ in $(seq 2000); do "$cli" profile "$steady" >"$work/one" 2>&1 && return || sleep 0.02; done
+	for _ in $(seq 2000); do
+		grep -q 'SigCgt:.*[4-7c-f]...$' /proc/$command/status && "$cli" profile "$steady" >"$work/one" 2>&1 && return
+		sleep 0.02
+	done
 	fail "$1: no samples: $(cat "$work/$1.err")"
 }
 # ends STATUS NAME: the wait is ended
@@ -32,6 +35,18 @@ ends() {
 	status=$?
 	[ $status = "$1" ] || fail "$2: status $status: $(cat "$work/$2.err")"
 }
+
+# another that looks at it, too, ends the samples that it has asked for
+start
+watch first
+first=$command
+watch second
+kill -TERM $first
+wait $first && grep -q ' work$' "$work/first.out" && [ ! -s "$work/first.err" ] || fail "first: $? $(cat "$work/first.err")"
+ends 0 second
+grep -q ' work$' "$work/second.out" && grep -q ': note: who asked for the samples has ended them' "$work/second.err" ||
+	fail "second: $(cat "$work/second.out" "$work/second.err")"
+kill $steady
 
 # the process becomes another program
 start

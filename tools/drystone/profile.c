@@ -182,11 +182,13 @@ static bool watch(struct subject *subject, const struct options *options, struct
 		done = look(subject, profile);
 	if (asked)
 		ask(subject, DRY_INSPECT_PROFILE_OFF);
-	if (done && !profile->on) {
+	if (done && !profile->on && asked) {
 		cli_error("profile: process %d made no allocation by malloc meanwhile; or it runs with debug, fail or secure",
 			  (int)subject->source.pid);
 		done = false;
 	}
+	if (done && !profile->on)
+		fputs("drystone: profile: note: who asked for the samples has ended them; what came after is not in it\n", stderr);
 	if (done)
 		profile_since(profile, &before);
 	profile->seconds = seconds;
