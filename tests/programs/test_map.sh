@@ -98,6 +98,11 @@ map.send_signal(signal.SIGINT)
 sys.exit(map.wait())
 END
 grep -q 'interrupted after [0-9]* of 100 snapshots' "$work/err" && grep -q '</html>' "$work/early.html" || fail "interrupted: $(cat "$work/err")"
+(trap '' INT && exec "$cli" map -o "$work/late.html" -n 4 -i 0.2 $child) 2>"$work/err" &
+map=$!
+for _ in $(seq 500); do [ -e "$work/late.html.new-$map" ] && break || sleep 0.02; done
+kill -INT $map
+wait $map && [ ! -s "$work/err" ] || fail "an interrupt that was ignored: $(cat "$work/err")"
 kill $child
 
 # what stands there stays until the new page is whole, keeps its rights, and is neither a device's nor a link's end

@@ -48,6 +48,18 @@ grep -q ' work$' "$work/second.out" && grep -q ': note: who asked for the sample
 	fail "second: $(cat "$work/second.out" "$work/second.err")"
 kill $steady
 
+# who has logged out does not end the wait
+start
+other=nohup
+watch unattended
+other=
+kill -HUP $command
+sleep 0.3
+kill -0 $command 2>/dev/null || fail "SIGHUP that was ignored ends the wait: $(cat "$work/unattended.err")"
+ends 0 unattended
+grep -q ' work$' "$work/unattended.out" || fail "unattended: $(cat "$work/unattended.out" "$work/unattended.err")"
+kill $steady
+
 # the process becomes another program
 start
 watch changed

@@ -54,6 +54,12 @@ double cli_now(void);
 /* For so many seconds, whatever signals come, unless one of them sets *enough (may be NULL). */
 void cli_wait(double seconds, const volatile sig_atomic_t *enough);
 
+/* signals.c: of these signals, up to a 0, those that have the handler `from` get `to`; what is ignored (nohup(1)) stays so. */
+void cli_on_signals(const int *signals, void (*from)(int), void (*to)(int));
+/* Such as would end the command do no more from now on than to set this. */
+void cli_catch_signals(const int *signals);
+extern volatile sig_atomic_t cli_interrupted;
+
 /* Folder of this executable, without a final slash. */
 bool cli_own_folder(char *path, size_t size);
 

@@ -44,14 +44,6 @@ static bool set_option(struct request *request, int letter, const char *argument
 	return false;
 }
 
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signal)
-{
-	(void)signal;
-	interrupted = 1;
-}
-
 static void put(struct request *request, const struct source *source, const struct snapshot *s)
 {
 	if (request->out == NULL && (request->out = output_open(request->path)) == NULL) {
@@ -97,8 +89,8 @@ static void add_all(struct request *request, struct source *source)
 
 	for (unsigned long n = 0; n < wanted; n++) {
 		if (n != 0)
-			cli_wait(request->interval, &interrupted);
-		if (n != 0 && interrupted) {
+			cli_wait(request->interval, &cli_interrupted);
+		if (n != 0 && cli_interrupted) {
 			cli_error("map: interrupted after %lu of %lu snapshots", n, wanted);
 			return;
 		}
@@ -124,8 +116,8 @@ static int main_map(int argc, char **argv)
 		if (!source_parse(&source, argv[i]))
 			return source_refuse("map", argv[i]);
 	if (request.snapshots > 1) /* minutes of them are not to be lost */
-		sigaction(SIGINT, &(struct sigaction){ .sa_handler = interrupt }, NULL);
-	for (int i = optind; i < argc && request.status == 0 && !interrupted; i++) {
+		cli_catch_signals((const int[]){ SIGINT, 0 });
+	for (int i = optind; i < argc && request.status == 0 && !cli_interrupted; i++) {
 		source_parse(&source, argv[i]);
 		add_all(&request, &source);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "output.h"
+#include "cli.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,21 +42,18 @@ static void drop_and_end(int signal)
 {
 	if (fresh[0] != '\0')
 		unlink(fresh);
-	raise(signal); /* it is as it was again, and comes when this one returns */
+	cli_on_signals((const int[]){ signal, 0 }, drop_and_end, SIG_DFL);
+	raise(signal); /* it comes when this one returns */
 }
 
 static void drop_at_the_end(void)
 {
-	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
 	static bool done;
-	struct sigaction action = { .sa_handler = drop_and_end, .sa_flags = SA_RESETHAND }, old;
 
 	if (!done)
 		atexit(drop);
 	done = true;
-	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-		if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-			sigaction(ending[i], &action, NULL);
+	cli_on_signals((const int[]){ SIGINT, SIGTERM, SIGHUP, 0 }, SIG_DFL, drop_and_end);
 }
 
 /* A new file, with the rights of the one that it replaces; -1: as it is, it is to be written to in its own place. */

@@ -134,30 +134,12 @@ static bool look(const struct subject *subject, struct profile *profile)
 	return wrong == NULL;
 }
 
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signal)
-{
-	(void)signal;
-	interrupted = 1;
-}
-
-/* From now on ^C ends the wait, and not the command: it would leave the process taking samples for ever. */
-static void catch_interrupts(void)
-{
-	struct sigaction action = { .sa_handler = interrupt };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-}
-
 /* Until the process ends at most. Returns for how long. */
 static double wait_for(const struct source *source, double seconds)
 {
 	double begin = cli_now(), left;
 
-	while (left = begin + seconds - cli_now(), left > 0 && !interrupted && source_is_there(source))
+	while (left = begin + seconds - cli_now(), left > 0 && !cli_interrupted && source_is_there(source))
 		nanosleep(&(struct timespec){ .tv_nsec = (long)((left < LOOK ? left : LOOK) * 1e9) }, NULL);
 	return cli_now() - begin;
 }
@@ -169,7 +151,8 @@ static bool watch(struct subject *subject, const struct options *options, struct
 	bool done = look(subject, &before), asked = false;
 	double seconds = 0;
 
-	catch_interrupts();
+	/* ^C ends the wait, and not the command: it would leave the process taking samples for ever */
+	cli_catch_signals((const int[]){ SIGINT, SIGTERM, SIGHUP, 0 });
 	if (done && !before.on)
 		done = asked = ask(subject, options->rate);
 	if (done)

@@ -64,16 +64,8 @@ static void pass_on(int signal)
 	errno = error;
 }
 
-/* What would end this command is passed on to the program, whose end is that of the command; unless it is ignored already. */
-static void pass_signals(bool on)
-{
-	static const int passed[] = { SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = on ? pass_on : SIG_DFL }, old;
-
-	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
-		if (sigaction(passed[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(passed[i], &action, NULL);
-}
+/* What would end this command is passed on to the program, whose end is that of the command. */
+static const int passed[] = { SIGTERM, SIGHUP, 0 };
 
 static int wait_for(pid_t child)
 {
@@ -83,7 +75,7 @@ static int wait_for(pid_t child)
 	/* Nothing is sent to another process that has got its number. */
 	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
 		;
-	pass_signals(false);
+	cli_on_signals(passed, pass_on, SIG_DFL);
 	if (waitpid(child, &status, 0) < 0)
 		return CLI_RUN_FAILED;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -121,7 +113,7 @@ int run_child(char **argv, pid_t *child)
 		signal(SIGINT, SIG_IGN);
 		signal(SIGQUIT, SIG_IGN);
 		program = *child;
-		pass_signals(true);
+		cli_on_signals(passed, SIG_DFL, pass_on);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (*child < 0)
