@@ -90,6 +90,23 @@ ls -d "$TMPDIR"/* >/dev/null 2>&1 && fail "run --profile leaves its folder: $(ls
 LD_PRELOAD=$lib DRYSTONE_CONF=profile:512,profile_file:$work/own.%p "$work/profiled" >"$work/truth" || fail "profiled"
 mv "$work"/own.* "$work/own" || fail "profile_file: not written"
 "$cli" profile -a -o "$work/again.txt" "$work/own" || fail "profile of a file"
+# a file's group may go on reading it, and no other group in its place
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	mkdir "$work/theirs"
+	cp "$cli" "$work/own" "$work/theirs"
+	chmod 755 "$work" "$work/theirs/drystone"
+	: >"$work/theirs/kept.txt"
+	: >"$work/theirs/lost.txt"
+	chown -R 65534:65534 "$work/theirs"
+	chown :1 "$work/theirs/kept.txt" "$work/theirs/lost.txt"
+	chmod 664 "$work"/theirs/*.txt
+	for groups in kept=1 lost=2; do
+		setpriv --reuid 65534 --regid 65534 --groups ${groups#*=} "$work/theirs/drystone" profile -a \
+			-o "$work/theirs/${groups%=*}.txt" "$work/theirs/own" || fail "profile of another's file"
+	done
+	[ "$(stat -c %a:%g "$work/theirs/kept.txt" "$work/theirs/lost.txt" | tr '\n' ' ')" = '664:1 604:65534 ' ] ||
+		fail "group of an old file: $(stat -c %n:%a:%g "$work"/theirs/*.txt)"
+fi
 if command -v go >/dev/null && go tool pprof -help >/dev/null 2>&1; then
 	for file in own out.pb.gz; do
 		PPROF_TMPDIR=$work go tool pprof -sample_index=alloc_space -top "$work/profiled" "$work/$file" >"$work/top" 2>&1

@@ -56,6 +56,17 @@ static void drop_at_the_end(void)
 	cli_on_signals((const int[]){ SIGINT, SIGTERM, SIGHUP, 0 }, SIG_DFL, drop_and_end);
 }
 
+/* Those of the file that it replaces, but for what its group may where it cannot have the same group. */
+static void take_rights(int fd, const struct stat *old)
+{
+	mode_t rights = old->st_mode & 0777;
+	struct stat own;
+
+	if (fstat(fd, &own) != 0 || (own.st_gid != old->st_gid && fchown(fd, (uid_t)-1, old->st_gid) != 0))
+		rights &= (mode_t)~070;
+	fchmod(fd, rights);
+}
+
 /* A new file, with the rights of the one that it replaces; -1: as it is, it is to be written to in its own place. */
 static int open_beside(const char *path)
 {
@@ -72,11 +83,11 @@ static int open_beside(const char *path)
 		return -1;
 	}
 	drop_at_the_end();
-	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, is_there ? 0600 : 0666);
 	if (fd < 0)
 		fresh[0] = '\0';
 	else if (is_there)
-		fchmod(fd, old.st_mode & 07777);
+		take_rights(fd, &old);
 	return fd;
 }
 
