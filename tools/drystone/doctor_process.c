@@ -3,6 +3,7 @@
 #include "doctor.h"
 #include "cli.h"
 #include "source.h"
+#include "text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,13 +18,6 @@ static const struct target_map *map_of(const struct target *target, uint64_t add
 		if (address >= target->maps[i].start && address < target->maps[i].end)
 			return &target->maps[i];
 	return NULL;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
 }
 
 /* A variable of the environment that the process was started with; "" if it has none. */
@@ -55,10 +49,10 @@ static void judge_calls(const struct target *target, const char *library)
 		to = map_of(target, elf_find_bound(target, map->start, "malloc"));
 		/* one that was not called yet leads back into the object itself */
 		if (to == NULL || to->inode == 0 || strcmp(to->path, map->path) == 0 || strcmp(to->path, library) == 0 ||
-		    strncmp(base_name(map->path), "ld-", 3) == 0)
+		    strncmp(text_base_name(map->path), "ld-", 3) == 0)
 			continue;
 		doctor_say(AREA, LEVEL_NOTE, "passed-by", "%s calls malloc in %s: it was opened with RTLD_DEEPBIND or dlmopen()",
-			   base_name(map->path), base_name(to->path));
+			   text_base_name(map->path), text_base_name(to->path));
 	}
 }
 
@@ -86,7 +80,7 @@ static void judge_service(struct source *source, const struct target *target, co
 			   " allocations", s.sum[SUM_OBJECTS], s.sum[SUM_BIG_BLOCKS], s.sum[SUM_ALLOCS]);
 	} else if (owner != NULL) {
 		doctor_say(AREA, LEVEL_NO, "serves-nothing", "nothing was allocated from drystone: a malloc of its own has %s",
-			   base_name(owner->path));
+			   text_base_name(owner->path));
 	} else {
 		doctor_say(AREA, LEVEL_NOTE, "serves-nothing", "nothing was allocated from drystone so far");
 		judge_program(target);

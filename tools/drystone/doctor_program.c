@@ -7,6 +7,7 @@
 #include "doctor.h"
 #include "cli.h"
 #include "elf_file.h"
+#include "text.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -109,7 +110,7 @@ static void judge_library(const char *path, bool *ours)
 {
 	struct symbols seen = { 0 };
 	struct elf_file file;
-	const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path, *owner;
+	const char *name = text_base_name(path), *owner;
 
 	if (elf_file_open(&file, path) != ELF_FILE_OK)
 		return;

@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "page.h"
 #include "profile.h"
+#include "text.h"
 
 #define TOP 30
 
@@ -126,11 +127,10 @@ void profile_print(const struct profile *profile, enum profile_value value, FILE
 
 static void put_json_frame(void *out, const struct profile_function *function)
 {
-	const char *slash = function->file != NULL ? strrchr(function->file, '/') : NULL;
 	char place[256] = "";
 
 	if (function->file != NULL)
-		snprintf(place, sizeof(place), "%.200s:%d", slash != NULL ? slash + 1 : function->file, function->line);
+		snprintf(place, sizeof(place), "%.200s:%d", text_base_name(function->file), function->line);
 	page_text(out, function->name);
 	putc(',', out);
 	page_text(out, place);

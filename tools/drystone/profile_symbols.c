@@ -71,13 +71,12 @@ static void add_function(void *arg, const char *name, const char *file, int line
 static void add_place(const struct profile *profile, struct profile_address *to)
 {
 	const struct target_map *map = to->map != SIZE_MAX ? &profile->map[to->map] : NULL;
-	const char *slash = map != NULL ? strrchr(map->path, '/') : NULL;
 	char text[256];
 
 	if (map == NULL || map->path[0] == '\0')
 		snprintf(text, sizeof(text), "0x%" PRIx64, to->address);
 	else
-		snprintf(text, sizeof(text), "%.200s+0x%" PRIx64, slash != NULL ? slash + 1 : map->path,
+		snprintf(text, sizeof(text), "%.200s+0x%" PRIx64, text_base_name(map->path),
 			 to->address - map->start + map->offset);
 	add_function(to, text, NULL, 0);
 }

@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "profile.h"
 #include "run.h"
+#include "text.h"
 
 /* What the figures of a site mean here. */
 enum { LOST = LIVE_OBJECTS, LOST_BYTES = LIVE_BYTES, BEHIND = ALL_OBJECTS, BEHIND_BYTES = ALL_BYTES };
@@ -106,13 +107,6 @@ static void print_count(double bytes, double blocks)
 	fprintf(stderr, "%.0f bytes in %.0f block%s", bytes, blocks, blocks == 1 ? "" : "s");
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 static void print_frame(const struct profile *profile, uint64_t frame)
 {
 	const struct profile_address *address = profile_find(profile, frame);
@@ -123,7 +117,7 @@ static void print_frame(const struct profile *profile, uint64_t frame)
 		if (function->file != NULL && function->line > 0)
 			fprintf(stderr, " %s:%d", function->file, function->line);
 		else if (address->map != SIZE_MAX && strchr(function->name, '+') == NULL)
-			fprintf(stderr, " (%s)", base_name(profile->map[address->map].path));
+			fprintf(stderr, " (%s)", text_base_name(profile->map[address->map].path));
 		fputc('\n', stderr);
 	}
 }
@@ -134,7 +128,7 @@ static void print_findings(const struct findings *findings, const char *process)
 
 	fputs("drystone: leaks: ", stderr);
 	print_count(findings->sum[LOST_BYTES], findings->sum[LOST]);
-	fprintf(stderr, " lost by process %s (%s)", process, profile->map_count != 0 ? base_name(profile->map[0].path) : "?");
+	fprintf(stderr, " lost by process %s (%s)", process, profile->map_count != 0 ? text_base_name(profile->map[0].path) : "?");
 	if (findings->sum[BEHIND] > 0) {
 		fputs(", and ", stderr);
 		print_count(findings->sum[BEHIND_BYTES], findings->sum[BEHIND]);

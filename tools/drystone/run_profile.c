@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "profile.h"
 #include "run.h"
+#include "text.h"
 
 #define NUMBER "%p"
 
@@ -31,7 +32,6 @@ static struct left read_left(const struct run_profile *profile, const char *proc
 	struct left left = { .program = "?" };
 	struct profile content = { 0 };
 	char path[PATH_MAX];
-	const char *name;
 	FILE *file;
 
 	snprintf(left.process, sizeof(left.process), "%s", process);
@@ -40,8 +40,8 @@ static struct left read_left(const struct run_profile *profile, const char *proc
 	if (file != NULL && profile_read_file(&content, file) == NULL) {
 		for (size_t i = 0; i < content.count; i++)
 			left.bytes += content.site[i].value[ALL_BYTES];
-		name = content.map_count != 0 ? content.map[0].path : "?";
-		snprintf(left.program, sizeof(left.program), "%s", strrchr(name, '/') != NULL ? strrchr(name, '/') + 1 : name);
+		if (content.map_count != 0)
+			snprintf(left.program, sizeof(left.program), "%s", text_base_name(content.map[0].path));
 	}
 	if (file != NULL)
 		fclose(file);

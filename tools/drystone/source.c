@@ -100,10 +100,8 @@ static void note_owner(const struct target *target, struct snapshot *snapshot)
 		return;
 	owner = target_malloc_owner(target);
 	if (owner != NULL) {
-		const char *slash = strrchr(owner->path, '/');
 		snprintf(snapshot->note, sizeof(snapshot->note),
-			 "%s brings its own malloc: drystone is loaded, and serves nothing.",
-			 slash != NULL ? slash + 1 : owner->path);
+			 "%s brings its own malloc: drystone is loaded, and serves nothing.", text_base_name(owner->path));
 		text_make_line(snapshot->note);
 	} else {
 		snprintf(snapshot->note, sizeof(snapshot->note),

@@ -20,6 +20,7 @@
 #include "cli.h"
 #include "run.h"
 #include "symbols.h"
+#include "text.h"
 
 #define BUILD 16 /* digits of a build ID */
 
@@ -35,13 +36,6 @@ static struct module *modules;
 static size_t module_count;
 static const char **files; /* of --file */
 static size_t file_count;
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
 
 static bool try_file(struct module *module, const char *path)
 {
@@ -91,7 +85,7 @@ static bool find(struct module *module)
 	char pattern[PATH_MAX];
 
 	for (size_t i = 0; i < file_count; i++)
-		if (strcmp(base_name(files[i]), module->name) == 0 && try_file(module, files[i]))
+		if (strcmp(text_base_name(files[i]), module->name) == 0 && try_file(module, files[i]))
 			return true;
 	if (try_folders(module, getenv("LD_LIBRARY_PATH")) || try_folders(module, getenv("PATH")) ||
 	    try_folders(module, "/lib:/lib/*-linux-*:/lib64:/usr/lib:/usr/lib/*-linux-*:/usr/lib64:/usr/local/lib:"

@@ -21,6 +21,13 @@ static size_t character(const char *text)
 	return code < least[size] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : size;
 }
 
+const char *text_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
 void text_put_json(FILE *out, const char *text, const char *more)
 {
 	putc('"', out);

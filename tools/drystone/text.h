@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+/* What is behind the last slash. */
+const char *text_base_name(const char *path);
 /* A string of JSON, with its quotation marks; characters of `more` are escaped, too. Each byte that is of no character is '?'. */
 void text_put_json(FILE *out, const char *text, const char *more);
 /* Each byte that is of no character becomes '?'. */
