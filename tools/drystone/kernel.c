@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The caches of the running kernel, from /proc/slabinfo 2.1, as a snapshot like that of a process. */
 #include "kernel.h"
+#include "cli.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static bool add_line(struct snapshot *s, const char *line, uint64_t page)
@@ -48,15 +48,13 @@ const char *kernel_read(struct snapshot *s)
 {
 	const char *error = NULL;
 	char line[1024];
-	struct timespec now;
 	FILE *file = fopen("/proc/slabinfo", "re");
 
 	memset(s, 0, sizeof(*s));
 	if (file == NULL)
 		return errno == ENOENT ? "this kernel has no /proc/slabinfo" :
 		       errno == EACCES ? "only root may read /proc/slabinfo" : strerror(errno);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	s->when = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	s->when = cli_now();
 	strcpy(s->program, "kernel");
 	while (error == NULL && fgets(line, sizeof(line), file) != NULL) {
 		if (strncmp(line, "slabinfo - version: ", 20) == 0) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "processes.h"
+#include "cli.h"
 #include "walk.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* What a snapshot of a process says of it in one row. */
@@ -47,13 +47,11 @@ static enum target_result read_process(struct snapshot *list, pid_t pid)
 unsigned processes_read(struct snapshot *snapshot)
 {
 	unsigned refused = 0;
-	struct timespec now;
 	struct dirent *entry;
 	DIR *folder = opendir("/proc");
 
 	memset(snapshot, 0, sizeof(*snapshot));
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	snapshot->when = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	snapshot->when = cli_now();
 	while (folder != NULL && (entry = readdir(folder)) != NULL) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MAX_HEAPS   4096
@@ -488,18 +487,15 @@ static void attempt(struct reader *r)
 void walk_target(const struct target *target, const struct dry_inspect *layout, const struct walk_options *options,
 		 struct snapshot *snapshot)
 {
-	struct timespec now;
-
 	memset(snapshot, 0, sizeof(*snapshot));
 	for (unsigned n = 0; n < ATTEMPTS; n++) {
 		struct reader r = { .target = target, .layout = layout, .options = options, .snapshot = snapshot };
 
 		snapshot_free(snapshot);
-		clock_gettime(CLOCK_MONOTONIC, &now);
 		snapshot->pid = (int)target->pid;
 		snapshot->of_core = target->core != NULL;
 		memcpy(snapshot->program, target->program, sizeof(snapshot->program));
-		snapshot->when = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+		snapshot->when = cli_now();
 		attempt(&r);
 		snapshot->damage = r.damage;
 		if (r.damage == NULL)
