@@ -16,4 +16,7 @@
  */
 bool dry_port_roots(void (*visit)(uintptr_t from, uintptr_t to));
 
+/* Whether a page can be read: a program may take the right to from a part of a block. For visit(), and after it. */
+bool dry_port_root_readable(uintptr_t page);
+
 #endif

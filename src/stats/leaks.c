@@ -119,12 +119,25 @@ static DRY_UNCHECKED void search_words(uintptr_t from, uintptr_t to)
 	}
 }
 
+/* A program may have made whole pages of one inaccessible. */
+static void search_block(const struct block *block)
+{
+	size_t page = dry_port_page_size();
+
+	for (uintptr_t from = block->from, to; from < block->to; from = to) {
+		to = from - from % page + page;
+		to = to < block->to ? to : block->to;
+		if (to - from < page || dry_port_root_readable(from))
+			search_words(from, to);
+	}
+}
+
 static void search_found(void)
 {
 	while (all.todo != NONE) {
 		struct block *block = &all.block[all.todo];
 		all.todo = block->next;
-		search_words(block->from, block->to);
+		search_block(block);
 	}
 }
 

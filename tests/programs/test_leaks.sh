@@ -102,6 +102,20 @@ cat >"$work/want" <<'END'
 END
 grep '^[0-9]' "$work/err" | sort | cmp -s - "$work/want" || fail "other typed sites: $(cat "$work/err")"
 
+# pages that fault in the midst of what can be read, with the kernel's list of pages and without; stacks between them
+cc -O1 -g -pthread "$here/lost_guarded.c" -o "$work/lost_guarded" || fail "lost_guarded.c does not compile"
+"$work/lost_guarded" guards
+if [ $? = 77 ]; then
+	echo "no guards here (Linux 6.13)"
+else
+	for without in "" no-pagemap; do
+		leaks 23 -- "$work/lost_guarded" guards $without
+		said '^drystone: leaks: 3333 bytes in 2 blocks lost by process [0-9]+ \((lost_guarded|\?)\); '
+		leaks 0 -- "$work/lost_guarded" blocks $without
+		silent "lost_guarded blocks $without"
+	done
+fi
+
 # programs of the system; each process has a say
 leaks 0 -- ls -l /
 silent ls

@@ -21,6 +21,7 @@
 
 #include "base/compiler.h"
 #include "port/contract.h"
+#include "port/unix/file.h"
 #include "port/unix/maps.h"
 #include "port/unix/resend.h"
 
@@ -28,7 +29,8 @@
 #define THREADS  1024
 #define PATIENCE 200 /* ms until a thread that did not stop is left to itself */
 #define BATCH    512 /* pages asked for at once */
-#define PRESENT  ((uint64_t)3 << 62) /* in memory or in swap */
+#define PRESENT  ((uint64_t)1 << 63)
+#define SWAPPED  ((uint64_t)1 << 62) /* or a guard (MADV_GUARD_INSTALL), which has a bit of its own since Linux 6.15 */
 
 /* Of one search at a time. */
 static struct {
@@ -38,6 +40,8 @@ static struct {
 	unsigned told, stacks;                /* threads; entries of stack[] that are set */
 	int32_t thread[THREADS];              /* told to stop */
 	int pages;                            /* /proc/self/pagemap; -1: not to be had */
+	uintptr_t known_from, known_to;       /* what entry[] is of */
+	uint64_t entry[BATCH];                /* of pages; not on the stack: nothing of ours is to lie there */
 	void (*visit)(uintptr_t from, uintptr_t to);
 } search;
 
@@ -130,49 +134,98 @@ static void stop_all(struct sigaction *old)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* The parts of it that have memory: what was never touched would get some. */
-static void visit_present(uintptr_t from, uintptr_t to)
+bool dry_port_root_readable(uintptr_t page)
 {
-	static uint64_t entry[BATCH]; /* not on the stack: nothing of ours is to lie there */
-	size_t page = dry_port_page_size();
-	uintptr_t start = 0, at = from - from % page;
+	int saved = errno;
+	bool readable = dry_file_can_read((const void *)page);
 
-	while (at < to) {
-		size_t want = (to - at + page - 1) / page;
-		ssize_t got = pread(search.pages, entry, (want < BATCH ? want : BATCH) * sizeof(entry[0]),
-				    (off_t)(at / page * sizeof(entry[0])));
-		if (got < (ssize_t)sizeof(entry[0])) {
-			start = start != 0 ? start : at;
-			break;
-		}
-		for (size_t i = 0; i < (size_t)got / sizeof(entry[0]); i++, at += page) {
-			bool present = (entry[i] & PRESENT) != 0;
-			if (present && start == 0)
-				start = at;
-			if (!present && start != 0)
-				search.visit(start > from ? start : from, at);
-			if (!present)
-				start = 0;
+	errno = saved;
+	return readable;
+}
+
+/* Whether what the kernel says of a page is in entry[]; of as many before `to` as there is room for. */
+static bool know(uintptr_t at, uintptr_t to)
+{
+	size_t page = dry_port_page_size(), want = (to - at + page - 1) / page;
+	ssize_t got = -1;
+
+	if (at - search.known_from < search.known_to - search.known_from)
+		return true;
+	if (search.pages >= 0)
+		got = pread(search.pages, search.entry, (want < BATCH ? want : BATCH) * sizeof(search.entry[0]),
+			    (off_t)(at / page * sizeof(search.entry[0])));
+	search.known_from = at;
+	search.known_to = got > 0 ? at + (size_t)got / sizeof(search.entry[0]) * page : at;
+	return search.known_to > at;
+}
+
+/* What there is in a page: one that was never touched would get memory by a look. Those up to `to` will be asked of next. */
+static enum there { NOTHING, MEMORY, GUARD } there_is(uintptr_t at, uintptr_t to)
+{
+	uint64_t entry = SWAPPED;
+
+	if (know(at, to))
+		entry = search.entry[(at - search.known_from) / dry_port_page_size()];
+	if ((entry & PRESENT) != 0)
+		return MEMORY;
+	if ((entry & SWAPPED) == 0)
+		return NOTHING;
+	return dry_port_root_readable(at) ? MEMORY : GUARD;
+}
+
+static bool has_guard(uintptr_t from, uintptr_t to)
+{
+	size_t page = dry_port_page_size();
+
+	for (uintptr_t at = from - from % page; at < to; at += page)
+		if (there_is(at, to) == GUARD)
+			return true;
+	return false;
+}
+
+/* The lowest end of a stack in a range; `to`: there is none. */
+static uintptr_t stack_in(uintptr_t from, uintptr_t to)
+{
+	for (unsigned i = 0; i <= search.stacks; i++) {
+		uintptr_t at = atomic_load_explicit(&search.stack[i], memory_order_relaxed);
+		if (at >= from && at < to)
+			to = at;
+	}
+	return to;
+}
+
+/* Where the part in use of a range begins that a stack begins in, if it is one's alone up to the next guard. */
+static uintptr_t used_from(uintptr_t from, uintptr_t to)
+{
+	uintptr_t end = stack_in(from, to), next = end < to ? stack_in(end + 1, to) : to;
+
+	if (end == to || has_guard(from, end) || (next < to && !has_guard(end, next)))
+		return from;
+	return end - end % sizeof(uintptr_t);
+}
+
+/* The parts of it that have memory. guarded: below it is a guard, as below a stack. */
+static void visit_present(uintptr_t from, uintptr_t to, bool guarded)
+{
+	size_t page = dry_port_page_size();
+	uintptr_t start = 0, used = guarded ? used_from(from, to) : from, at = used - used % page;
+
+	for (; at < to; at += page) {
+		enum there there = there_is(at, to);
+		if (there == MEMORY && start == 0)
+			start = at > used ? at : used;
+		if (there == MEMORY)
+			continue;
+		if (start != 0)
+			search.visit(start, at);
+		start = 0;
+		if (there == GUARD) {
+			used = used_from(at + page, to);
+			at = used - used % page - page;
 		}
 	}
 	if (start != 0)
-		search.visit(start > from ? start : from, to);
-}
-
-/* Where the part in use of a range begins that a stack begins in, if it is one's alone. */
-static uintptr_t used_from(uintptr_t from, uintptr_t to)
-{
-	uintptr_t end = from;
-	unsigned found = 0;
-
-	for (unsigned i = 0; i <= search.stacks; i++) {
-		uintptr_t at = atomic_load_explicit(&search.stack[i], memory_order_relaxed);
-		if (at >= from && at < to) {
-			end = at - at % sizeof(uintptr_t);
-			found++;
-		}
-	}
-	return found == 1 ? end : from;
+		search.visit(start, to);
 }
 
 /* What others write, too, is left out: it may be gone when it is read, and holds no pointers of one process. */
@@ -191,7 +244,7 @@ static void visit_all(struct dry_unix_maps *maps)
 			name = name == 0 || name == '[' ? (char)(c == '[' || name == '[' ? c : 0) : name;
 		}
 		if (from < to && rights[0] == 'r' && rights[1] == 'w' && rights[3] == 'p')
-			visit_present(guard == from || name == 's' ? used_from(from, to) : from, to); /* [stack] */
+			visit_present(from, to, guard == from || name == 's'); /* [stack] */
 		if (rights[0] == '-' && rights[1] == '-')
 			guard = to;
 	}
@@ -208,6 +261,7 @@ static DRY_NOINLINE bool visit_from_here(void)
 	if (maps.fd < 0)
 		return false;
 	search.pages = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	search.known_from = search.known_to = 0;
 	visit_all(&maps);
 	if (search.pages >= 0)
 		close(search.pages);

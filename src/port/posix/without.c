@@ -129,3 +129,9 @@ bool dry_port_roots(void (*visit)(uintptr_t from, uintptr_t to))
 	(void)visit;
 	return false;
 }
+
+bool dry_port_root_readable(uintptr_t page)
+{
+	(void)page;
+	return false;
+}
