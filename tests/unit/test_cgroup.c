@@ -39,6 +39,34 @@ static size_t limit(const char *groups)
 	return dry_linux_cgroup_limit(list, root, &room);
 }
 
+/* As in a container of the first kind: paths of the host's, and what counts is in the last lines. */
+static void long_lists(void)
+{
+	static char text[16384];
+	size_t length = 0;
+
+	for (int line = 13; line > 1; line--)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%d:kind%d:/%0200d\n", line, line, line);
+	snprintf(text + length, sizeof(text) - length, "1:memory:/x\n0::/z\n");
+	CHECK_EQ(limit(text), 300000);
+	snprintf(text + length, sizeof(text) - length, "1:memory:/x\n0::/z");
+	CHECK_EQ(limit(text), 400000);
+	for (size_t more = 0; more < 2100; more += 13) { /* lines that end near the end of what is read at once, and longer ones */
+		snprintf(text + length, sizeof(text) - length, "1:memory:/%0*d\n0::/z\n", (int)more, 1);
+		CHECK_EQ(limit(text), 300000);
+		snprintf(text, sizeof(text), "2:memory:/x\n3:cpu:/%0*d\n", (int)(3 * more), 1);
+		CHECK_EQ(limit(text), 400000);
+		snprintf(text, sizeof(text), "3:cpu:/%0*d\n2:memory:/x\n", (int)(3 * more), 1);
+		CHECK_EQ(limit(text), 400000);
+		snprintf(text, sizeof(text), "3:cpu:/%0*d2:memory:/x\n", (int)(3 * more), 1);
+		CHECK_EQ(limit(text), SIZE_MAX);
+		length = 0;
+	}
+	/* of which no path is known; its mount is seen */
+	snprintf(text, sizeof(text), "2:memory:/%05000d\n", 1);
+	CHECK_EQ(limit(text), (size_t)9223372036854771712u);
+}
+
 int main(void)
 {
 	const char *folder = getenv("TMPDIR");
@@ -71,6 +99,7 @@ int main(void)
 	put("/unified/z/memory.max", "300000\n");
 	CHECK_EQ(limit("4:memory:/x\n0::/z\n"), 300000);
 	CHECK_EQ(limit("\n:\n::\n4:memory\n"), SIZE_MAX);
+	long_lists();
 	snprintf(command, sizeof(command), "rm -r '%s'", root);
 	CHECK_EQ(system(command), 0);
 	return 0;

@@ -92,19 +92,60 @@ static bool has_memory(const char *list, const char *end)
 	return false;
 }
 
+/* As much of the list as there is room for, behind what has not been looked at. */
+static void read_on(struct dry_cgroup_room *room)
+{
+	ptrdiff_t n = 1;
+
+	memmove(room->list, room->list + room->at, (size_t)(room->end - room->at));
+	room->end = (unsigned short)(room->end - room->at);
+	room->at = 0;
+	while (room->end < sizeof(room->list) - 1 && n > 0) {
+		n = dry_file_read(room->fd, room->list + room->end, sizeof(room->list) - 1 - room->end);
+		if (n > 0)
+			room->end = (unsigned short)(room->end + n);
+	}
+	if (n > 0)
+		return;
+	dry_file_close(room->fd);
+	room->fd = -1;
+}
+
+/* The next line of the list, of a very long one its beginning; NULL: there is no whole one. */
+static DRY_NOINLINE char *next_line(struct dry_cgroup_room *room)
+{
+	for (;;) {
+		char *line = room->list + room->at, *end = memchr(line, '\n', (size_t)(room->end - room->at));
+		bool rest = room->cut;
+
+		if (end == NULL && room->end - room->at == sizeof(room->list) - 1) {
+			end = line + sizeof(room->list) - 1;
+			room->cut = true;
+		} else if (end != NULL) {
+			room->cut = false;
+		} else if (room->fd >= 0) {
+			read_on(room);
+			continue;
+		} else {
+			return NULL;
+		}
+		*end = '\0';
+		room->at = (unsigned short)(end - room->list + !room->cut);
+		if (!rest)
+			return line;
+	}
+}
+
 size_t dry_linux_cgroup_limit(const char *list, const char *root, struct dry_cgroup_room *room)
 {
-	char *line = room->list, *next, *kinds, *group;
+	char *line, *kinds, *group;
 	size_t limit = SIZE_MAX, value = SIZE_MAX;
 	int saved = errno;
 
-	if (read_text(list, line, sizeof(room->list)) == 0)
-		line[0] = '\0';
-	for (; *line != '\0'; line = next) { /* number:kinds:group */
-		next = strchr(line, '\n');
-		if (next == NULL)
-			break;
-		*next++ = '\0';
+	room->fd = dry_file_open(list);
+	room->at = room->end = 0;
+	room->cut = false;
+	while ((line = next_line(room)) != NULL) { /* number:kinds:group */
 		kinds = strchr(line, ':');
 		group = kinds != NULL ? strchr(kinds + 1, ':') : NULL;
 		if (group == NULL)

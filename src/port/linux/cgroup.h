@@ -2,11 +2,15 @@
 #ifndef DRY_PORT_LINUX_CGROUP_H
 #define DRY_PORT_LINUX_CGROUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What reading takes, brought by the caller: too much for a small stack. */
 struct dry_cgroup_room {
-	char list[2048], folder[512], path[512], number[32];
+	char list[2032], folder[512], path[512], number[32];
+	int fd;                  /* of the list; -1: its end has been read */
+	unsigned short at, end;  /* what of list[] comes next */
+	bool cut;                /* it is the rest of a line that was too long */
 };
 
 /*
