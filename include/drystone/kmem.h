@@ -234,12 +234,17 @@ static inline void kmem_cache_free_bulk(struct kmem_cache *cache, size_t count, 
 
 /* ---- general ---------------------------------------------------------- */
 
-/* A power of two is aligned to itself, up to KMEM_ALIGNED_MAX; dry_alloc() alone promises that up to 4096. */
+/* A power of two is aligned to itself, up to KMEM_ALIGNED_MAX; dry_alloc() alone promises that up to 4096. 0: any other size. */
+static inline size_t kmem_natural(size_t size)
+{
+	return size <= KMEM_ALIGNED_MAX && (size & (size - 1)) == 0 ? size : 0;
+}
+
 static inline void *kmalloc(size_t size, gfp_t flags)
 {
-	bool aligned = size > 4096 && size <= KMEM_ALIGNED_MAX && (size & (size - 1)) == 0;
+	size_t align = kmem_natural(size);
 
-	return size != 0 ? kmem_block(size, aligned ? size : 0, flags, "kmalloc") : ZERO_SIZE_PTR;
+	return size != 0 ? kmem_block(size, align > 4096 ? align : 0, flags, "kmalloc") : ZERO_SIZE_PTR;
 }
 
 static inline void *kzalloc(size_t size, gfp_t flags)
@@ -304,15 +309,27 @@ static inline size_t ksize(const void *object)
 	return ZERO_OR_NULL_PTR(object) ? 0 : dry_usable_size(NULL, object);
 }
 
+/* By kmalloc() and a copy; one that shrinks, and is aligned, stays where there is no memory for that. */
+static inline void *kmem_move(void *block, size_t old, size_t size, gfp_t flags)
+{
+	void *copy = kmalloc(size, flags);
+
+	if (copy == NULL)
+		return size <= old && (uintptr_t)block % size == 0 ? block : NULL;
+	memcpy(copy, block, size < old ? size : old);
+	kfree(block);
+	return copy;
+}
+
 /*
- * size 0 frees and gives ZERO_SIZE_PTR. __GFP_ZERO: what is new is zero, if all calls for the block had it, from its allocation
- * on. On NULL the old block stays.
+ * Aligned as by kmalloc(). size 0 frees and gives ZERO_SIZE_PTR. __GFP_ZERO: what is new is zero, if all calls for the block had
+ * it, from its allocation on. On NULL the old block stays.
  */
 static inline void *krealloc(const void *object, size_t size, gfp_t flags)
 {
 	void *block = ZERO_OR_NULL_PTR(object) ? NULL : (void *)(uintptr_t)object;
-	size_t old = ksize(block);
-	void *result;
+	size_t old = ksize(block), align = kmem_natural(size);
+	void *result, *moved;
 	int round = 0;
 
 	if (block == NULL)
@@ -321,9 +338,15 @@ static inline void *krealloc(const void *object, size_t size, gfp_t flags)
 		kfree(object);
 		return ZERO_SIZE_PTR;
 	}
+	if (align != 0 && (size > old || size <= old / 2 || (uintptr_t)block % align != 0))
+		return kmem_move(block, old, size, flags);
 	do
 		result = dry_realloc(NULL, block, size);
 	while (result == NULL && kmem_again(flags, round++, "krealloc"));
+	if (align != 0 && result != NULL && (uintptr_t)result % align != 0) { /* dry_realloc() has moved it */
+		moved = kmem_move(result, size, size, flags);
+		result = moved != NULL ? moved : result;
+	}
 	return result != NULL && (flags & (gfp_t)__GFP_ZERO) != 0 ? kmem_clear_rest(result, size < old ? size : old) : result;
 }
 
