@@ -61,7 +61,10 @@ struct kmem_cache;
 struct kmem_cache_args {
 	unsigned int align;
 	unsigned int useroffset, usersize; /* accepted, without meaning here */
+	unsigned int freeptr_offset;       /* likewise, and the next one: links of free objects do not touch constructed ones */
+	bool use_freeptr_offset;
 	void (*ctor)(void *object);
+	unsigned int sheaf_capacity;       /* likewise: each CPU has an array of free objects in any case */
 };
 
 static inline dry_cache *kmem_to_dry(struct kmem_cache *cache)

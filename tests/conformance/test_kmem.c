@@ -62,8 +62,11 @@ static void test_constructed(void)
 static void test_caches(void)
 {
 	struct kmem_cache *first = kmem_cache_create("first", sizeof(struct item), 0, SLAB_NO_MERGE, construct);
-	struct kmem_cache *second = kmem_cache_create("second", sizeof(struct item),
-						      &(struct kmem_cache_args){ .align = 64 }, 0);
+	const struct kmem_cache_args args = { /* all that Linux 6.18 has */
+		.align = 64, .useroffset = 8, .usersize = 16, .freeptr_offset = 8, .use_freeptr_offset = true, .ctor = construct,
+		.sheaf_capacity = 32,
+	};
+	struct kmem_cache *second = kmem_cache_create("second", sizeof(struct item), &args, 0);
 	struct kmem_cache *third = kmem_cache_init(sizeof(struct item), "third");
 	struct kmem_cache *fourth = KMEM_CACHE(item, SLAB_ACCOUNT | SLAB_PANIC);
 	struct item *a = kmem_cache_alloc(first, GFP_KERNEL), *b = kmem_cache_alloc_lru(second, NULL, GFP_NOFS);
@@ -71,7 +74,7 @@ static void test_caches(void)
 	void *objects[20];
 
 	CHECK(first && second && third && fourth && a && b && c && d);
-	CHECK(all_bytes(a, sizeof(*a), 0x5c) && (uintptr_t)b % 64 == 0);
+	CHECK(all_bytes(a, sizeof(*a), 0x5c) && all_bytes(b, sizeof(*b), 0x5c) && (uintptr_t)b % 64 == 0);
 	CHECK(is_clear(c, sizeof(*c)) && is_clear(d, sizeof(*d)));
 	CHECK_EQ(kmem_cache_size(third), sizeof(struct item));
 	kmem_cache_free(first, a);
