@@ -324,9 +324,10 @@ void dry_sites_set_lost_locked(uint32_t number, size_t bytes, size_t behind, siz
 
 /* ---- text --------------------------------------------------------------------------------------- */
 
-static void write_counts(const struct dry_inspect_site *site, dry_port_writer *write, void *arg)
+/* Lines are not part of the frame of a caller below which more is written (docs/design/stack.md). */
+static DRY_NOINLINE void write_counts(const struct dry_inspect_site *site, dry_port_writer *write, void *arg)
 {
-	char line[160];
+	char line[96];
 	size_t n = dry_format(line, sizeof(line), "%llu: %llu [%llu: %llu] @", (unsigned long long)site->live_objects,
 			      (unsigned long long)site->live_bytes, (unsigned long long)site->all_objects,
 			      (unsigned long long)site->all_bytes);
@@ -334,7 +335,7 @@ static void write_counts(const struct dry_inspect_site *site, dry_port_writer *w
 	write(arg, line, n);
 }
 
-static void write_site(struct dry_inspect_site *site, dry_port_writer *write, void *arg)
+static DRY_NOINLINE void write_site(struct dry_inspect_site *site, dry_port_writer *write, void *arg)
 {
 	char line[64];
 

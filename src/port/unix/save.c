@@ -9,10 +9,13 @@
 #include <stdatomic.h>
 #include <stdio.h> /* rename */
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "port/contract.h"
+#include "port/unix/map.h"
 #include "port/unix/path.h"
 #include "port/unix/writer.h"
 
@@ -29,8 +32,8 @@ static void take_rights(int fd, const struct stat *old)
 	fchmod(fd, rights);
 }
 
-/* To write to; -1. Beside the old one. No other call, and no other thread, writes to the same. */
-static int open_beside(const char *name, char *fresh, const struct stat *old, unsigned rights)
+/* To write to; -1. Beside the old one. No other call, and no other thread, writes to the same. Not part of its caller's frame. */
+static DRY_NOINLINE int open_beside(const char *name, char *fresh, const struct stat *old, unsigned rights)
 {
 	static _Atomic unsigned calls; /* relaxed: a number */
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -74,7 +77,7 @@ static int number_of(const char *name)
  * As it is: a device, a pipe, a file behind a link, of another user's, or with a second name. What the process has open is written
  * to where that goes on. A pipe without a reader is not waited for.
  */
-static int open_in_place(const char *name, unsigned rights)
+static DRY_NOINLINE int open_in_place(const char *name, unsigned rights)
 {
 	int fd = number_of(name);
 	struct stat file;
@@ -89,38 +92,69 @@ unsigned long dry_port_process(void)
 	return (unsigned long)getpid();
 }
 
-static bool save(const char *path, unsigned rights, void (*fill)(dry_port_writer *write, void *arg))
-{
-	char name[DRY_UNIX_PATH], fresh[ROOM];
-	struct dry_unix_writer file = { .fd = -1 };
+/* Too much for a small stack (docs/design/stack.md). */
+struct room {
+	struct dry_unix_writer file;
 	struct stat old;
+	char name[DRY_UNIX_PATH], fresh[ROOM];
+};
+
+static struct room usual;
+static _Atomic bool taken; /* in a child that was forked meanwhile for good; acquire, release: guards it */
+
+/* NULL: there is no memory for another one. */
+static struct room *get_room(void)
+{
+	if (!atomic_exchange_explicit(&taken, true, memory_order_acquire))
+		return &usual;
+	return dry_unix_map(sizeof(struct room), PROT_READ | PROT_WRITE, 0);
+}
+
+static void put_room(struct room *room)
+{
+	if (room == &usual)
+		atomic_store_explicit(&taken, false, memory_order_release);
+	else
+		munmap(room, sizeof(*room));
+}
+
+static bool save(struct room *room, const char *path, unsigned rights, void (*fill)(dry_port_writer *write, void *arg))
+{
+	struct dry_unix_writer *file = &room->file;
+	struct stat *old = &room->old;
 	bool is_there, beside;
 
-	if (!dry_unix_path(name, sizeof(name), path, dry_port_process()))
+	file->socket = file->failed = false;
+	file->used = 0;
+	if (!dry_unix_path(room->name, sizeof(room->name), path, dry_port_process()))
 		return false;
-	is_there = lstat(name, &old) == 0;
-	beside = is_there ? S_ISREG(old.st_mode) && old.st_uid == geteuid() && old.st_nlink == 1 : errno == ENOENT;
-	file.fd = beside ? open_beside(name, fresh, is_there ? &old : NULL, rights) : open_in_place(name, rights);
-	if (file.fd < 0)
+	is_there = lstat(room->name, old) == 0;
+	beside = is_there ? S_ISREG(old->st_mode) && old->st_uid == geteuid() && old->st_nlink == 1 : errno == ENOENT;
+	file->fd = beside ? open_beside(room->name, room->fresh, is_there ? old : NULL, rights) : open_in_place(room->name, rights);
+	if (file->fd < 0)
 		return false;
-	fill(dry_unix_put, &file);
-	dry_unix_flush(&file);
-	close(file.fd);
-	if (!beside || (!file.failed && rename(fresh, name) == 0))
-		return !file.failed;
-	unlink(fresh);
+	fill(dry_unix_put, file);
+	dry_unix_flush(file);
+	close(file->fd);
+	if (!beside || (!file->failed && rename(room->fresh, room->name) == 0))
+		return !file->failed;
+	unlink(room->fresh);
 	return false;
 }
 
 bool dry_port_save(const char *path, unsigned rights, void (*fill)(dry_port_writer *write, void *arg))
 {
 	int saved = errno, cancel;
+	struct room *room;
 	bool done;
 
 	if (dry_port_confined())
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* malloc() must not become a cancellation point */
-	done = save(path, rights, fill);
+	room = get_room();
+	done = room != NULL && save(room, path, rights, fill);
+	if (room != NULL)
+		put_room(room);
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 	return done;
@@ -129,7 +163,7 @@ bool dry_port_save(const char *path, unsigned rights, void (*fill)(dry_port_writ
 void dry_port_mapped(dry_port_writer *writer, void *arg)
 {
 	int saved = errno, fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	char text[1024];
+	char text[128]; /* below all else (docs/design/stack.md) */
 
 	for (ssize_t n; fd >= 0 && (n = read(fd, text, sizeof(text))) > 0;)
 		writer(arg, text, (size_t)n);

@@ -43,28 +43,27 @@ static void set_of(sigset_t *set, int one, int other)
 DRY_NOINLINE int dry_unix_write_quietly(int fd, struct dry_unix_text *text)
 {
 	static const struct timespec now;
-	sigset_t set, before, open;
+	sigset_t open, other; /* no third one: there may be little stack */
 	bool pipe, size;
 	int error;
 
-	set_of(&set, SIGPIPE, SIGXFSZ);
-	pthread_sigmask(SIG_BLOCK, &set, &before);
-	pipe = sigismember(&before, SIGPIPE) == 1;
-	size = sigismember(&before, SIGXFSZ) == 1;
-	open = set;
+	set_of(&open, SIGPIPE, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &open, &other);
+	pipe = sigismember(&other, SIGPIPE) == 1;
+	size = sigismember(&other, SIGXFSZ) == 1;
 	if (pipe)
 		sigdelset(&open, SIGPIPE);
 	if (size)
 		sigdelset(&open, SIGXFSZ);
 	if (pipe || size) { /* else none waits */
-		sigpending(&set);
-		pipe = sigismember(&set, SIGPIPE) == 1;
-		size = sigismember(&set, SIGXFSZ) == 1;
+		sigpending(&other);
+		pipe = sigismember(&other, SIGPIPE) == 1;
+		size = sigismember(&other, SIGXFSZ) == 1;
 	}
 	error = dry_unix_write(fd, text);
 	if ((error == EPIPE && !pipe) || (error == EFBIG && !size)) {
-		set_of(&set, error == EPIPE ? SIGPIPE : SIGXFSZ, error == EPIPE ? SIGPIPE : SIGXFSZ);
-		sigtimedwait(&set, NULL, &now);
+		set_of(&other, error == EPIPE ? SIGPIPE : SIGXFSZ, error == EPIPE ? SIGPIPE : SIGXFSZ);
+		sigtimedwait(&other, NULL, &now);
 	}
 	pthread_sigmask(SIG_UNBLOCK, &open, NULL);
 	return error;
