@@ -101,10 +101,27 @@ bool dry_port_confined(void)
 	return dry_linux_vforks != 0 || atomic_load(&state) == CONFINED; /* seq_cst: rest.c */
 }
 
+/* As the kernel counts threads of the process; 0: it is not asked, or does not tell. */
+static uint64_t count_threads(void)
+{
+	static struct dry_linux_lines lines; /* one look at a time */
+	uint64_t threads = 0;
+	int saved = errno;
+
+	if (!dry_linux_look_begin())
+		return 0;
+	if (dry_linux_lines_open(&lines, DRY_LINUX_STATUS)) {
+		threads = dry_linux_lines_number(&lines, "Threads:", 10, 0);
+		dry_linux_lines_close(&lines);
+	}
+	errno = saved;
+	dry_linux_look_end();
+	return threads;
+}
+
 /* musl does not tell of threads: the kernel is asked, not more often than it is worth. */
 static bool is_known_to_have_threads(void)
 {
-	static struct dry_linux_lines lines; /* one look at a time */
 	static _Atomic uint64_t asked;
 	static _Atomic bool known;
 	uint64_t now;
@@ -113,18 +130,16 @@ static bool is_known_to_have_threads(void)
 		return !__libc_single_threaded;
 	now = dry_port_clock_ms();
 	/* relaxed: hints */
-	if (atomic_load_explicit(&known, memory_order_relaxed) ||
-	    now - atomic_exchange_explicit(&asked, now, memory_order_relaxed) < ASK_AGAIN || !dry_linux_look_begin())
-		return atomic_load_explicit(&known, memory_order_relaxed);
-	int saved = errno;
-	if (dry_linux_lines_open(&lines, DRY_LINUX_STATUS)) {
-		if (dry_linux_lines_number(&lines, "Threads:", 10, 1) > 1)
-			atomic_store_explicit(&known, true, memory_order_relaxed);
-		dry_linux_lines_close(&lines);
-	}
-	errno = saved;
-	dry_linux_look_end();
+	if (!atomic_load_explicit(&known, memory_order_relaxed) &&
+	    now - atomic_exchange_explicit(&asked, now, memory_order_relaxed) >= ASK_AGAIN && count_threads() > 1)
+		atomic_store_explicit(&known, true, memory_order_relaxed);
 	return atomic_load_explicit(&known, memory_order_relaxed);
+}
+
+/* The child of a vfork() has its parent's memory, and that one may have threads. */
+bool dry_linux_is_counted_alone(void)
+{
+	return &__libc_single_threaded == NULL && dry_linux_vforks == 0 && count_threads() == 1;
 }
 
 bool dry_port_thread_allowed(void)

@@ -16,6 +16,12 @@ void dry_linux_look_end(void);
 /* The program asks for a filter; waits for the end of what was begun. false: a child of vfork() asks, for itself alone. */
 bool dry_linux_filter_comes(void);
 
+/*
+ * Where libc does not tell of threads: the kernel counts the caller alone, so there is no other one until it begins one. Costs
+ * some 30 us.
+ */
+bool dry_linux_is_counted_alone(void);
+
 /* It is no longer worth a look whether there is one: where that is not known, there is. */
 void dry_linux_filter_unsure(void);
 

@@ -129,7 +129,9 @@ bool dry_port_slot_fence(void)
 	 */
 	if (dry_port_alone())
 		return true;
-	return membarrier(true) && (use_rseq || dry_thread_slots_quiet());
+	if (membarrier(true))
+		return use_rseq || dry_thread_slots_quiet();
+	return dry_linux_is_counted_alone();
 }
 
 bool dry_port_slot_fence_ready(void)
