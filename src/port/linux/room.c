@@ -92,7 +92,7 @@ static size_t left_of(size_t limit)
 /* Of the limit of data what is had, less what others are left; SIZE_MAX: there is no limit. */
 static size_t data_room(struct dry_linux_lines *lines, bool *little)
 {
-	struct rlimit limit;
+	static struct rlimit limit; /* one look at a time */
 	size_t used = 0;
 
 	if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
@@ -120,23 +120,28 @@ size_t dry_port_data_room(void)
 	return room;
 }
 
-/* Of address space and data what is to be had. false: the process is confined, and nobody may look. */
-static bool look(size_t *room, size_t *data)
+/* Whether so much address space is to be had, and more data than that; or the process is confined, and nobody may look. */
+static DRY_NOINLINE bool is_enough(size_t space, size_t data)
 {
-	static struct dry_linux_lines lines; /* one look at a time; too much for a small stack (docs/design/stack.md), as below */
+	/* One look at a time; too much for a small stack (docs/design/stack.md), as above and below. */
+	static struct dry_linux_lines lines;
 	static int saved;
-	bool little = false;
+	static bool little;
+	static size_t space_left, data_left;
+	bool enough;
 
 	if (!dry_linux_look_begin())
-		return false;
+		return true;
 	saved = errno;
-	*room = address_room(&lines, &little);
-	*data = data_room(&lines, &little);
+	little = false;
+	space_left = address_room(&lines, &little);
+	data_left = data_room(&lines, &little);
 	errno = saved;
-	dry_linux_look_end();
-	atomic_store_explicit(&limited, *room != SIZE_MAX || *data != SIZE_MAX, memory_order_relaxed);
+	atomic_store_explicit(&limited, space_left != SIZE_MAX || data_left != SIZE_MAX, memory_order_relaxed);
 	atomic_store_explicit(&tight, little, memory_order_relaxed);
-	return true;
+	enough = space_left >= space && data_left > data;
+	dry_linux_look_end();
+	return enough;
 }
 
 /*
@@ -146,24 +151,19 @@ static bool look(size_t *room, size_t *data)
 bool dry_linux_is_nearly_full(size_t size, bool for_big)
 {
 	static _Atomic size_t begun;
-	size_t room, data;
 
 	if (atomic_load_explicit(&begun, memory_order_relaxed) < BEGINNING &&
 	    atomic_fetch_add_explicit(&begun, size, memory_order_relaxed) + size <= BEGINNING)
 		return false;
-	if (!look(&room, &data))
-		return false;
 	/* a big one counts as data only when it is committed */
-	return room < LEFT_TO_OTHERS + (for_big ? LEFT_TO_SMALL : 0) || data <= (for_big ? LEFT_TO_SMALL + size : 0);
+	return !is_enough(LEFT_TO_OTHERS + (for_big ? LEFT_TO_SMALL : 0), for_big ? LEFT_TO_SMALL + size : 0);
 }
 
 bool dry_linux_may_grow(size_t more)
 {
-	size_t room, data;
-
-	if (more > SIZE_MAX / 2 || !dry_port_find_scarce() || !look(&room, &data))
+	if (more > SIZE_MAX / 2 || !dry_port_find_scarce())
 		return true; /* the kernel decides */
-	return room >= LEFT_TO_OTHERS + LEFT_TO_SMALL + more && data > LEFT_TO_SMALL + more;
+	return is_enough(LEFT_TO_OTHERS + LEFT_TO_SMALL + more, LEFT_TO_SMALL + more);
 }
 
 /* ---- locked memory ---------------------------------------------------------- */

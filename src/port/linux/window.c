@@ -107,9 +107,15 @@ static bool is_nearly_full(size_t size)
 	return false;
 }
 
+static int protection(enum dry_access access)
+{
+	if (access == DRY_ACCESS_WRITE)
+		return atomic_load_explicit(&dry_unix_access, memory_order_relaxed);
+	return access == DRY_ACCESS_READ ? PROT_READ : PROT_NONE;
+}
+
 int dry_port_reserve_at(void *addr, size_t size, enum dry_access access)
 {
-	const int protection[] = { PROT_NONE, PROT_READ, atomic_load_explicit(&dry_unix_access, memory_order_relaxed) };
 	enum dry_linux_room room = dry_linux_map_begin(size);
 	bool commit = access == DRY_ACCESS_WRITE && !dry_linux_commit_is_plain(size);
 	int saved = errno, rc = 0;
@@ -117,7 +123,7 @@ int dry_port_reserve_at(void *addr, size_t size, enum dry_access access)
 
 	if (room == DRY_LINUX_NO_ROOM)
 		return -DRY_EAGAIN;
-	got = mmap(addr, size, protection[commit ? DRY_ACCESS_NONE : access],
+	got = mmap(addr, size, protection(commit ? DRY_ACCESS_NONE : access),
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	dry_linux_room_end(room, got == MAP_FAILED ? errno : 0);
 	if (got == MAP_FAILED && errno == ENOMEM && !dry_port_is_scarce())
