@@ -309,7 +309,7 @@ static bool choose_type(struct dry_cache *cache)
 #define LEAST_SIZE    256
 
 /*
- * An array holds 64 KiB of objects, 256 of them at most, 416 of the smallest: so the general caches' all fit into an area's
+ * An array holds 64 KiB of objects, 4 at least, 256 at most, 416 of the smallest: so the general caches' all fit into an area's
  * beginning (DRY_AREA_FIRST). It takes no more than a 64th of what of an area is left for arrays: the more caches there are, the
  * smaller are those of the next ones. Small heaps have few caches.
  */

@@ -155,6 +155,17 @@ static uint32_t ahead_locked(const struct dry_arena *arena, uint32_t index, uint
 	return count < arena->ahead && block->count >= arena->ahead ? arena->ahead : count;
 }
 
+/*
+ * What is taken ahead counts as used until it has memory, which takes milliseconds, and nobody waits for it: near a limit others
+ * would be refused what is free a moment later.
+ */
+static bool is_far_from_limits_locked(const struct dry_arena *arena, uint32_t ahead)
+{
+	size_t several = (size_t)ahead * 16;
+
+	return several <= dry_arena_room_locked(arena) && dry_budget_has_room(several << arena->page_shift);
+}
+
 static DRY_NOINLINE struct dry_page *populate(struct dry_arena *arena, struct dry_page *page, uint32_t count, bool huge)
 {
 	void *start = dry_arena_start(arena, page);
@@ -182,6 +193,8 @@ DRY_FAST struct dry_page *alloc(struct dry_arena *arena, uint32_t count, uint32_
 	huge = arena->huge;
 	if (slab && DRY_LIKELY(index != DRY_PAGE_NIL))
 		ahead = ahead_locked(arena, index, count, slabs);
+	if (ahead > count && !is_far_from_limits_locked(arena, ahead))
+		ahead = 0;
 	/* the child of a vfork() asks for nothing: its parent is not refused it */
 	if (ahead != 0 && DRY_UNLIKELY(dry_port_confined() || !may_take(arena, index, ahead)))
 		ahead = 0;

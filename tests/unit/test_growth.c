@@ -88,10 +88,25 @@ static void alone(void)
 static unsigned refusals;
 static size_t asked;
 static bool confined;
+enum { LIMIT = 21 << 20, RUN = 1536 << 10 };
+static dry_heap *limited; /* near its limit somebody takes a run, and gives it back, while memory is had */
+static bool refused;
+bool __real_dry_port_populate_huge(void *addr, size_t size);
+bool __wrap_dry_port_populate_huge(void *addr, size_t size);
 bool __real_dry_port_confined(void);
 bool __wrap_dry_port_confined(void);
 bool __real_dry_port_populate(void *addr, size_t size);
 bool __wrap_dry_port_populate(void *addr, size_t size);
+
+bool __wrap_dry_port_populate_huge(void *addr, size_t size)
+{
+	if (limited != NULL && dry_heap_arena(limited)->used * dry_port_page_size() > LIMIT - RUN) {
+		void *run = dry_alloc(limited, RUN);
+		refused |= run == NULL;
+		dry_free(limited, run);
+	}
+	return __real_dry_port_populate_huge(addr, size);
+}
 
 bool __wrap_dry_port_populate(void *addr, size_t size)
 {
@@ -143,6 +158,20 @@ static void confined_meanwhile(void)
 	CHECK_EQ(dry_heap_destroy(heap), 0);
 }
 
+/* What is taken ahead is nobody's yet, and others are not refused it. */
+static void near_a_limit(void)
+{
+	dry_cache *cache;
+
+	limited = dry_heap_create(&(struct dry_heap_attr){ .name = "limited", .limit = LIMIT });
+	cache = dry_cache_create(limited, &(struct dry_cache_attr){ .name = "limited", .size = 2000 });
+	for (size_t bytes = 0; bytes < LIMIT - RUN - (1 << 20); bytes += 2048)
+		CHECK(dry_cache_alloc(cache) != NULL);
+	CHECK(!refused);
+	CHECK_EQ(dry_heap_destroy(limited), 0);
+	limited = NULL;
+}
+
 int main(void)
 {
 	static const size_t sizes[] = { 4096, 8192, 20000 };
@@ -158,6 +187,7 @@ int main(void)
 	if (can) {
 		refused_once();
 		confined_meanwhile();
+		near_a_limit();
 	}
 	return 0;
 }
