@@ -71,7 +71,6 @@ static void look_locked(struct dry_extents *extents, struct dry_extent_probe *pr
 		return;
 	probe->addr = 0;
 	dry_lock_release(&extents->lock);
-	/* It may have been moved, and its place unmapped: then that is no sign. */
 	density = dry_port_density((void *)seen.addr, seen.size, &first);
 	filled = density >= DENSE_PERCENT;
 	if (filled && freed) /* one mapping again, which can become bigger */
@@ -117,6 +116,14 @@ void dry_dense_end_locked(struct dry_extents *extents, uintptr_t addr, size_t si
 
 	if (probe->extent == addr)
 		look_locked(extents, probe, true);
+}
+
+void dry_dense_moved_locked(struct dry_extents *extents, uintptr_t from, size_t size)
+{
+	struct dry_extent_probe *probe = probe_of(extents, size);
+
+	if (probe->extent == from)
+		probe->addr = 0;
 }
 
 /* The next piece whose turn has come, of up to `most` bytes, or 0; its extent was there at the last look. */

@@ -267,6 +267,12 @@ void dry_meta_purge(struct dry_meta *meta)
 		dry_arena_purge_all(&meta->own);
 }
 
+void dry_meta_decay(struct dry_meta *meta, unsigned age)
+{
+	if (meta->users->owns_memory)
+		dry_arena_decay(&meta->own, age);
+}
+
 void dry_meta_after_fork(struct dry_meta *meta)
 {
 	if (meta->users->owns_memory)

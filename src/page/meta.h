@@ -71,8 +71,9 @@ void *dry_meta_area_alloc(struct dry_meta *meta, size_t bytes, size_t most);
 bool dry_meta_area_extend(struct dry_meta *meta, void *area, size_t from, size_t to, size_t most);
 void dry_meta_area_free(struct dry_meta *meta, void *area, size_t from, size_t to, size_t most);
 
-/* Give memory that is free back to the port. */
+/* Give memory that is free back to the port; decay: what was free for so many calls (page.h). */
 void dry_meta_purge(struct dry_meta *meta);
+void dry_meta_decay(struct dry_meta *meta, unsigned age);
 
 /* In the child of a fork, whose forking thread holds meta->lock and meta->own.lock: the same for its own arena. */
 void dry_meta_after_fork(struct dry_meta *meta);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Extents against a model of what lives where; then by several threads at once. DRY_TEST_NO_NORSEQ: pages know nothing of slots. */
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "base/bits.h"
 #include "check.h"
@@ -347,6 +348,28 @@ static void threads(struct rng *rng)
 	dry_extents_fini(&extents);
 }
 
+/* One that was going to be looked at, and grew elsewhere: what is at its place says nothing of it. */
+static void moved(void)
+{
+	size_t unit = DRY_DENSE_UNIT, page = dry_port_page_size(), dirty;
+	char *looked_at, *behind, *at;
+	void *wall;
+
+	dry_extents_init(&extents, SIZE_MAX, 1, NULL);
+	extents.usual.filled = 1;
+	looked_at = dry_extent_alloc(&extents, 4 * unit, 1, 0, &dirty);
+	CHECK(looked_at != NULL && extents.usual.extent == (uintptr_t)looked_at && extents.usual.addr != 0);
+	behind = looked_at + dry_extent_size(&extents, looked_at);
+	wall = mmap(behind, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	at = dry_extent_resize(&extents, looked_at, 12 * unit, &dirty);
+	CHECK(at != NULL && at != looked_at);
+	CHECK(dry_extent_alloc(&extents, 4 * unit, 1, 0, &dirty) != NULL);
+	CHECK_EQ(extents.usual.filled, 1);
+	if (wall != MAP_FAILED)
+		munmap(wall, page);
+	dry_extents_fini(&extents);
+}
+
 int main(int argc, char **argv)
 {
 	struct rng rng = { test_seed(argc, argv) };
@@ -356,6 +379,7 @@ int main(int argc, char **argv)
 	in_place();
 	decay();
 	full();
+	moved();
 	against_model(&rng);
 	threads(&rng);
 	return 0;
