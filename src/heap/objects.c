@@ -131,23 +131,34 @@ DRY_EXPORT int dry_cache_check(dry_cache *cache)
 	return report(cache->root->name, dry_cache_find_wrong(cache->root));
 }
 
-DRY_EXPORT int dry_heap_check(dry_heap *heap)
+static int check_caches(struct dry_heap *heap)
 {
-	const char *wrong;
 	int rc = 0;
 
-	heap = dry_heap_get(heap);
-	if (heap == NULL)
-		return 0;
 	dry_lock_acquire(&heap->caches.lock);
 	for (struct dry_cache *cache = heap->caches.first; cache != NULL && rc == 0; cache = cache->next)
 		if (cache->root == cache)
 			rc = dry_cache_check(cache);
 	dry_lock_release(&heap->caches.lock);
-	if (rc != 0)
-		return rc;
-	wrong = dry_arena_check(dry_heap_arena(heap));
-	return report(heap->name, wrong != NULL ? wrong : dry_meta_check(&heap->caches.backing.meta));
+	return rc;
+}
+
+DRY_EXPORT int dry_heap_check(dry_heap *heap)
+{
+	int rc = 0;
+
+	for (heap = dry_heap_get(heap); heap != NULL && rc == 0; heap = dry_heap_apart(heap)) {
+		const char *wrong = NULL;
+		rc = check_caches(heap);
+		if (rc == 0)
+			wrong = dry_arena_check(dry_heap_arena(heap));
+		if (rc == 0 && wrong == NULL)
+			wrong = dry_meta_check(&heap->caches.backing.meta);
+		if (rc == 0 && wrong == NULL)
+			wrong = dry_extents_check(&heap->extents);
+		rc = rc != 0 ? rc : report(heap->name, wrong);
+	}
+	return rc;
 }
 
 /* ---- objects ---------------------------------------------------------------------- */

@@ -14,6 +14,7 @@ DRY_EXPORT void dry_heap_reap(dry_heap *heap)
 		dry_caches_reap(&heap->caches, DRY_REAP_IDLE);
 		dry_kept_release(&heap->kept, dry_heap_arena(heap));
 		dry_arena_decay(dry_heap_arena(heap), 1);
+		dry_meta_decay(&heap->caches.backing.meta, 1);
 		dry_extent_decay(&heap->extents, 1);
 	}
 }
