@@ -172,17 +172,17 @@ static DRY_SLOW bool make_room(const struct dry_cache *cache, size_t n, unsigned
 	       dry_heap_make_room(dry_heap_of(cache->caches), bytes > slab ? bytes : slab, tries);
 }
 
-/* What the system refuses to slabs, big blocks that were freed may still have. false: they have nothing, or it is to fail. */
+/* What the system refuses to slabs, big blocks that were freed may still have. false: they have nothing. */
 static DRY_SLOW bool drop_spares(const struct dry_cache *cache)
 {
-	struct dry_heap *heap = dry_heap_of(cache->caches);
-	return heap->caches.hooks->allows == NULL && dry_extent_decay(&heap->extents, 0) != 0;
+	return dry_extent_decay(&dry_heap_of(cache->caches)->extents, 0) != 0;
 }
 
-/* There was no memory for n objects: whether it is worth another try. A dead cache was reported. */
+/* There was no memory for n objects, or it is to fail: whether it is worth another try. A dead cache was reported. */
 static DRY_SLOW bool try_again(const struct dry_cache *cache, size_t n, unsigned tries)
 {
-	return cache->state == DRY_CACHE_LIVE && ((tries == 0 && drop_spares(cache)) || make_room(cache, n, tries));
+	return cache->state == DRY_CACHE_LIVE && cache->caches->hooks->allows == NULL &&
+	       ((tries == 0 && drop_spares(cache)) || make_room(cache, n, tries));
 }
 
 static DRY_SLOW void *alloc_hard(struct dry_cache *cache, int node)

@@ -30,6 +30,12 @@ fails site=nowhere .....................
 first=$("$cli" run --library "$lib" --fail=chance=300000/seed=3 -- "$work/guarded" allocate)
 fails chance=300000/seed=3 "$first"
 fails site=nowhere/seed=0 .....................
+# nor does it come at a second try, where a limit has room
+for which in nth=3 every=2; do
+	got=$(LD_PRELOAD=$lib DRYSTONE_CONF=fail:$which,limit:1G "$work/guarded" allocate) || fail "$which, limit"
+	case $which in nth=3) letters=..x.................. ;; *) letters=.x.x.x.x.x.x.x.x.x.x. ;; esac
+	[ "$got" = $letters ] || fail "$which, limit: $got instead of $letters"
+done
 # what it cannot be is said by the library, and by the command before the program runs
 long=$(printf '%0251d' 0)
 for bad in nth=x nth=0 nth= every=-1 chance= seed= cache= site= says bogus nth=1/ /nth=1 nth=1234567890123456789 "site=$long" ''; do
