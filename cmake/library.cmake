@@ -116,7 +116,7 @@ function(drystone_add)
 		target_link_libraries(dry_${layer}${s} PRIVATE drystone_private${s})
 		target_compile_options(dry_${layer}${s} PRIVATE ${dry_warnings} ${dry_code})
 		# Exceptions pass through operator new and delete.
-		set_source_files_properties(${src}/malloc/override_cxx.c PROPERTIES COMPILE_OPTIONS -fexceptions)
+		set_source_files_properties(${src}/malloc/override_cxx.c ${src}/malloc/shared_nothrow.c PROPERTIES COMPILE_OPTIONS -fexceptions)
 		if(layer MATCHES "^(base|page|core|heap)$")
 			target_compile_options(dry_${layer}${s} PRIVATE $<$<COMPILE_LANGUAGE:C>:-ffreestanding>)
 		else()

@@ -55,7 +55,7 @@ foreach(allocator ${dry_tiny_allocators})
 	# To preload: the malloc family of src/malloc over this allocator.
 	if(NOT DRY_SANITIZE)
 		add_library(drystone_${allocator}_malloc SHARED $<TARGET_OBJECTS:dry_${allocator}> ${dry_tiny_src}/malloc/process.c
-			${dry_override_sources} ${PROJECT_SOURCE_DIR}/src/malloc/shared_cxx.c)
+			${dry_override_sources} ${PROJECT_SOURCE_DIR}/src/malloc/shared_cxx.c ${PROJECT_SOURCE_DIR}/src/malloc/shared_nothrow.c)
 		target_include_directories(drystone_${allocator}_malloc PRIVATE ${dry_tiny_src}/malloc ${dry_tiny_src}/hosted
 			${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/port/posix
 			${PROJECT_SOURCE_DIR}/src/port/arch/generic)

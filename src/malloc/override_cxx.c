@@ -4,8 +4,7 @@
  * library needs no C++ run-time library. Where the program has one, a failing
  * new calls the new_handler and throws std::bad_alloc through it, also where it came with a plug-in only.
  *
- * The nothrow forms are left to that library: the standard has them call the plain form
- * and catch what it throws, which C cannot do. So they come here all the same.
+ * The forms of new that throw nothing are that library's, which come here all the same, or shared_nothrow.c's.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "base/compiler.h"
 #include "base/fatal.h"
 #include "base/kind.h"
+#include "malloc/cxx.h"
 #include "malloc/opened.h"
 #include "malloc_front.h"
 #include "port/contract.h"
@@ -30,10 +30,10 @@ static void *try_once(size_t size, size_t align)
 	return align == 0 ? malloc(size) : aligned_alloc(align, size);
 }
 
-static DRY_SLOW void *insist(size_t size, size_t align)
+/* NULL: there is no handler, or no longer. */
+static DRY_SLOW void *ask_handlers(size_t size, size_t align)
 {
 	new_handler (*get)(void) = get_new_handler;
-	void (*throw_one)(void) = throw_bad_alloc;
 
 	/* What was not there when the program started may be now. */
 	if (get == NULL && dry_opened_cxx != NULL)
@@ -41,12 +41,21 @@ static DRY_SLOW void *insist(size_t size, size_t align)
 	for (;;) {
 		new_handler handler = get != NULL ? get() : NULL;
 		if (handler == NULL)
-			break;
+			return NULL;
 		handler();
 		void *object = try_once(size, align);
 		if (object != NULL)
 			return object;
 	}
+}
+
+static DRY_SLOW void *insist(size_t size, size_t align)
+{
+	void (*throw_one)(void) = throw_bad_alloc;
+	void *object = ask_handlers(size, align);
+
+	if (object != NULL)
+		return object;
 	if (throw_one == NULL && dry_opened_cxx != NULL)
 		*(void **)&throw_one = dry_opened_cxx("_ZSt17__throw_bad_allocv");
 	if (throw_one != NULL)
@@ -54,17 +63,6 @@ static DRY_SLOW void *insist(size_t size, size_t align)
 	dry_warn("operator new: out of memory, and no C++ run-time library to throw with");
 	dry_port_abort();
 }
-
-/*
- * A program may replace any of these. Those that it leaves alone then go the standard's way: new[] by new; delete by the
- * same without array, size or tag. Whether it did is told by the address, which each library or program has once.
- */
-#define DECLARE(type, c_name, symbol, params) DRY_EXPORT DRY_WEAK type c_name params __asm__(symbol)
-#define OPERATOR(type, c_name, symbol, params) \
-	DECLARE(type, c_name, symbol, params); \
-	type c_name params
-#define OURS(own, symbol) static __typeof__(void(void)) own __attribute__((alias(symbol)))
-#define IS_OURS(name, own) DRY_LIKELY((void (*)(void))(name) == (own))
 
 DECLARE(void *, new_object, "_Znwm", (size_t size));
 DECLARE(void *, new_object_al, "_ZnwmSt11align_val_t", (size_t size, size_t align));
@@ -94,7 +92,8 @@ static bool keeps_kinds(void)
 	return front_noted_below != 0 && IS_OURS(new_object, our_new) && IS_OURS(new_object_al, our_new_al) &&
 	       IS_OURS(new_array, our_new_array) && IS_OURS(new_array_al, our_new_array_al) &&
 	       IS_OURS(delete_object, our_object) && IS_OURS(delete_object_al, our_object_al) &&
-	       IS_OURS(delete_array, our_array) && IS_OURS(delete_array_al, our_array_al);
+	       IS_OURS(delete_array, our_array) && IS_OURS(delete_array_al, our_array_al) &&
+	       (dry_nothrow_is_ours == NULL || dry_nothrow_is_ours());
 }
 
 /* ---- new ---------------------------------------------------------------------------------- */
@@ -133,6 +132,38 @@ OPERATOR(void *, new_array, "_Znam", (size_t size))
 OPERATOR(void *, new_array_al, "_ZnamSt11align_val_t", (size_t size, size_t align))
 {
 	return IS_OURS(new_object_al, our_new_al) ? allocate(size, align, DRY_KIND_NEW_ARRAY) : new_object_al(size, align);
+}
+
+/* ---- for the forms that throw nothing ---------------------------------------------------------- */
+
+static bool is_new_ours(size_t align, enum dry_kind kind)
+{
+	if (align == 0)
+		return IS_OURS(new_object, our_new) && (kind == DRY_KIND_NEW || IS_OURS(new_array, our_new_array));
+	return IS_OURS(new_object_al, our_new_al) && (kind == DRY_KIND_NEW || IS_OURS(new_array_al, our_new_array_al));
+}
+
+void *dry_new_note(void *object, enum dry_kind kind)
+{
+	if (object != NULL && keeps_kinds())
+		front_note(object, kind);
+	return object;
+}
+
+void *dry_new_once(size_t size, size_t align, enum dry_kind kind)
+{
+	void *object = is_new_ours(align, kind) ? try_once(size, align) : NULL;
+
+	return DRY_LIKELY(front_noted_below == 0) ? object : dry_new_note(object, kind);
+}
+
+void *dry_new_uncaught(size_t size, size_t align, enum dry_kind kind)
+{
+	if (is_new_ours(align, kind))
+		return dry_new_note(ask_handlers(size, align), kind);
+	if (align == 0)
+		return kind == DRY_KIND_NEW ? new_object(size) : new_array(size);
+	return kind == DRY_KIND_NEW ? new_object_al(size, align) : new_array_al(size, align);
 }
 
 /* ---- delete: a hit here as in free(), which nobody replaces for what is a hit ------------------ */

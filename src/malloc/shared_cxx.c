@@ -8,14 +8,14 @@
 
 #include "malloc/opened.h"
 
-/* It is asked for by name; whoever called new keeps it there. */
+/* It is asked for by name, and stays from then on. */
 void *dry_opened_cxx(const char *name)
 {
 	static const char *const libraries[] = { "libstdc++.so.6", "libc++.so.1" };
 	void *symbol = NULL;
 
 	for (size_t i = 0; symbol == NULL && i < sizeof(libraries) / sizeof(libraries[0]); i++) {
-		void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+		void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 
 		if (library == NULL)
 			continue;

@@ -9,6 +9,28 @@
 #include <string>
 #include <vector>
 
+#ifdef NOTHROW // forms that go by malloc: a program's own ones, or (LIBRARY) those of a C++ library before GCC 9
+void *operator new(size_t size, const std::nothrow_t &) noexcept
+{
+	return malloc(size);
+}
+
+void *operator new[](size_t size, const std::nothrow_t &) noexcept
+{
+	return malloc(size);
+}
+
+void *operator new(size_t size, std::align_val_t align, const std::nothrow_t &) noexcept
+{
+	return aligned_alloc(static_cast<size_t>(align), size);
+}
+
+void *operator new[](size_t size, std::align_val_t align, const std::nothrow_t &) noexcept
+{
+	return aligned_alloc(static_cast<size_t>(align), size);
+}
+#endif
+
 #ifdef LIBRARY // what others allocate and free; they do so by operators of their own
 extern "C" void *make(size_t size)
 {

@@ -62,6 +62,10 @@ done
 # A program's own operators.
 build replaced -DREPLACED && right replaced "operators of the program's" || fail "own operators: $(cat "$work/err")"
 build array -DREPLACED_ARRAY && right array "a delete[] of the program's" || fail "own delete[]: $(cat "$work/err")"
+# Forms that throw nothing and go by malloc().
+build nothrow -DNOTHROW && right nothrow "nothrow forms of the program's" || fail "own nothrow: $(cat "$work/err")"
+build libold.so -DLIBRARY -DNOTHROW -shared -fPIC && build old -L"$work" -Wl,--no-as-needed -lold -Wl,-rpath,"$work" &&
+	right old "an old C++ library" || fail "an old library: $(cat "$work/err")"
 # Operators that are hidden in the program, or in a library, and those that are not.
 if build libmake.so -DLIBRARY -shared -fPIC && build cross -DCROSS -static-libstdc++ -L"$work" -lmake -Wl,-rpath,"$work" &&
 	! nm -D "$work/cross" | grep -q " U _Znwm"; then

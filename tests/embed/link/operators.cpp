@@ -2,12 +2,14 @@
 // A program with operators of its own; built with ALL: every pair, with ONE: the plain pair only, and all others must
 // come to it. Its blocks begin in the middle of malloc's, so that a free which passes it by is an error.
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
 
 namespace {
 long made, freed;
+volatile std::size_t absurd = static_cast<std::size_t>(PTRDIFF_MAX) - 100;
 
 void *take(std::size_t size)
 {
@@ -76,6 +78,10 @@ int main()
 		::operator delete(keep(::operator new(40, std::nothrow)), std::nothrow);
 		::operator delete[](keep(::operator new[](40, std::nothrow)), std::nothrow);
 	}
+	// what it throws does not pass a form that throws nothing
+	for (int i = 0; i < 3; i++)
+		if (keep(::operator new(absurd, std::nothrow)) || keep(::operator new[](absurd, std::nothrow)))
+			return 1;
 	std::printf("%ld made, %ld freed\n", made, freed);
 	return made >= 6000 && made == freed ? 0 : 1;
 }
