@@ -72,6 +72,8 @@ if build libmake.so -DLIBRARY -shared -fPIC && build cross -DCROSS -static-libst
 	right cross "hidden in the program"
 	build libmake.so -DLIBRARY -shared -fPIC -static-libstdc++ -Wl,--exclude-libs,ALL && build cross -DCROSS -L"$work" -lmake -Wl,-rpath,"$work" &&
 		right cross "hidden in a library"
+	mkdir "$work/libc++" && mv "$work/libmake.so" "$work/libc++" && build cross -DCROSS -L"$work/libc++" -lmake -Wl,-rpath,"$work/libc++" &&
+		right cross "hidden in a library of a folder that is called as the C++ library"
 else
 	echo "without libstdc++.a: hidden operators are not looked at"
 fi

@@ -26,11 +26,13 @@ static bool has_name(const char *from, size_t bytes)
 /* The libraries that others share, and ourselves. */
 static bool is_known(const struct dl_phdr_info *module)
 {
+	const char *slash = strrchr(module->dlpi_name, '/'), *file = slash != NULL ? slash + 1 : module->dlpi_name;
+
 	for (unsigned i = 0; i < module->dlpi_phnum; i++)
 		if (module->dlpi_phdr[i].p_type == PT_LOAD &&
 		    (uintptr_t)name - (module->dlpi_addr + module->dlpi_phdr[i].p_vaddr) < module->dlpi_phdr[i].p_memsz)
 			return true;
-	return strstr(module->dlpi_name, "libstdc++.so") != NULL || strstr(module->dlpi_name, "libc++") != NULL;
+	return strncmp(file, "libstdc++.so", 12) == 0 || strncmp(file, "libc++", 6) == 0;
 }
 
 static int look(struct dl_phdr_info *module, size_t size, void *arg)
