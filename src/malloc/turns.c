@@ -7,6 +7,8 @@
 #include "malloc/classes.h"
 
 #define MEAN_MAX ((size_t)1 << 40)
+/* Allocations until somebody asks again, while there are no turns: what a late store of it puts off is no more than that. */
+#define NOBODYS  ((int64_t)1 << 16)
 
 static _Atomic size_t means[DRY_TURN_GUARD + 1];    /* 0: none */
 static _Atomic int64_t big_left[DRY_TURN_GUARD + 1]; /* bytes, or allocations, of no class up to the next turn */
@@ -135,6 +137,13 @@ static enum dry_turn take_big(size_t size)
 	return is_bigs_turn(DRY_TURN_PROFILE, (int64_t)size) ? DRY_TURN_PROFILE : DRY_TURN_NONE;
 }
 
+/* It is nobody's turn: what is counted goes the short way. */
+static void pass_on(_Atomic int64_t *left)
+{
+	if (atomic_load_explicit(left, memory_order_relaxed) <= 1)
+		atomic_store_explicit(left, NOBODYS, memory_order_relaxed);
+}
+
 enum dry_turn dry_turns_take(unsigned class, size_t size)
 {
 	if (class == DRY_CLASS_COUNT)
@@ -142,7 +151,11 @@ enum dry_turn dry_turns_take(unsigned class, size_t size)
 	struct rates rates = { mean_of(DRY_TURN_PROFILE), mean_of(DRY_TURN_GUARD), 0 };
 	struct dry_cache *cache;
 
-	if ((rates.profile == 0 && rates.guard == 0) || (cache = dry_general_cache(&dry_main_heap, class)) == NULL)
+	if (rates.profile == 0 && rates.guard == 0) {
+		pass_on(&dry_turns_direct[class]);
+		return DRY_TURN_NONE;
+	}
+	if ((cache = dry_general_cache(&dry_main_heap, class)) == NULL)
 		return DRY_TURN_NONE;
 	rates.size = cache->size;
 	enum dry_countdown state = dry_countdown_pass(cache);
