@@ -8,11 +8,12 @@
 
 #define COUNT ((size_t)4 << 20) /* addresses; a multiple of 64 */
 #define STEP  16u
-#define TRIES (COUNT / 64)
+#define TRIES (COUNT / 64)         /* addresses that are looked at for one, at most */
+#define MOST  (COUNT - COUNT / 64) /* live at once: of more a free address would be looked for too long */
 
 static uintptr_t base; /* atomic; 0: there is none. bits: immutable once it is set */
 static _Atomic uint64_t *bits;
-static _Atomic size_t turn;
+static _Atomic size_t turn, live; /* relaxed: one more or less does not matter */
 
 static bool make(void)
 {
@@ -46,15 +47,17 @@ void *dry_empty_alloc(size_t align)
 {
 	size_t stride = align > STEP ? align / STEP : 1;
 
-	if (align > dry_port_page_size() || !make())
+	if (align > dry_port_page_size() || !make() || atomic_load_explicit(&live, memory_order_relaxed) >= MOST)
 		return NULL;
-	for (size_t tries = 0; tries < TRIES; tries++) {
+	for (size_t tries = 0; tries < TRIES / stride; tries++) {
 		/* rounded up: what is before the turn was handed out last */
 		size_t at = (atomic_fetch_add_explicit(&turn, stride, memory_order_relaxed) + stride - 1) / stride * stride % COUNT;
 		uint64_t bit = (uint64_t)1 << at % 64;
 		/* relaxed: nothing hangs on it but the address */
-		if ((atomic_fetch_or_explicit(&bits[at / 64], bit, memory_order_relaxed) & bit) == 0)
+		if ((atomic_fetch_or_explicit(&bits[at / 64], bit, memory_order_relaxed) & bit) == 0) {
+			atomic_fetch_add_explicit(&live, 1, memory_order_relaxed);
 			return (void *)(base + at * STEP);
+		}
 	}
 	return NULL;
 }
@@ -75,6 +78,8 @@ bool dry_empty_check(const void *ptr, bool free)
 	}
 	seen = free ? atomic_fetch_and_explicit(&bits[at / 64], ~bit, memory_order_relaxed) :
 		      atomic_load_explicit(&bits[at / 64], memory_order_relaxed);
+	if (free && (seen & bit) != 0)
+		atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
 	if ((seen & bit) == 0)
 		dry_fatal(free ? DRY_FATAL_DOUBLE_FREE : DRY_FATAL_USE_AFTER_FREE, ptr, NULL, "a block of 0 bytes");
 	return (seen & bit) != 0;
