@@ -383,14 +383,16 @@ void dry_heap_owners(dry_heap *heap, void (*write)(void *arg, const char *text, 
  * Guard a sample of the default heap's allocations, general ones and objects of its caches, on average every mean-th one: an access
  * beyond such a block, or after its free, is reported where it happens. 0: no more. As DRYSTONE_CONF=guard:1 at start.
  * 0; -ENOMEM; -EAGAIN: there are other threads, and the kernel refuses to interrupt them (membarrier, under a filter), or, in the
- * POSIX port, one of them was interrupted in the allocator and got no turn for 0.1 s; none are guarded then.
+ * POSIX port, one of them was interrupted in the allocator and got no turn for 0.1 s; none are guarded then. -EOPNOTSUPP: not
+ * together with the options debug, fail or leaks_file, nor under a memory checker.
  */
 int dry_guard(size_t mean);
 
 /*
  * A heap profile of the default heap's allocations, general ones and objects of its caches: on average one every `mean` bytes is
  * noted with its stack. 0: no more are. While there are samples the first mean stays. As DRYSTONE_CONF=profile:BYTES at start. 0;
- * -ENOMEM; -EAGAIN as dry_guard(); -EOPNOTSUPP: not together with the options debug, fail or secure, nor under a memory checker.
+ * -ENOMEM; -EAGAIN as dry_guard(); -EOPNOTSUPP: not together with the options debug, fail, leaks_file or secure, nor under a memory
+ * checker.
  */
 int dry_profile_heap(size_t mean);
 

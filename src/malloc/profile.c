@@ -299,13 +299,13 @@ static int guard(size_t mean)
 {
 	bool made = dry_heap_get(NULL) != NULL;
 
+	if (leaks || others_look())
+		return mean != 0 ? -DRY_EOPNOTSUPP : 0;
 	if (mean != 0 && (!made || !make_guards()))
 		return -DRY_ENOMEM;
-	if (!made || others_look())
-		return 0;
 	if (mean != 0)
 		dry_guard_report_faults();
-	return sample(mean) ? 0 : -DRY_EAGAIN;
+	return !made || sample(mean) ? 0 : -DRY_EAGAIN;
 }
 
 DRY_EXPORT int dry_guard(size_t mean)
@@ -351,10 +351,22 @@ static void write_profile(void)
 		dry_warn("profile_file: cannot be written: %s", dry_option_profile_file);
 }
 
+/* What keeps protection from being; NULL: nothing. */
+static const char *why_off(void)
+{
+	if (dry_fail_selects())
+		return "fail:";
+	if (dry_debug_selects())
+		return "debug:";
+	if (dry_annotate != NULL)
+		return "a memory checker";
+	return leaks ? "leaks_file:" : NULL;
+}
+
 /* What an option asks for that another one keeps from being, or that has no effect without one. */
 static void say_what_is_off(void)
 {
-	const char *why = dry_fail_selects() ? "fail:" : dry_debug_selects() ? "debug:" : NULL;
+	const char *why = why_off();
 
 	if (why != NULL && dry_option_check)
 		dry_warn("check is off, because of %s", why);

@@ -52,6 +52,10 @@ done
 # what is off, and because of which other one
 says check:1,secure:1,guard:1,debug:F 'check is off, because of debug:' 'guard is off, because of debug:' 'secure is off, because of debug:'
 says secure:1,debug:F,fail:nth=1000000 'secure is off, because of fail:'
+case $lib in */posix/*) ;; *) # which has no search for lost blocks
+	says check:1,guard:1,leaks_file:$work/lost 'check is off, because of leaks_file:' 'guard is off, because of leaks_file:' ;;
+esac
+says secure:1,leaks_file:$work/lost 'leaks_file: not together with debug, fail, secure or a memory checker, and not without memory'
 # what needs another one
 says leaks:1 'leaks: without debug:U only caches that the program itself debugs are listed'
 says leaks:1,debug:Z 'leaks: without debug:U only caches that the program itself debugs are listed'
