@@ -55,10 +55,16 @@ static DRY_NOINLINE void say_short_stack(void)
 	dry_debug_say_frames(frame, dry_port_stack(frame, FEW));
 }
 
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+void dry_debug_say_forked(void)
+{
+	atomic_flag_clear_explicit(&busy, memory_order_relaxed);
+}
+
 void dry_debug_say_stack(void)
 {
 	static uintptr_t frame[FRAMES]; /* too much for a small stack; who finds it in use says less */
-	static atomic_flag busy = ATOMIC_FLAG_INIT;
 
 	if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
 		say_short_stack();

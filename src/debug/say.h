@@ -18,6 +18,8 @@ void dry_debug_put_frames(dry_port_writer *write, void *arg, const uintptr_t *fr
 dry_port_writer dry_debug_write;
 /* Those of who calls, as far as they are to be had. */
 void dry_debug_say_stack(void);
+/* In the child of a fork, of whose other threads one may have been at that. */
+void dry_debug_say_forked(void);
 /* Who calls: the thread and its stack. In the form of dry_fatal_explain. */
 void dry_debug_say_call(enum dry_fatal_code code, const void *address);
 

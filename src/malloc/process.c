@@ -19,6 +19,7 @@
 #include "malloc/print.h"
 #include "malloc/process.h"
 #include "malloc/profile.h"
+#include "malloc/sample.h"
 #include "port/annotate.h"
 #include "port/guard.h"
 
@@ -41,6 +42,8 @@ static void after_fork_child(bool prepared)
 		dry_profile_after_fork(true);
 		dry_heaps_unlock_all(true);
 	}
+	dry_debug_say_forked();
+	dry_sample_forked();
 	dry_owners_forked();
 	dry_secret_forked(dry_port_forks());
 	dry_heaps_inherit();

@@ -93,6 +93,11 @@ static void put_frames(struct dry_heap *heap, uintptr_t *frame)
 		dry_general_free(heap, frame);
 }
 
+void dry_sample_forked(void)
+{
+	atomic_flag_clear_explicit(&common.busy, memory_order_relaxed);
+}
+
 /* The block, with its stack; or NULL, and it is free. The frames are done with. */
 DRY_FAST void *noted(struct dry_heap *heap, void *block, const struct dry_site_block *as, uintptr_t *frame)
 {
