@@ -28,6 +28,7 @@
 #include "malloc/size_class.h"
 #include "malloc/starter.h"
 #include "malloc/turns.h"
+#include "page/budget.h"
 #include "port/save.h"
 #include "stats/sites.h"
 
@@ -90,6 +91,30 @@ static bool is_chosen(size_t size, unsigned class)
 			  count_to(&first_of[class], FIRST_SIZE));
 }
 
+/*
+ * Of those that all are to be guarded: where the limit is in the way of one, what waits to be used again goes back for it. Not
+ * more, as for those that fail else: the program may have that in its place.
+ */
+static DRY_NOINLINE bool make_room(size_t size)
+{
+	struct dry_heap *heap = &dry_main_heap;
+
+	if (!big || size <= APART || dry_budget_has_room(size) || !dry_lock_none_held())
+		return false;
+	dry_extent_decay(&heap->extents, 0);
+	if (!dry_budget_has_room(size))
+		dry_arena_purge_all(dry_heap_arena(heap));
+	return dry_budget_has_room(size);
+}
+
+/* A frame less on a way that is long (docs/design/stack.md). */
+DRY_FAST void *allocate_guarded(size_t size, size_t align)
+{
+	void *block = make_guards() ? dry_guard_alloc(size, align) : NULL;
+
+	return block == NULL && make_room(size) ? dry_guard_alloc(size, align) : block;
+}
+
 static void *allocate(size_t size, size_t align, bool zero)
 {
 	unsigned class = dry_general_class(&dry_main_heap, size, align);
@@ -99,7 +124,7 @@ static void *allocate(size_t size, size_t align, bool zero)
 		return dry_starter_take(size, align, zero);
 	enum dry_turn turn = is_chosen(size, class) ? DRY_TURN_GUARD : dry_turns_take(class, size);
 
-	block = turn == DRY_TURN_GUARD && make_guards() ? dry_guard_alloc(size, align) : NULL;
+	block = turn == DRY_TURN_GUARD ? allocate_guarded(size, align) : NULL;
 	if (block != NULL)
 		return block; /* it is zero */
 	if (size == 0 && empties)
