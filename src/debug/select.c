@@ -86,10 +86,12 @@ unsigned dry_debug_wanted(const char *name)
 	return flags;
 }
 
-bool dry_debug_asks(unsigned flag, bool met)
+bool dry_debug_asks_users(bool met)
 {
-	for (unsigned i = 0; i < count; i++)
-		if ((selection[i].flags & flag) != 0 && (!met || atomic_load_explicit(&selection[i].met, memory_order_relaxed)))
+	for (unsigned i = 0; i < count; i++) {
+		bool asks = (selection[i].flags & DRY_CACHE_STORE_USER) != 0;
+		if (asks && (!met || atomic_load_explicit(&selection[i].met, memory_order_relaxed)))
 			return true;
+	}
 	return false;
 }

@@ -19,7 +19,7 @@ unsigned dry_debug_wanted(const char *name);
 
 /* Whether any cache was chosen. */
 bool dry_debug_selects(void);
-/* Whether that flag was asked for; met: and there was a cache of such a name. */
-bool dry_debug_asks(unsigned flag, bool met);
+/* Whether DRY_CACHE_STORE_USER was asked for; met: and there was a cache of such a name. */
+bool dry_debug_asks_users(bool met);
 
 #endif

@@ -15,12 +15,6 @@ void dry_kinds_keep(void)
 	dry_noted_below = UINTPTR_MAX;
 }
 
-/* NULL: it is in no slab. */
-static const struct dry_slab *slab_at(const void *block)
-{
-	return dry_slab_in(dry_arena_run_of(dry_heap_arena(&dry_main_heap), block));
-}
-
 static enum dry_kind exchange(void *block, enum dry_kind to)
 {
 	const struct dry_secondary *secondary = dry_heap_secondary(&dry_main_heap);
@@ -28,7 +22,7 @@ static enum dry_kind exchange(void *block, enum dry_kind to)
 
 	if (secondary != NULL && secondary->contains(block))
 		return secondary->kind(block, to);
-	slab = slab_at(block);
+	slab = dry_backing_find(&dry_main_heap.caches.backing, block);
 	if (slab == NULL || slab->cache->debug == NULL || slab->cache->debug->kind == NULL ||
 	    dry_slab_index(slab->cache, slab, block) == UINT32_MAX)
 		return DRY_KIND_UNKNOWN;
@@ -55,7 +49,7 @@ enum dry_kind dry_kind_free(void *pointer, enum dry_kind kind, const char *by)
 		return was;
 	if ((was == DRY_KIND_MALLOC || kind == DRY_KIND_MALLOC) && dry_port_has_cxx_apart())
 		return was;
-	slab = slab_at(block);
+	slab = dry_backing_find(&dry_main_heap.caches.backing, block);
 	dry_format(detail, sizeof(detail), "allocated by %s, freed by %s", names[was], by);
 	dry_fatal(DRY_FATAL_MISMATCH, block, slab != NULL ? slab->cache->name : NULL, detail);
 	return was;

@@ -47,7 +47,7 @@ static const struct dry_debug_ops noted = { .slab_made = slab_made, .handed_out 
 static bool is_ours(const struct dry_heap *heap)
 {
 	return heap->caches.backing.arena.owns_memory && heap->extents.source.reserve == NULL &&
-	       !dry_sample_is_home(&heap->caches);
+	       heap != dry_heap_apart(&dry_main_heap); /* which has samples */
 }
 
 static const struct dry_debug_ops *choose(const struct dry_cache *cache, bool typed)

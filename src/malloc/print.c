@@ -37,7 +37,7 @@ void dry_print_leaks(void)
 {
 	size_t objects, bytes;
 
-	if (dry_debug_asks(DRY_CACHE_STORE_USER, false) && !dry_debug_asks(DRY_CACHE_STORE_USER, true))
+	if (dry_debug_asks_users(false) && !dry_debug_asks_users(true))
 		dry_warn("leaks: there was no cache of the name that debug: has with the letter U");
 	dry_heap_owners(NULL, NULL, NULL, &objects, &bytes);
 	if (objects == 0)

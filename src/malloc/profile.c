@@ -399,7 +399,7 @@ static void say_what_is_off(void)
 		dry_warn("guard is off, because of %s", why);
 	if (why != NULL && dry_option_secure)
 		dry_warn("secure is off, because of %s", why);
-	if (dry_option_leaks && !dry_debug_asks(DRY_CACHE_STORE_USER, false))
+	if (dry_option_leaks && !dry_debug_asks_users(false))
 		dry_warn("leaks: without debug:U only caches that the program itself debugs are listed");
 	if (dry_option_leaks_file[0] != '\0' && !leaks)
 		dry_warn("leaks_file: not together with debug, fail, secure or a memory checker, and not without memory");

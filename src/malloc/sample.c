@@ -244,10 +244,3 @@ bool dry_sample_write_lost(const char *path)
 	dry_lock_release(&dry_heaps_lock);
 	return dry_leaks_find() && dry_port_save(path, PRIVATE, dry_leaks_write);
 }
-
-bool dry_sample_is_home(const struct dry_caches *caches)
-{
-	struct dry_heap *heap = dry_heap_apart(&dry_main_heap);
-
-	return heap != NULL && caches == &heap->caches;
-}

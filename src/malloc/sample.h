@@ -49,7 +49,4 @@ bool dry_sample_write_lost(const char *path);
 /* In the child of a fork, of whose other threads one may have been noting a block. */
 void dry_sample_forked(void);
 
-/* Whether these are of the heap of samples. */
-bool dry_sample_is_home(const struct dry_caches *caches);
-
 #endif
