@@ -347,11 +347,22 @@ DRY_EXPORT size_t dry_cache_zalloc_bulk(dry_cache *cache, size_t n, void **objec
 	return done;
 }
 
+/* Between as many the heap's keeper has its turn. */
+#define FREED_AT_ONCE ((size_t)4096)
+
 DRY_EXPORT void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects)
 {
+	bool plain = DRY_LIKELY(dry_heap_secondary(&dry_main_heap) == NULL);
+	int saved = dry_port_get_errno();
+
+	for (size_t some; plain && n != 0; n -= some, objects += some) {
+		some = n < FREED_AT_ONCE ? n : FREED_AT_ONCE;
+		dry_heap_gives(dry_heap_of(cache->caches));
+		dry_free_bulk(cache, some, objects);
+	}
+	dry_port_set_errno(saved);
 	for (size_t i = 0; i < n; i++)
-		if (DRY_UNLIKELY(!dry_fast_free(cache, objects[i])))
-			free_missed(cache, objects[i]);
+		dry_cache_free(cache, objects[i]);
 }
 
 DRY_EXPORT int dry_cache_prefill(dry_cache *cache, size_t n)

@@ -268,11 +268,15 @@ static void malloc_round(size_t size)
 	}
 	while (n)
 		n--, release(n, let_go(&held[n]), size);
-	for (; n < HELD; n++)
-		hold(&held[n], dry_alloc(heap, size), size);
-	shuffle(held, n);
-	while (n)
-		dry_free(heap, let_go(&held[--n]));
+	for (int which = 0; which < 4; which++) { /* in both heaps, and with zeroes */
+		dry_heap *from = which % 2 ? NULL : heap;
+
+		for (; n < HELD; n++)
+			hold(&held[n], which < 2 ? dry_alloc(from, size) : dry_zalloc(from, size), size);
+		shuffle(held, n);
+		while (n)
+			dry_free(from, let_go(&held[--n]));
+	}
 }
 
 /* ---- nothing lost, nothing doubled ------------------------------------------------------------------- */
