@@ -135,7 +135,9 @@ dry_heap *dry_heap_default(void);
 /*
  * One step of housekeeping: shrinks per-CPU arrays that were not used since
  * the last call, frees slabs that stayed unused, returns pages that stayed free.
- * The default heap does it by itself; for others call it every second or two.
+ * The default heap does it by itself (with libdrystone-noverride in calls
+ * alone, and leaving the arrays: a program that may be idle calls this);
+ * for others call it every second or two.
  */
 void dry_heap_reap(dry_heap *heap);
 
@@ -215,8 +217,8 @@ struct dry_cache_attr {
 	 * Run once per object: ctor when its slab is made, dtor when that is given back (after the grace period of a
 	 * TYPESAFE_BY_RCU cache); objects that are there when the heap is destroyed get no dtor, handed out or free.
 	 * Objects must be freed in constructed state. A dtor may run in any thread that allocates or frees, or does
-	 * housekeeping, of whichever heap. Both may allocate and free blocks, and objects of other caches, in this heap, too;
-	 * neither may make, destroy, shrink or trim caches or heaps. Both get `arg`.
+	 * housekeeping, of whichever heap. Both may allocate and free blocks, and objects of other caches, in this heap, too,
+	 * and call nothing else of the library. Both get `arg`.
 	 */
 	void (*ctor)(void *object, void *arg);
 	void (*dtor)(void *object, void *arg);

@@ -317,8 +317,10 @@ static inline void *kmem_move(void *block, size_t old, size_t size, gfp_t flags)
 {
 	void *copy = kmalloc(size, flags);
 
+	if (copy == NULL && size <= old && (uintptr_t)block % size == 0)
+		return (flags & (gfp_t)__GFP_ZERO) != 0 ? kmem_clear_rest(block, size) : block;
 	if (copy == NULL)
-		return size <= old && (uintptr_t)block % size == 0 ? block : NULL;
+		return NULL;
 	memcpy(copy, block, size < old ? size : old);
 	kfree(block);
 	return copy;

@@ -11,7 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* align: a power of two, up to a page. NULL: nearly all addresses have one, or there is no address space. */
+/*
+ * align: a power of two, up to a page. NULL: nearly all addresses have one, or as many as are looked at, fewer for more than 16;
+ * or there is no address space.
+ */
 void *dry_empty_alloc(size_t align);
 
 /* Whether ptr lies where they are: then what follows may be asked. */

@@ -119,6 +119,8 @@ void dry_heap_add_stats(struct dry_heap *heap, struct dry_heap_stats *stats);
  * so that the process does not grow while it holds memory of no use to it.
  */
 void dry_heap_balance(struct dry_heap *heap);
+/* As dry_heap_reap(), but arrays stay as they are: no CPU is fenced. */
+void dry_heap_reap_shared(struct dry_heap *heap);
 /* As dry_heap_trim(), but what waits so that it is not used again soon (quarantines) stays. */
 void dry_heap_trim_unused(struct dry_heap *heap);
 /* Where limits count what is mapped: the arena gives up some `bytes` of what it does not use, for an extent. false: it has none. */

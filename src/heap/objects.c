@@ -326,10 +326,10 @@ DRY_EXPORT size_t dry_cache_alloc_bulk(dry_cache *cache, size_t n, void **object
 
 	for (unsigned tries = 0; DRY_UNLIKELY(done < n) && try_again(cache, n, tries); tries++)
 		done = dry_alloc_bulk(cache, DRY_GFP_DEFAULT, n, objects);
-	if (done < n)
-		dry_heap_failed(cache);
 	dry_heap_balance(dry_heap_of(cache->caches));
 	dry_heap_takes(dry_heap_of(cache->caches)); /* after them: they may be what makes the heap big */
+	if (done < n)
+		dry_heap_failed(cache);
 	return done;
 }
 
@@ -347,16 +347,18 @@ DRY_EXPORT size_t dry_cache_zalloc_bulk(dry_cache *cache, size_t n, void **objec
 	return done;
 }
 
-/* Between as many the heap's keeper has its turn. */
+/* Between as many objects, and bytes, the heap's keeper has its turn. */
 #define FREED_AT_ONCE ((size_t)4096)
+#define FREED_BYTES   ((size_t)1 << 20)
 
 DRY_EXPORT void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects)
 {
 	bool plain = DRY_LIKELY(dry_heap_secondary(&dry_main_heap) == NULL);
+	size_t most = FREED_BYTES / cache->object_size < FREED_AT_ONCE ? FREED_BYTES / cache->object_size : FREED_AT_ONCE;
 	int saved = dry_port_get_errno();
 
 	for (size_t some; plain && n != 0; n -= some, objects += some) {
-		some = n < FREED_AT_ONCE ? n : FREED_AT_ONCE;
+		some = n < most ? n : most | (most == 0);
 		dry_heap_gives(dry_heap_of(cache->caches));
 		dry_free_bulk(cache, some, objects);
 	}

@@ -8,15 +8,25 @@
 #define BALANCE_BYTES ((size_t)1 << 20)  /* fresh memory between two looks */
 #define BALANCE_KEEP  ((size_t)16 << 20) /* idle memory of either kind that is not worth it */
 
-DRY_EXPORT void dry_heap_reap(dry_heap *heap)
+static void reap_of(struct dry_heap *heap, enum dry_reap which)
 {
-	for (heap = dry_heap_get(heap); heap != NULL; heap = dry_heap_apart(heap)) {
-		dry_caches_reap(&heap->caches, DRY_REAP_IDLE);
+	for (; heap != NULL; heap = dry_heap_apart(heap)) {
+		dry_caches_reap(&heap->caches, which);
 		dry_kept_release(&heap->kept, dry_heap_arena(heap));
 		dry_arena_decay(dry_heap_arena(heap), 1);
 		dry_meta_decay(&heap->caches.backing.meta, 1);
 		dry_extent_decay(&heap->extents, 1);
 	}
+}
+
+DRY_EXPORT void dry_heap_reap(dry_heap *heap)
+{
+	reap_of(dry_heap_get(heap), DRY_REAP_IDLE);
+}
+
+void dry_heap_reap_shared(struct dry_heap *heap)
+{
+	reap_of(heap, DRY_REAP_SHARED);
 }
 
 void dry_heap_balance(struct dry_heap *heap)

@@ -4,6 +4,7 @@
 #include "core/reap.h"
 #include "heap/heap.h"
 #include "malloc/options.h"
+#include "malloc/overrides.h"
 #include "malloc/policy.h"
 #include "malloc/profile.h"
 #include "malloc/starter.h"
@@ -32,6 +33,22 @@ static _Atomic int running; /* 0: OFF, 1: RUNNING, below: so many pokes until OF
  * in its calls, too. Relaxed.
  */
 static _Atomic bool early;
+
+/* Who is not told of filters makes no call for itself that one may not allow of, beside threads: neither a thread nor a fence. */
+static bool is_told(void)
+{
+	return &dry_overrides != NULL;
+}
+
+static bool may_have_helper(void)
+{
+	return is_told() && dry_port_thread_allowed();
+}
+
+static bool may_fence(void)
+{
+	return is_told() || dry_port_alone();
+}
 
 /* Of the heap and of the one apart, which goes with it. */
 static size_t dirty_bytes(const struct dry_heap *heap)
@@ -182,7 +199,7 @@ static DRY_SLOW void start(void)
 	dry_arena_purge_all(dry_heap_arena(&dry_main_heap));
 }
 
-/* ---- with one thread, or in a filter that allows of no helper: in calls -------------------- */
+/* ---- with one thread, or where there may be no helper: in calls ---------------------------- */
 
 static _Atomic bool inside; /* somebody is, where there may be more than one */
 
@@ -192,7 +209,7 @@ static bool enters(void)
 	if (dry_port_alone())
 		return true;
 	/* acquire, release: guards `alone` */
-	return (atomic_load_explicit(&early, memory_order_relaxed) || !dry_port_thread_allowed()) &&
+	return (atomic_load_explicit(&early, memory_order_relaxed) || !may_have_helper()) &&
 	       !atomic_exchange_explicit(&inside, true, memory_order_acquire);
 }
 
@@ -235,7 +252,10 @@ static DRY_SLOW void make_round(struct dry_heap *heap)
 	alone.round = now;
 	alone.keep = alone.keep / 2 > KEEP_LEAST ? alone.keep / 2 : KEEP_LEAST;
 	dry_profile_follow();
-	dry_heap_reap(heap);
+	if (may_fence())
+		dry_heap_reap(heap);
+	else
+		dry_heap_reap_shared(heap);
 }
 
 static void count_call(struct dry_heap *heap)
@@ -259,7 +279,7 @@ static DRY_SLOW void give_back(struct dry_heap *heap)
 		alone.rest = now + dry_option_decay_ms;
 		alone.gone = 0;
 	}
-	if (now < alone.rest)
+	if (now < alone.rest || !may_fence())
 		return;
 	dry_heap_trim_unused(heap);
 	alone.held = held_bytes(heap);
@@ -299,7 +319,7 @@ static DRY_SLOW void look_through(struct dry_heap *heap, size_t before, size_t u
 	if (!atomic_compare_exchange_strong_explicit(&grown_to, &before, used, memory_order_relaxed, memory_order_relaxed))
 		return;
 	/* a first fence is not worth milliseconds: the thread that starts soon makes them ready */
-	dry_caches_reap(&heap->caches, dry_port_slot_fence_ready() ? DRY_REAP_UNASKED : DRY_REAP_SHARED);
+	dry_caches_reap(&heap->caches, may_fence() && dry_port_slot_fence_ready() ? DRY_REAP_UNASKED : DRY_REAP_SHARED);
 	size_t left = used_bytes(heap);
 	if (left < used)
 		atomic_store_explicit(&grown_to, left + (used - left) / 2, memory_order_relaxed);
@@ -323,7 +343,7 @@ void dry_background_poke(void)
 		return;
 	/* for huge pages there is a thread in any case: a program with one may well make no calls while its memory stays full */
 	bool few = dry_port_alone() && held < ALONE_MOST;
-	if (now == 0 && dry_option_background && ((few && !dry_policy_collapses()) || !dry_port_thread_allowed())) {
+	if (now == 0 && dry_option_background && ((few && !dry_policy_collapses()) || !may_have_helper())) {
 		if (enters()) {
 			count_call(&dry_main_heap);
 			leaves();

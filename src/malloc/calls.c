@@ -7,7 +7,10 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "malloc/size_class.h"
+#include "port/here.h"
 #include "port/contract.h"
+
+#define SLOTS DRY_SLOTS(&dry_main_heap.caches)
 
 static void *checked(void *object)
 {
@@ -28,8 +31,8 @@ DRY_FAST void *general_hit(struct dry_heap *heap, size_t size)
 	struct dry_cache *cache;
 
 	if (heap->is_default) /* the limit is 0 before there is a heap, and where no allocation is to be a hit */
-		return size < dry_hits.size ? dry_percpu_pop(DRY_SLOTS(&heap->caches), dry_class_at[(size + 15) / 16]) : NULL;
-	if (size - 1 >= DRY_CLASS_MAX || dry_heap_secondary(heap) != NULL)
+		return size < dry_hits.size ? dry_percpu_pop_here(SLOTS, dry_class_at[(size + 15) / 16]) : NULL;
+	if (size - 1 >= DRY_CLASS_MAX)
 		return NULL;
 	/* acquire: pairs with who made it */
 	cache = atomic_load_explicit(&heap->general[dry_class_of(size)], memory_order_acquire);
@@ -43,8 +46,7 @@ DRY_FAST bool general_push(struct dry_heap *heap, void *object)
 	size_t granule = ((uintptr_t)object - backing->arena.base) >> DRY_GRANULE_SHIFT;
 
 	if (heap->is_default)
-		return granule < dry_hits.granules &&
-		       dry_percpu_push(DRY_SLOTS(&heap->caches), backing->arena.map[granule], object);
+		return granule < dry_hits.granules && dry_percpu_push_here(SLOTS, backing->arena.map[granule], object);
 	struct dry_slab *slab = dry_backing_find(backing, object);
 	return slab != NULL && dry_fast_free(slab->cache, object);
 }

@@ -22,10 +22,12 @@
 
 /*
  * For the forms of new that throw nothing (shared_nothrow.c). align 0: as malloc. The first: a block, or NULL: there is no memory
- * for one, or a form that throws is the program's. The second, for want of a library that catches: what the plain form does but
- * throw, or the program's. The third: a block that somebody else's form allocated is of this kind.
+ * for one, or a form that throws is the program's. The second: whether NULL is the end then, for nobody would do more but throw.
+ * The third, for want of a library that catches: what the plain form does but throw, or the program's. The fourth: a block that
+ * somebody else's form allocated is of this kind.
  */
 void *dry_new_once(size_t size, size_t align, enum dry_kind kind);
+bool dry_new_is_final(size_t align, enum dry_kind kind);
 void *dry_new_uncaught(size_t size, size_t align, enum dry_kind kind);
 void *dry_new_note(void *object, enum dry_kind kind);
 

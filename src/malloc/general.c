@@ -231,6 +231,17 @@ static DRY_NOINLINE struct dry_cache *make_cache_hard(struct dry_heap *heap, uns
 	return cache;
 }
 
+/* Of a class that has no cache, where none can be made. */
+static DRY_NOINLINE void *alloc_run_instead(struct dry_heap *heap, size_t size, size_t align, bool zero)
+{
+	bool clears = dry_general_clears(heap);
+	void *object = alloc_big_hard(heap, size, align, zero || clears);
+
+	if (clears && object != NULL)
+		dry_general_clear_from(heap, object, size);
+	return object;
+}
+
 void *dry_general_alloc_own(struct dry_heap *heap, size_t size, size_t align, bool zero)
 {
 	void *object;
@@ -241,7 +252,7 @@ void *dry_general_alloc_own(struct dry_heap *heap, size_t size, size_t align, bo
 	if (class < DRY_CLASS_COUNT) {
 		struct dry_cache *cache = dry_general_cache(heap, class);
 		if (DRY_UNLIKELY(cache == NULL) && !dry_lock_none_held())
-			return alloc_big_hard(heap, size, align, zero);
+			return alloc_run_instead(heap, size, align, zero);
 		if (DRY_UNLIKELY(cache == NULL))
 			cache = make_cache_hard(heap, class);
 		object = cache != NULL ? dry_percpu_pop(DRY_SLOTS(&heap->caches), cache->place) : NULL;

@@ -30,14 +30,23 @@ static void *try_once(size_t size, size_t align)
 	return align == 0 ? malloc(size) : aligned_alloc(align, size);
 }
 
+typedef new_handler handler_of(void);
+
+/* NULL: there is no C++ library. What was not there when the program started may be now. */
+static DRY_SLOW handler_of *handler_getter(void)
+{
+	handler_of *get = get_new_handler;
+
+	if (get == NULL && dry_opened_cxx != NULL)
+		*(void **)&get = dry_opened_cxx("_ZSt15get_new_handlerv");
+	return get;
+}
+
 /* NULL: there is no handler, or no longer. */
 static DRY_SLOW void *ask_handlers(size_t size, size_t align)
 {
-	new_handler (*get)(void) = get_new_handler;
+	handler_of *get = handler_getter();
 
-	/* What was not there when the program started may be now. */
-	if (get == NULL && dry_opened_cxx != NULL)
-		*(void **)&get = dry_opened_cxx("_ZSt15get_new_handlerv");
 	for (;;) {
 		new_handler handler = get != NULL ? get() : NULL;
 		if (handler == NULL)
@@ -155,6 +164,13 @@ void *dry_new_once(size_t size, size_t align, enum dry_kind kind)
 	void *object = is_new_ours(align, kind) ? try_once(size, align) : NULL;
 
 	return DRY_LIKELY(front_noted_below == 0) ? object : dry_new_note(object, kind);
+}
+
+bool dry_new_is_final(size_t align, enum dry_kind kind)
+{
+	handler_of *get = handler_getter();
+
+	return is_new_ours(align, kind) && (get == NULL || get() == NULL);
 }
 
 void *dry_new_uncaught(size_t size, size_t align, enum dry_kind kind)

@@ -16,6 +16,7 @@
 #include "malloc/classes.h"
 #include "malloc/metrics.h"
 #include "malloc/options.h"
+#include "malloc/overrides.h"
 #include "malloc/print.h"
 #include "malloc/process.h"
 #include "malloc/profile.h"
@@ -51,7 +52,6 @@ static void after_fork_child(bool prepared)
 	dry_metrics_forked();
 }
 
-DRY_HIDDEN extern const char dry_overrides __attribute__((weak)); /* malloc/override.c, if this copy of the library has it */
 extern const char dry_serves_malloc __attribute__((weak));
 
 /*

@@ -53,6 +53,8 @@ static DRY_SLOW void *ask(size_t size, const void *tag, enum dry_kind kind)
 	bool array = kind == DRY_KIND_NEW_ARRAY;
 	form *library;
 
+	if (dry_new_is_final(0, kind))
+		return NULL;
 	*(void **)&library = library_form(&known[array], array ? "_ZnamRKSt9nothrow_t" : "_ZnwmRKSt9nothrow_t");
 	return library != NULL ? dry_new_note(library(size, tag), kind) : dry_new_uncaught(size, 0, kind);
 }
@@ -63,6 +65,8 @@ static DRY_SLOW void *ask_al(size_t size, size_t align, const void *tag, enum dr
 	bool array = kind == DRY_KIND_NEW_ARRAY;
 	form_al *library;
 
+	if (dry_new_is_final(align, kind))
+		return NULL;
 	*(void **)&library = library_form(&known[array], array ? "_ZnamSt11align_val_tRKSt9nothrow_t" :
 								 "_ZnwmSt11align_val_tRKSt9nothrow_t");
 	return library != NULL ? dry_new_note(library(size, align, tag), kind) : dry_new_uncaught(size, align, kind);

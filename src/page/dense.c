@@ -118,12 +118,12 @@ void dry_dense_end_locked(struct dry_extents *extents, uintptr_t addr, size_t si
 		look_locked(extents, probe, true);
 }
 
-void dry_dense_moved_locked(struct dry_extents *extents, uintptr_t from, size_t size)
+void dry_dense_moved_locked(struct dry_extents *extents, uintptr_t from)
 {
-	struct dry_extent_probe *probe = probe_of(extents, size);
-
-	if (probe->extent == from)
-		probe->addr = 0;
+	if (extents->usual.extent == from)
+		extents->usual.addr = 0;
+	if (extents->giant.extent == from)
+		extents->giant.addr = 0;
 }
 
 /* The next piece whose turn has come, of up to `most` bytes, or 0; its extent was there at the last look. */

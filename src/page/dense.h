@@ -34,7 +34,7 @@ void dry_dense_begin(struct dry_extents *extents, void *addr, size_t size, size_
 /* The extent at addr is freed, and the caller's until it is spare. Drops the lock. */
 void dry_dense_end_locked(struct dry_extents *extents, uintptr_t addr, size_t size);
 /* It lies elsewhere now: it is looked at no more, and is no sign. */
-void dry_dense_moved_locked(struct dry_extents *extents, uintptr_t from, size_t size);
+void dry_dense_moved_locked(struct dry_extents *extents, uintptr_t from);
 
 /*
  * thp:auto, one step, to be made now and then: the next `most` bytes of an extent that was there at the last look, too, get huge

@@ -459,7 +459,7 @@ static void *grow_locked(struct dry_extents *extents, struct dry_extent was, siz
 	dry_lock_acquire(&extents->lock);
 	insert_locked(extents, result != NULL ? result : ptr, result != NULL ? size : was.size, was.node);
 	if (result != NULL && result != ptr)
-		dry_dense_moved_locked(extents, was.addr, was.size);
+		dry_dense_moved_locked(extents, was.addr);
 	return result;
 }
 

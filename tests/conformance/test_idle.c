@@ -15,28 +15,42 @@
 #include "../support/exercise.h"
 #include "../support/statm.h"
 
-enum { N = 60000, SIZE = 1000 };
+enum { N = 60000, SIZE = 1000, BYTES = N * SIZE };
 static void *objects[N];
 
-enum how { TYPED, TYPED_BULK, GENERAL };
+enum how { TYPED, TYPED_BULK, BIG_BULK, GENERAL };
+
+static size_t size_of(enum how how)
+{
+	return how == BIG_BULK ? 60 * SIZE : SIZE;
+}
+
+static bool in_bulk(enum how how)
+{
+	return how == TYPED_BULK || how == BIG_BULK;
+}
 
 static void fill(dry_cache *cache, enum how how)
 {
-	if (how == TYPED_BULK)
-		CHECK_EQ(dry_cache_alloc_bulk(cache, N, objects), N);
-	for (size_t i = 0; i < N; i++) {
-		if (how != TYPED_BULK)
+	size_t n = BYTES / size_of(how);
+
+	if (in_bulk(how))
+		CHECK_EQ(dry_cache_alloc_bulk(cache, n, objects), n);
+	for (size_t i = 0; i < n; i++) {
+		if (!in_bulk(how))
 			objects[i] = how == TYPED ? dry_cache_alloc(cache) : dry_alloc(NULL, SIZE);
 		CHECK(objects[i] != NULL);
-		memset(objects[i], 1, SIZE);
+		memset(objects[i], 1, size_of(how));
 	}
 }
 
 static void empty(dry_cache *cache, enum how how)
 {
-	if (how == TYPED_BULK)
-		dry_cache_free_bulk(cache, N, objects);
-	for (size_t i = 0; how != TYPED_BULK && i < N; i++) {
+	size_t n = BYTES / size_of(how);
+
+	if (in_bulk(how))
+		dry_cache_free_bulk(cache, n, objects);
+	for (size_t i = 0; !in_bulk(how) && i < n; i++) {
 		if (how == TYPED)
 			dry_cache_free(cache, objects[i]);
 		else
@@ -49,7 +63,7 @@ static unsigned returned_after(size_t base)
 {
 	unsigned ms = 0;
 
-	for (; test_resident() > base + N * (size_t)SIZE / 5 && ms < 20000; ms += 50)
+	for (; test_resident() > base + BYTES / 5 && ms < 20000; ms += 50)
 		nanosleep(&(struct timespec){ .tv_nsec = 50 * 1000 * 1000 }, NULL);
 	return ms;
 }
@@ -63,7 +77,7 @@ static void *sit(void *arg)
 /* In a process of its own, for what one gave back in vain it keeps for a while. */
 static void one_way(enum how how, bool threads)
 {
-	dry_cache *cache = dry_cache_create(NULL, &(struct dry_cache_attr){ .name = "idle", .size = SIZE });
+	dry_cache *cache = dry_cache_create(NULL, &(struct dry_cache_attr){ .name = "idle", .size = size_of(how) });
 	size_t base = test_resident();
 	pthread_t thread;
 
@@ -72,7 +86,7 @@ static void one_way(enum how how, bool threads)
 	if (threads)
 		CHECK_EQ(pthread_create(&thread, NULL, sit, NULL), 0);
 	fill(cache, how);
-	CHECK(test_resident() > base + N * (size_t)SIZE / 10 * 9);
+	CHECK(test_resident() > base + BYTES / 10 * 9);
 	empty(cache, how);
 	CHECK(returned_after(base) < (threads ? 20000 : 50));
 	_exit(0);

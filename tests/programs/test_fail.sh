@@ -36,6 +36,27 @@ for which in nth=3 every=2; do
 	case $which in nth=3) letters=..x.................. ;; *) letters=.x.x.x.x.x.x.x.x.x.x. ;; esac
 	[ "$got" = $letters ] || fail "$which, limit: $got instead of $letters"
 done
+# nor where new that throws nothing has nobody to ask
+if command -v c++ >/dev/null; then
+	cat >"$work/nothrow.cc" <<'END'
+#include <cstdio>
+#include <new>
+int main()
+{
+	char text[11] = "..........";
+	for (char *at = text; *at != '\0'; at++) {
+		int *number = new (std::nothrow) int;
+		if (number == nullptr)
+			*at = 'x';
+		delete number;
+	}
+	std::puts(text);
+}
+END
+	c++ -O0 "$work/nothrow.cc" -o "$work/nothrow" || fail "nothrow.cc does not compile"
+	got=$(LD_PRELOAD=$lib DRYSTONE_CONF=fail:every=2 "$work/nothrow")
+	case $got in .x.x.x.x.x | x.x.x.x.x.) ;; *) fail "nothrow: $got" ;; esac
+fi
 # what it cannot be is said by the library, and by the command before the program runs
 long=$(printf '%0251d' 0)
 for bad in nth=x nth=0 nth= every=-1 chance= seed= cache= site= says bogus nth=1/ /nth=1 nth=1234567890123456789 "site=$long" ''; do

@@ -65,6 +65,8 @@ static void judge_sequences(void)
 		doctor_say(AREA, LEVEL_NOTE, "rseq",
 			   "no restartable sequences (kernel before 4.18, C library before 2.35, or switched "
 						     "off by GLIBC_TUNABLES): one set of arrays per thread");
+	else
+		doctor_say(AREA, LEVEL_NOTE, "rseq", "restartable sequences, but no fence for them: one set of arrays per thread");
 	if (used && features >= MM_CID_END)
 		doctor_say(AREA, LEVEL_OK, "mm_cid", "compact CPU ids (mm_cid): only as many arrays as threads run at once");
 	else if (used)

@@ -99,20 +99,20 @@ struct room {
 	char name[DRY_UNIX_PATH], fresh[ROOM];
 };
 
-static struct room usual;
+static struct room own_room;
 static _Atomic bool taken; /* in a child that was forked meanwhile for good; acquire, release: guards it */
 
 /* NULL: there is no memory for another one. */
 static struct room *get_room(void)
 {
 	if (!atomic_exchange_explicit(&taken, true, memory_order_acquire))
-		return &usual;
+		return &own_room;
 	return dry_unix_map(sizeof(struct room), PROT_READ | PROT_WRITE, 0);
 }
 
 static void put_room(struct room *room)
 {
-	if (room == &usual)
+	if (room == &own_room)
 		atomic_store_explicit(&taken, false, memory_order_release);
 	else
 		munmap(room, sizeof(*room));
