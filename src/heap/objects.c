@@ -143,21 +143,25 @@ static int check_caches(struct dry_heap *heap)
 	return rc;
 }
 
+static int check_heap(struct dry_heap *heap)
+{
+	int rc = check_caches(heap);
+	const char *wrong;
+
+	if (rc != 0)
+		return rc;
+	wrong = dry_arena_check(dry_heap_arena(heap));
+	if (wrong == NULL)
+		wrong = dry_meta_check(&heap->caches.backing.meta);
+	return report(heap->name, wrong != NULL ? wrong : dry_extents_check(&heap->extents));
+}
+
 DRY_EXPORT int dry_heap_check(dry_heap *heap)
 {
 	int rc = 0;
 
-	for (heap = dry_heap_get(heap); heap != NULL && rc == 0; heap = dry_heap_apart(heap)) {
-		const char *wrong = NULL;
-		rc = check_caches(heap);
-		if (rc == 0)
-			wrong = dry_arena_check(dry_heap_arena(heap));
-		if (rc == 0 && wrong == NULL)
-			wrong = dry_meta_check(&heap->caches.backing.meta);
-		if (rc == 0 && wrong == NULL)
-			wrong = dry_extents_check(&heap->extents);
-		rc = rc != 0 ? rc : report(heap->name, wrong);
-	}
+	for (heap = dry_heap_get(heap); heap != NULL && rc == 0; heap = dry_heap_apart(heap))
+		rc = check_heap(heap);
 	return rc;
 }
 
@@ -347,18 +351,28 @@ DRY_EXPORT size_t dry_cache_zalloc_bulk(dry_cache *cache, size_t n, void **objec
 	return done;
 }
 
-/* Between as many objects, and bytes, the heap's keeper has its turn. */
-#define FREED_AT_ONCE ((size_t)4096)
+#define FREED_OBJECTS ((size_t)4096)
 #define FREED_BYTES   ((size_t)1 << 20)
+
+/* Of n objects that are freed, those between two turns of the heap's keeper. No division for the few that most calls bring. */
+static size_t freed_at_once(const struct dry_cache *cache, size_t n)
+{
+	size_t most = FREED_OBJECTS;
+
+	if (DRY_LIKELY(n <= most && n * cache->object_size <= FREED_BYTES))
+		return n;
+	if (most > FREED_BYTES / cache->object_size)
+		most = FREED_BYTES / cache->object_size;
+	return n < most ? n : most | (most == 0);
+}
 
 DRY_EXPORT void dry_cache_free_bulk(dry_cache *cache, size_t n, void **objects)
 {
 	bool plain = DRY_LIKELY(dry_heap_secondary(&dry_main_heap) == NULL);
-	size_t most = FREED_BYTES / cache->object_size < FREED_AT_ONCE ? FREED_BYTES / cache->object_size : FREED_AT_ONCE;
 	int saved = dry_port_get_errno();
 
 	for (size_t some; plain && n != 0; n -= some, objects += some) {
-		some = n < most ? n : most | (most == 0);
+		some = freed_at_once(cache, n);
 		dry_heap_gives(dry_heap_of(cache->caches));
 		dry_free_bulk(cache, some, objects);
 	}

@@ -7,8 +7,8 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "malloc/size_class.h"
-#include "port/here.h"
 #include "port/contract.h"
+#include "port/here.h"
 
 #define SLOTS DRY_SLOTS(&dry_main_heap.caches)
 
